@@ -1,0 +1,204 @@
+//! The closed table of error codes, and the report that carries one to whoever must act on it.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+macro_rules! error_codes {
+    ($( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, $retryable:literal, $hint:literal; )+) => {
+        /// A stable code. Codes are never reused and never change their meaning.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum ErrorCode {
+            $( $(#[doc = $doc])+ #[serde(rename = $name)] $variant, )+
+        }
+
+        impl ErrorCode {
+            /// Every code, in the order of the table.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The code as it is written on every surface.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name),+ }
+            }
+
+            /// Whether doing the same again can help.
+            #[must_use]
+            pub const fn retryable(self) -> bool {
+                match self { $(Self::$variant => $retryable),+ }
+            }
+
+            /// The next step, where whoever raises the error has no better one.
+            #[must_use]
+            pub const fn hint(self) -> &'static str {
+                match self { $(Self::$variant => $hint),+ }
+            }
+        }
+    };
+}
+
+error_codes! {
+    // Never ran.
+    /// The source is not JavaScript or TypeScript.
+    SyntaxError = "SYNTAX_ERROR", false, "Fix the marked place and send the whole script again; nothing has run.";
+    /// A request, an option or an argument does not have the form it must have.
+    InvalidArgument = "INVALID_ARGUMENT", false, "Correct what the message lists and call again; nothing was done.";
+    /// The source is longer than the bound.
+    SourceTooLarge = "SOURCE_TOO_LARGE", false, "Send less source: compute large data in the script or read it from the page.";
+    /// The source nests deeper than the bound.
+    SourceTooNested = "SOURCE_TOO_NESTED", false, "Flatten the expression: build nested data in a loop or parse it from a JSON string.";
+    /// All places for executions are taken and the queue is full.
+    CapacityExceeded = "CAPACITY_EXCEEDED", true, "Wait for a running execution to end, then call again.";
+    /// The sandbox or something it needs could not be prepared.
+    NotReady = "NOT_READY", true, "Run `codemode doctor`; it names what is missing and its remedy.";
+
+    // The script.
+    /// The script threw.
+    ScriptError = "SCRIPT_ERROR", false, "Read the message and the stack, correct the script and send it again.";
+    /// The processor time was used up.
+    CpuExceeded = "CPU_EXCEEDED", false, "Look for an endless loop. Time stands still while a script runs: to wait, await a timer, an event or a call instead of spinning.";
+    /// The wall time was used up.
+    TimeExceeded = "TIME_EXCEEDED", false, "Do less in one call, or pass a larger timeout_ms.";
+    /// The memory was used up.
+    MemoryExceeded = "MEMORY_EXCEEDED", false, "Handle the data in smaller parts, and filter it in the page before it is returned.";
+    /// The stack was used up.
+    StackOverflow = "STACK_OVERFLOW", false, "Look for unbounded recursion; use a loop for deep structures.";
+    /// The script waits for something that nothing can bring about.
+    Deadlock = "DEADLOCK", false, "A promise is awaited that nothing will settle: there is no call and no timer left. Check that every `new Promise` calls resolve or reject, and that no function calls itself without end.";
+    /// The result cannot cross the boundary.
+    ResultUnserialisable = "RESULT_UNSERIALISABLE", false, "Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.";
+    /// The result is larger than the bound.
+    ResultTooLarge = "RESULT_TOO_LARGE", false, "Return less: filter, count or slice before returning.";
+
+    // Provider calls.
+    /// A provider could not be set up for the execution.
+    ProviderCreateFailed = "PROVIDER_CREATE_FAILED", true, "Nothing has run. Run `codemode doctor` if it happens again.";
+    /// A provider could not clean up after the execution.
+    ProviderDisposeFailed = "PROVIDER_DISPOSE_FAILED", false, "The script had succeeded; what could not be cleaned up is named in the message.";
+    /// A provider call failed in a way that no other code names.
+    CallFailed = "CALL_FAILED", false, "Read the message; catch the error in the script if it may happen.";
+    /// There is no such method in the namespace.
+    UnknownMethod = "UNKNOWN_METHOD", false, "Use one of the methods of the namespace.";
+    /// A call took longer than its timeout.
+    CallTimeout = "CALL_TIMEOUT", true, "Pass a larger timeoutMs, or wait for the event that shows that the work is done.";
+    /// A call was cancelled or came too late.
+    CallCancelled = "CALL_CANCELLED", false, "Await every call before the script ends.";
+    /// The script made more calls than the bound.
+    CallsExceeded = "CALLS_EXCEEDED", false, "Do more in each call: evaluate one function in the page instead of many small ones.";
+    /// A rule of the host forbids this.
+    PolicyRefused = "POLICY_REFUSED", false, "This is not allowed here; do what the message suggests instead.";
+
+    // The browser.
+    /// No Chromium could be found.
+    BrowserNotFound = "BROWSER_NOT_FOUND", false, "Run `codemode setup`, or name a browser with --browser or CODEMODE_BROWSER.";
+    /// Chromium did not start.
+    BrowserLaunchFailed = "BROWSER_LAUNCH_FAILED", true, "Run `codemode doctor`; the browser's own last words are in the details.";
+    /// The browser went away in the middle.
+    BrowserGone = "BROWSER_GONE", true, "The browser died or was killed and its state is lost; run the script again.";
+    /// An endpoint could not be reached.
+    CdpConnectionFailed = "CDP_CONNECTION_FAILED", true, "Check that the endpoint is right and that the browser still runs.";
+    /// The browser refused a command.
+    CdpProtocolError = "CDP_PROTOCOL_ERROR", false, "Look the command up with cdp.spec(\"Domain.command\").";
+    /// The page or target is gone.
+    CdpTargetClosed = "CDP_TARGET_CLOSED", false, "The page was closed; open or attach to another one.";
+    /// The page crashed.
+    CdpTargetCrashed = "CDP_TARGET_CRASHED", true, "The page's process crashed; reload it or open another page.";
+    /// An open dialog blocks the page.
+    DialogOpen = "DIALOG_OPEN", false, "Answer it with cdp.send(\"Page.handleJavaScriptDialog\", {accept: true}, {sessionId}), then go on.";
+
+    // Sessions and leases.
+    /// Another execution holds the session.
+    SessionBusy = "SESSION_BUSY", true, "Wait for the holder to finish, or use another key.";
+    /// The lease was lost to another owner.
+    SessionLost = "SESSION_LOST", false, "Another execution took the session over; start again in a new call.";
+    /// The session expired or was swept.
+    SessionExpired = "SESSION_EXPIRED", false, "The session is gone; start a new one and log in again.";
+
+    // The rest.
+    /// Whoever asked went away or cancelled.
+    Cancelled = "CANCELLED", false, "The call was cancelled; nothing that it started goes on.";
+    /// What was asked for does not exist here.
+    UnsupportedOperation = "UNSUPPORTED_OPERATION", false, "Use what the message names instead.";
+    /// A file, folder or stream failed.
+    IoError = "IO_ERROR", true, "Check the path, its permissions and the free space.";
+    /// The sandbox broke in a way that is not the script's doing.
+    SandboxFault = "SANDBOX_FAULT", true, "This sandbox is gone and others are not affected; if the same script does it again, report it with the script.";
+    /// The host itself failed.
+    HostFault = "HOST_FAULT", true, "This is a defect of codemode; the log has the details.";
+}
+
+impl fmt::Display for ErrorCode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// What crosses to an agent or a person when something failed: a stable code, a sentence, the next step.
+/// Internals stay in the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ErrorReport {
+    /// Which of the closed table.
+    pub code: ErrorCode,
+    /// What happened, to what, in a sentence for the reader.
+    pub message: String,
+    /// The next step.
+    pub hint: String,
+    /// Whether doing the same again can help.
+    pub retryable: bool,
+    /// Facts for programs: paths, positions, names.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub details: serde_json::Value,
+}
+
+impl ErrorReport {
+    /// A report with the table's own hint.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: code.hint().to_owned(),
+            retryable: code.retryable(),
+            details: serde_json::Value::Null,
+        }
+    }
+
+    /// With a better hint than the table's.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    /// With one more fact for programs.
+    #[must_use]
+    pub fn with_detail(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
+        if !self.details.is_object() {
+            self.details = serde_json::Value::Object(serde_json::Map::new());
+        }
+        self.details[key] = value.into();
+        self
+    }
+}
+
+impl fmt::Display for ErrorReport {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}: {}", self.code, self.message)
+    }
+}
+
+impl std::error::Error for ErrorReport {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_code_is_unique_and_says_what_to_do() {
+        let names: HashSet<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+        for code in ErrorCode::ALL {
+            assert!(code.hint().ends_with('.'), "{code} has no hint");
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+}

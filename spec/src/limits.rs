@@ -1,0 +1,113 @@
+//! Every bound of the system, with its unit in its name. What can grow has its bound here.
+
+/// Bytes in a kibibyte.
+pub const KIB: usize = 1024;
+/// Bytes in a mebibyte.
+pub const MIB: usize = 1024 * KIB;
+
+/// Wall time of one execution, unless the caller says otherwise.
+pub const WALL_MS_DEFAULT: u64 = 60_000;
+/// The most wall time a caller may ask for.
+pub const WALL_MS_MAX: u64 = 600_000;
+/// The least wall time a caller may ask for.
+pub const WALL_MS_MIN: u64 = 1;
+/// Processor time of one execution, all turns together.
+pub const CPU_MS_DEFAULT: u64 = 10_000;
+/// The most processor time an embedder may grant.
+pub const CPU_MS_MAX: u64 = 120_000;
+/// How often a running turn is interrupted to look at its deadlines.
+pub const TICK_MS: u64 = 10;
+
+/// Linear memory of one sandbox, its stack and the engine included.
+pub const MEMORY_BYTES_MAX: usize = 256 * MIB;
+/// The guest's own stack for parsing and evaluating, part of the linear memory.
+pub const GUEST_STACK_BYTES: usize = 16 * MIB;
+/// Native stack that wasm may use in one turn.
+pub const WASM_STACK_BYTES_MAX: usize = 4 * MIB;
+/// Native stack of a thread on which turns run.
+pub const TURN_THREAD_STACK_BYTES: usize = 8 * MIB;
+/// Values on the engine's own stack: arguments, locals, spread arrays.
+pub const ENGINE_STACK_VALUES_MAX: usize = 200_000;
+/// Failed calls of which the very error objects are remembered, so that an uncaught one is recognised.
+pub const FAILED_CALLS_REMEMBERED: usize = 64;
+/// Causes of a thrown error that are reported.
+pub const ERROR_CAUSES_MAX: usize = 5;
+/// Calls on top of each other that a script may make before it is a recursion error.
+pub const RECURSION_DEPTH_MAX: usize = 1_024;
+
+/// Source text of one script, fences and prose included.
+pub const SOURCE_BYTES_MAX: usize = MIB;
+/// Nested brackets, functions and blocks in a source.
+pub const SOURCE_NESTING_MAX: usize = 400;
+/// Nested arrays, objects, maps and sets in a value that crosses the boundary. What walks a value does so on the stack:
+/// an async worker's 2 MiB hold it also without optimisation.
+pub const VALUE_DEPTH_MAX: usize = 256;
+
+/// Provider calls that run at the same time in one execution; further ones wait for their turn.
+pub const CALLS_OUTSTANDING_MAX: usize = 256;
+/// Provider calls that one execution may make.
+pub const CALLS_PER_EXECUTION_MAX: u32 = 10_000;
+/// Characters of a method's name; what a script calls by a longer one does not exist.
+pub const METHOD_NAME_CHARS_MAX: usize = 128;
+/// Time that one protocol call may take, unless the script says otherwise.
+pub const CALL_TIMEOUT_MS_DEFAULT: u64 = 10_000;
+/// Encoded arguments of one call.
+pub const ARGUMENT_BYTES_MAX: usize = 16 * MIB;
+/// Encoded reply to one call.
+pub const REPLY_BYTES_MAX: usize = 64 * MIB;
+/// Encoded result of a script.
+pub const RESULT_BYTES_MAX: usize = 64 * MIB;
+/// Timers that one script may have pending.
+pub const TIMERS_PENDING_MAX: usize = 10_000;
+
+/// Console text kept for one execution: the first half and the last half of it; the rest is counted.
+pub const CONSOLE_BYTES_KEPT: usize = 64 * KIB;
+/// Text of one console line; longer ones are cut.
+pub const CONSOLE_LINE_BYTES_MAX: usize = 8 * KIB;
+/// Unhandled rejections reported for one execution; the rest is counted.
+pub const UNHANDLED_REJECTIONS_MAX: usize = 10;
+/// Warnings in one answer.
+pub const WARNINGS_MAX: usize = 32;
+
+/// Characters of a result that reach the model, about 6,000 tokens.
+pub const RESULT_CHARS_MAX: usize = 24_000;
+/// Characters of the console lines that reach the model, out of what was kept.
+pub const LOG_CHARS_MAX: usize = 8_000;
+/// Images in one answer.
+pub const IMAGES_MAX: usize = 8;
+/// Bytes of all images in one answer, before base64.
+pub const IMAGE_BYTES_MAX: usize = 16 * MIB;
+/// A raw result that was cut for the model is kept whole as an artifact up to this size.
+pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
+/// Cuts listed one by one in a truncated result; the rest is counted.
+pub const CUTS_LISTED_MAX: usize = 64;
+/// Text of an error message or a hint.
+pub const ERROR_TEXT_CHARS_MAX: usize = 4_000;
+
+/// Executions that run at the same time in one host.
+pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
+/// Executions that wait for a place; one more is refused.
+pub const EXECUTIONS_QUEUED_MAX: usize = 64;
+/// Browsers of one host.
+pub const SESSIONS_MAX: usize = 16;
+/// Time for disposing the providers of one execution, all together.
+pub const DISPOSE_MS_MAX: u64 = 15_000;
+
+/// Protocol events kept for one browser connection; the oldest go first and are counted.
+pub const EVENT_RING_MAX: usize = 10_000;
+/// Bytes of the protocol events kept for one browser connection.
+pub const EVENT_RING_BYTES_MAX: usize = 32 * MIB;
+/// Lines of the protocol debug log kept for one execution.
+pub const DEBUG_LOG_MAX: usize = 500;
+/// One protocol message from a browser.
+pub const CDP_MESSAGE_BYTES_MAX: usize = 128 * MIB;
+
+const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
+const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
+const _: () = assert!(GUEST_STACK_BYTES < MEMORY_BYTES_MAX);
+const _: () = assert!(WASM_STACK_BYTES_MAX < TURN_THREAD_STACK_BYTES, "a turn must trap before its thread overflows");
+const _: () = assert!(ARGUMENT_BYTES_MAX < MEMORY_BYTES_MAX && REPLY_BYTES_MAX < MEMORY_BYTES_MAX);
+const _: () = assert!(CALLS_OUTSTANDING_MAX <= CALLS_PER_EXECUTION_MAX as usize);
+const _: () = assert!(CONSOLE_LINE_BYTES_MAX * 2 <= CONSOLE_BYTES_KEPT);
+const _: () = assert!(LOG_CHARS_MAX <= CONSOLE_BYTES_KEPT);
+const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);

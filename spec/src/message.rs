@@ -1,0 +1,231 @@
+//! What the host and the guest say to each other.
+//!
+//! Messages are serde types in postcard's format. Values travel inside them as [`Encoded`] bytes of the value codec, so
+//! that each side converts them once, straight from or into its own kind of value.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// A value in the bytes of the codec of [`crate::value`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encoded(#[serde(with = "serde_bytes")] pub Vec<u8>);
+
+/// Begins an execution.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Start {
+    /// A JavaScript script. If its completion value is a function, that is called without arguments; what comes out is
+    /// awaited, and is the result.
+    pub source: String,
+    /// The name of the source in stacks.
+    pub source_name: String,
+    /// What the script can reach.
+    pub namespaces: Vec<Namespace>,
+    /// Seeds every random draw of the script.
+    pub seed: [u8; 32],
+    /// Milliseconds since the Unix epoch.
+    pub now_ms: f64,
+    /// Calls that this execution may make.
+    pub calls_max: u32,
+}
+
+/// A namespace and its methods.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Namespace {
+    /// The global's name.
+    pub name: String,
+    /// The methods' names.
+    pub methods: Vec<String>,
+}
+
+/// Continues an execution that waits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Resume {
+    /// Milliseconds since the Unix epoch; never less than in the turn before.
+    pub now_ms: f64,
+    /// Calls that have completed.
+    pub replies: Vec<Reply>,
+}
+
+/// The completion of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Of which call.
+    pub call: u32,
+    /// What it returned, or with what it failed.
+    pub result: Result<Encoded, CallError>,
+}
+
+/// How a failed call looks to the script: an `Error` with these properties.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallError {
+    /// `error.code`
+    pub code: String,
+    /// `error.message`
+    pub message: String,
+    /// `error.hint`
+    pub hint: String,
+    /// `error.retryable`
+    pub retryable: bool,
+    /// `error.details`
+    pub details: Option<Encoded>,
+}
+
+/// What one turn of the guest came to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    /// Whether the execution goes on.
+    pub state: State,
+    /// Console lines since the turn before.
+    pub console: Vec<ConsoleLine>,
+    /// Console bytes of this turn that were dropped between the first and the last lines kept.
+    pub console_dropped: u64,
+}
+
+/// Whether an execution goes on after a turn.
+#[expect(clippy::large_enum_variant, reason = "one turn lives at a time")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum State {
+    /// The script's promise is settled.
+    Done {
+        /// With what.
+        outcome: Outcome,
+        /// Rejections that nothing handled, as text.
+        unhandled: Vec<String>,
+        /// Calls that were made too late to be sent, as `namespace.method`.
+        unsent: Vec<String>,
+    },
+    /// Nothing can run until a call completes or a timer is due.
+    Waiting {
+        /// Calls made since the turn before.
+        calls: Vec<Call>,
+        /// When the next timer is due, in milliseconds since the Unix epoch.
+        next_timer_ms: Option<f64>,
+    },
+}
+
+/// How a script ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// With a result.
+    Returned(Encoded),
+    /// With something thrown.
+    Threw(Thrown),
+    /// With a result that cannot cross the boundary.
+    Unserialisable {
+        /// Where in the result, as `result.items[3]`.
+        path: String,
+        /// What stands there, as `a function`.
+        what: String,
+    },
+    /// With a result larger than the bound.
+    TooLarge,
+    /// With the engine's limit on recursion.
+    RecursionLimit {
+        /// Where.
+        stack: String,
+    },
+    /// The engine did not accept the source.
+    Syntax {
+        /// Why.
+        message: String,
+        /// Line, counted from 1; 0 if unknown.
+        line: u32,
+        /// Column, counted from 1; 0 if unknown.
+        column: u32,
+    },
+}
+
+/// Something that a script threw.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Thrown {
+    /// `error.name`, or what kind of value was thrown.
+    pub name: String,
+    /// `error.message`, or the value as text.
+    pub message: String,
+    /// `error.stack`; empty if there is none.
+    pub stack: String,
+    /// What to use instead, if the engine knows; otherwise empty.
+    pub hint: String,
+    /// Messages of the causes, the nearest first.
+    pub causes: Vec<String>,
+    /// The call of which this is the failure, if it is the very error that the call rejected with. The script cannot
+    /// forge it: it is the object's identity, not a property.
+    pub call: Option<u32>,
+    /// Why a call was refused before it was sent, if it is the very error that the call rejected with.
+    pub refused: Option<CallError>,
+}
+
+/// A call to a provider.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// Counted from 0 in each execution.
+    pub id: u32,
+    /// The namespace.
+    pub namespace: String,
+    /// The method, which need not exist.
+    pub method: String,
+    /// An array of the arguments.
+    pub arguments: Encoded,
+}
+
+/// A line of the console.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConsoleLine {
+    /// How important.
+    pub level: Level,
+    /// What.
+    pub text: String,
+}
+
+/// How important a console line is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "each is the console method of that name")]
+pub enum Level {
+    Debug,
+    Log,
+    Info,
+    Warn,
+    Error,
+}
+
+/// A message as bytes.
+///
+/// # Panics
+/// Never: the messages of this module have no form that postcard refuses.
+#[must_use]
+pub fn encode(message: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(message).expect("every message of this module can be serialised")
+}
+
+/// The message of these bytes.
+///
+/// # Errors
+/// When they are not one.
+pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, postcard::Error> {
+    postcard::from_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Value;
+
+    #[test]
+    fn messages_survive() {
+        let turn = Turn {
+            state: State::Waiting {
+                calls: vec![Call {
+                    id: 3,
+                    namespace: "cdp".into(),
+                    method: "send".into(),
+                    arguments: Encoded(Value::Array(vec!["x".into()]).encode()),
+                }],
+                next_timer_ms: Some(1.5),
+            },
+            console: vec![ConsoleLine { level: Level::Warn, text: "ä".into() }],
+            console_dropped: 9,
+        };
+        assert_eq!(decode::<Turn>(&encode(&turn)), Ok(turn));
+        assert!(decode::<Turn>(&[9, 9, 9]).is_err());
+    }
+}

@@ -1,0 +1,157 @@
+//! The two forms of JSON that a value may leave JavaScript in for good.
+
+use super::{Text, Value};
+use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
+use serde_json::{Map, Number, json};
+
+/// The key under which [`Value::to_json`] names a kind that JSON does not have, and with which it escapes an object
+/// that has such a key of its own.
+pub const JSON_TAG: &str = "$type";
+
+impl Value {
+    /// JSON that loses nothing. What JSON has no word for becomes `{"$type": kind, "value": …}`; a plain object with a
+    /// key `$type` of its own becomes `{"$type": "object", "value": [[key, value], …]}`, so data can never pass for a
+    /// tag. Integers of at most 53 bits are written without a fraction.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let tagged = |kind: &str, value: serde_json::Value| json!({ JSON_TAG: kind, "value": value });
+        match self {
+            Self::Undefined => json!({ JSON_TAG: "undefined" }),
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(value) => json!(value),
+            Self::Number(number) => json_number(*number)
+                .map_or_else(|| tagged("number", json!(number_text(*number))), serde_json::Value::Number),
+            Self::BigInt(digits) => tagged("bigint", json!(digits)),
+            Self::String(Text::Utf8(text)) => json!(text),
+            Self::String(Text::Utf16(units)) => tagged("utf16", json!(units)),
+            Self::Date(ms) => tagged("date", json_date(*ms)),
+            Self::Bytes(bytes) => tagged("bytes", json!(BASE64.encode(bytes))),
+            Self::Map(entries) => {
+                tagged("map", entries.iter().map(|(key, value)| json!([key.to_json(), value.to_json()])).collect())
+            }
+            Self::Set(items) => tagged("set", items.iter().map(Self::to_json).collect()),
+            Self::Error(error) => {
+                let mut fields = Map::new();
+                fields.insert(JSON_TAG.into(), json!("error"));
+                fields.insert("name".into(), json!(error.name.to_string_lossy()));
+                fields.insert("message".into(), json!(error.message.to_string_lossy()));
+                if error.stack != Text::Utf8(String::new()) {
+                    fields.insert("stack".into(), json!(error.stack.to_string_lossy()));
+                }
+                if let Some(cause) = &error.cause {
+                    fields.insert("cause".into(), cause.to_json());
+                }
+                serde_json::Value::Object(fields)
+            }
+            Self::Array(items) => items.iter().map(Self::to_json).collect(),
+            Self::Object(entries) => object_json(entries),
+        }
+    }
+
+    /// What `JSON.stringify` would say, with bytes as base64: `undefined` fields are left out, in arrays they and the
+    /// numbers that JSON lacks are `null`, dates are ISO strings, maps and sets are `{}`. `None` for `undefined`.
+    #[must_use]
+    pub fn to_plain_json(&self) -> Option<serde_json::Value> {
+        Some(match self {
+            Self::Undefined => return None,
+            Self::Null => serde_json::Value::Null,
+            Self::Map(_) | Self::Set(_) | Self::Error(_) => json!({}),
+            Self::Bool(value) => json!(value),
+            Self::Number(number) => json_number(if *number == 0.0 { 0.0 } else { *number })
+                .map_or(serde_json::Value::Null, serde_json::Value::Number),
+            Self::BigInt(digits) => json!(digits),
+            Self::String(text) => json!(text.to_string_lossy()),
+            Self::Date(ms) => json_date(*ms),
+            Self::Bytes(bytes) => json!(BASE64.encode(bytes)),
+            Self::Array(items) => {
+                items.iter().map(|item| item.to_plain_json().unwrap_or(serde_json::Value::Null)).collect()
+            }
+            Self::Object(entries) => serde_json::Value::Object(
+                entries
+                    .iter()
+                    .filter_map(|(key, value)| Some((key.to_string_lossy(), value.to_plain_json()?)))
+                    .collect(),
+            ),
+        })
+    }
+}
+
+fn object_json(entries: &[(Text, Value)]) -> serde_json::Value {
+    let escaped = entries.iter().any(|(key, _)| matches!(key, Text::Utf16(_)) || *key == Text::from(JSON_TAG));
+    if escaped {
+        let pairs: Vec<_> =
+            entries.iter().map(|(key, value)| json!([Value::String(key.clone()).to_json(), value.to_json()])).collect();
+        return json!({ JSON_TAG: "object", "value": pairs });
+    }
+    serde_json::Value::Object(entries.iter().map(|(key, value)| (key.to_string_lossy(), value.to_json())).collect())
+}
+
+/// `None` for the numbers that JSON lacks, -0 among them.
+fn json_number(number: f64) -> Option<Number> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if number == 0.0 && number.is_sign_negative() {
+        None
+    } else if number.fract() == 0.0 && number.abs() <= EXACT {
+        Some(Number::from(number as i64))
+    } else {
+        Number::from_f64(number)
+    }
+}
+
+fn number_text(number: f64) -> &'static str {
+    match number {
+        n if n.is_nan() => "NaN",
+        n if n == f64::INFINITY => "Infinity",
+        n if n == f64::NEG_INFINITY => "-Infinity",
+        _ => "-0",
+    }
+}
+
+/// ISO 8601, as `Date.prototype.toISOString` writes it; `null` for an invalid date.
+fn json_date(ms: f64) -> serde_json::Value {
+    if !ms.is_finite() || ms.abs() > 8.64e15 {
+        return serde_json::Value::Null;
+    }
+    let ms = ms as i64;
+    let (days, in_day) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
+    // Days to civil date, after Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+    let z = days + 719_468;
+    let era = z.div_euclid(146_097);
+    let doe = z.rem_euclid(146_097);
+    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
+    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+    let mp = (5 * doy + 2) / 153;
+    let day = doy - (153 * mp + 2) / 5 + 1;
+    let month = if mp < 10 { mp + 3 } else { mp - 9 };
+    let year = yoe + era * 400 + i64::from(month <= 2);
+    let year = match year {
+        0..=9_999 => format!("{year:04}"),
+        _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
+    };
+    let (hour, minute, second, milli) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1_000 % 60, in_day % 1_000);
+    json!(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_cannot_pass_for_a_tag() {
+        let forged = Value::Object(vec![("$type".into(), "date".into()), ("value".into(), "2020".into())]);
+        assert_eq!(forged.to_json(), json!({"$type": "object", "value": [["$type", "date"], ["value", "2020"]]}));
+        assert_eq!(Value::Date(0.0).to_json(), json!({"$type": "date", "value": "1970-01-01T00:00:00.000Z"}));
+    }
+
+    #[test]
+    fn json_forms() {
+        assert_eq!(Value::Number(3.0).to_json().to_string(), "3");
+        assert_eq!(Value::Number(-0.0).to_json(), json!({"$type": "number", "value": "-0"}));
+        assert_eq!(Value::Bytes(b"hello".to_vec()).to_json()["value"], "aGVsbG8=");
+        assert_eq!(Value::Date(951_782_400_000.0).to_plain_json(), Some(json!("2000-02-29T00:00:00.000Z")));
+        assert_eq!(Value::Date(-62_198_755_200_000.0).to_plain_json(), Some(json!("-000001-01-01T00:00:00.000Z")));
+        let object =
+            Value::Object(vec![("a".into(), Value::Undefined), ("b".into(), Value::Array(vec![Value::Undefined]))]);
+        assert_eq!(object.to_plain_json(), Some(json!({"b": [null]})));
+    }
+}
