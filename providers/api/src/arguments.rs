@@ -1,0 +1,97 @@
+//! Arguments against the manifest's schemas: all faults at once, before any effect.
+
+use codemode_spec::{ErrorCode, ErrorReport, Method, Signature, Value, manifest::ts_type};
+use jsonschema::Validator;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+
+/// A method with its schemas compiled.
+pub(crate) struct CheckedMethod {
+    pub(crate) method: Method,
+    /// One list a signature, one validator a parameter.
+    validators: Vec<Vec<Validator>>,
+}
+
+impl CheckedMethod {
+    pub(crate) fn new(method: Method) -> Result<Self, String> {
+        let compile = |signature: &Signature| {
+            signature
+                .params
+                .iter()
+                .map(|param| {
+                    jsonschema::validator_for(&param.schema).map_err(|error| format!("{}: {error}", param.name))
+                })
+                .collect::<Result<Vec<_>, _>>()
+        };
+        let validators = method.signatures.iter().map(compile).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self { method, validators })
+    }
+
+    /// Accepts arguments that fit one of the signatures; otherwise reports every fault against the one that fits best.
+    pub(crate) fn check(&self, namespace: &str, arguments: &[Value]) -> Result<(), ErrorReport> {
+        let plain: Vec<Option<Json>> = arguments.iter().map(Value::to_plain_json).collect();
+        let mut best: Option<Vec<String>> = None;
+        for (signature, validators) in self.method.signatures.iter().zip(&self.validators) {
+            let faults = faults(signature, validators, &plain);
+            if faults.is_empty() {
+                return Ok(());
+            }
+            if best.as_ref().is_none_or(|best| faults.len() < best.len()) {
+                best = Some(faults);
+            }
+        }
+        let faults = best.unwrap_or_default();
+        let name = format!("{namespace}.{}", self.method.name);
+        let usage: Vec<_> = self.method.signatures.iter().map(|signature| usage(&name, signature)).collect();
+        Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("{name}: {}", faults.join("; ")))
+            .with_hint(format!("Call it as {}.", usage.join(" or ")))
+            .with_detail("faults", faults))
+    }
+}
+
+fn usage(name: &str, signature: &Signature) -> String {
+    let params: Vec<_> = signature
+        .params
+        .iter()
+        .map(|param| format!("{}{}: {}", param.name, if param.optional { "?" } else { "" }, ts_type(&param.schema)))
+        .collect();
+    format!("{name}({})", params.join(", "))
+}
+
+fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<Json>]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for (place, (param, validator)) in signature.params.iter().zip(validators).enumerate() {
+        match arguments.get(place).and_then(Option::as_ref) {
+            None if param.optional => {}
+            None => faults.push(format!("{} is missing", param.name)),
+            Some(argument) => faults.extend(validator.iter_errors(argument).map(|error| {
+                let path = error.instance_path().to_string().replace('/', ".");
+                format!("{}{path}: {error}", param.name)
+            })),
+        }
+    }
+    if arguments.len() > signature.params.len() {
+        let most = signature.params.len();
+        faults.push(format!("{} arguments were given, it takes at most {most}", arguments.len()));
+    }
+    faults
+}
+
+/// The argument at a place, as a Rust type; `None` if it was left out or is `undefined`.
+///
+/// # Errors
+/// When it does not have the type's form, which the manifest's schema should have found before.
+pub fn argument<T: DeserializeOwned>(arguments: &[Value], place: usize) -> Result<Option<T>, ErrorReport> {
+    let Some(json) = arguments.get(place).and_then(Value::to_plain_json) else { return Ok(None) };
+    serde_json::from_value(json)
+        .map(Some)
+        .map_err(|error| ErrorReport::new(ErrorCode::InvalidArgument, format!("argument {}: {error}", place + 1)))
+}
+
+/// The options at a place, or their defaults if they were left out.
+///
+/// # Errors
+/// As [`argument`].
+pub fn options<T: DeserializeOwned + Default>(arguments: &[Value], place: usize) -> Result<T, ErrorReport> {
+    argument(arguments, place).map(Option::unwrap_or_default)
+}

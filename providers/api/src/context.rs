@@ -1,0 +1,87 @@
+//! What the host gives to a runtime.
+
+use serde_json::Value as Json;
+use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Names an execution.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ExecutionId(Arc<str>);
+
+impl ExecutionId {
+    /// The id with this text.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+
+    /// Its text: ASCII letters, digits and `-`, fit for a file name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ExecutionId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.0)
+    }
+}
+
+/// Where time comes from.
+pub trait Clock: Send + Sync {
+    /// The wall clock.
+    fn now(&self) -> SystemTime;
+}
+
+/// The machine's clock.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemClock;
+
+impl Clock for SystemClock {
+    fn now(&self) -> SystemTime {
+        SystemTime::now()
+    }
+}
+
+/// What a runtime knows of its execution, and the services it may use.
+#[derive(Clone)]
+pub struct ExecutionContext {
+    /// Which execution.
+    pub execution: ExecutionId,
+    /// Cancelled when the execution ends, for whatever reason.
+    pub cancel: CancellationToken,
+    /// When the execution's wall time is over.
+    pub deadline: Instant,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// The folder of everything that the host keeps; only its user can read it.
+    pub state_dir: PathBuf,
+    /// Options of this execution for the providers, by namespace.
+    pub options: Arc<serde_json::Map<String, Json>>,
+}
+
+/// What a runtime knows of one call.
+#[derive(Clone, Debug)]
+pub struct CallContext {
+    /// Counted from 0 in each execution.
+    pub call: u32,
+    /// When the execution's wall time is over.
+    pub deadline: Instant,
+}
+
+/// How an execution ended, for `dispose`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Ending {
+    /// The script returned.
+    Succeeded,
+    /// The script threw, or its result could not be used.
+    Failed,
+    /// A bound was reached: wall time, processor time, memory, stack.
+    Exceeded,
+    /// Whoever asked cancelled or went away.
+    Cancelled,
+    /// The script never ran.
+    NotStarted,
+}

@@ -1,0 +1,70 @@
+//! The two traits.
+
+use crate::context::{CallContext, Ending, ExecutionContext};
+use async_trait::async_trait;
+use codemode_spec::{ErrorReport, Manifest, Value, envelope::Context};
+use std::sync::Arc;
+
+/// Offers a namespace to scripts.
+#[async_trait]
+pub trait Provider: Send + Sync + 'static {
+    /// The namespace, its methods and their parameters. The host validates arguments by it before it calls.
+    fn manifest(&self) -> &Manifest;
+
+    /// Makes the runtime of one execution: called once for each, in the order of registration, before the script runs.
+    /// Cheap: nothing is opened before its first use.
+    ///
+    /// # Errors
+    /// When the runtime cannot be made. The runtimes made before it are disposed of, and the script does not run.
+    ///
+    /// # Cancellation
+    /// The future may be dropped; it must leave nothing behind.
+    async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport>;
+}
+
+/// What a provider is for one execution.
+#[async_trait]
+pub trait ProviderRuntime: Send + Sync {
+    /// Carries out one call. Any number run concurrently. The method exists and the arguments fit one of its signatures.
+    ///
+    /// # Errors
+    /// Reject the script's promise: the script may catch them.
+    ///
+    /// # Cancellation
+    /// The future is dropped when the execution ends first. Nothing that it started may go on.
+    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Value, ErrorReport>;
+
+    /// The execution parks: drop connections, keep state. Called only between turns.
+    ///
+    /// # Errors
+    /// When the state cannot be kept; the execution ends.
+    async fn suspend(&self) -> Result<(), ErrorReport> {
+        Ok(())
+    }
+
+    /// A parked execution goes on, maybe in another process.
+    ///
+    /// # Errors
+    /// When the state is gone; the execution ends.
+    async fn resume(&self) -> Result<(), ErrorReport> {
+        Ok(())
+    }
+
+    /// Lets go of everything. Called exactly once, in the reverse order of creation, when no call is running any more:
+    /// on success, failure, timeout, trap, cancellation, a client that went away, or when a later provider could not be
+    /// created.
+    ///
+    /// # Errors
+    /// Fail the execution if its script had succeeded; otherwise they become a warning.
+    async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport>;
+
+    /// What the answer should say it was about, as far as this provider knows. Asked before `dispose`, must not wait.
+    fn describe(&self) -> Context {
+        Context::default()
+    }
+
+    /// What the reader of the answer should know besides the result. Asked after `dispose`.
+    fn warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,166 @@
+//! The providers of a host, their names checked, their methods found.
+
+use crate::{arguments::CheckedMethod, provider::Provider};
+use codemode_spec::{
+    ErrorCode, ErrorReport, Manifest, Method, Value,
+    manifest::{RESERVED_NAMES, is_identifier},
+    message::Namespace,
+};
+use std::{collections::HashMap, sync::Arc};
+use thiserror::Error;
+
+/// Names of methods that would change what awaiting, printing or copying a namespace means.
+const RESERVED_METHODS: &[&str] =
+    &["then", "catch", "finally", "constructor", "toString", "valueOf", "toJSON", "__proto__"];
+
+/// A set of providers that cannot be offered together.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "each says it in its message")]
+pub enum RegistryError {
+    #[error("the namespace name {name:?} is not an identifier")]
+    NotAnIdentifier { name: String },
+    #[error("the namespace name {name:?} is reserved")]
+    Reserved { name: String },
+    #[error("two providers offer the namespace {name:?}")]
+    DuplicateNamespace { name: String },
+    #[error("the methods {first:?} and {second:?} of {namespace} are both written {written:?} in a script")]
+    MethodCollision { namespace: String, first: String, second: String, written: String },
+    #[error("the method {method:?} of {namespace} has no name that a script could write")]
+    UnwritableMethod { namespace: String, method: String },
+    #[error("the method {method:?} of {namespace} is reserved")]
+    ReservedMethod { namespace: String, method: String },
+    #[error("the method {method:?} of {namespace} has no signature")]
+    NoSignature { namespace: String, method: String },
+    #[error("the method {method:?} of {namespace} has a wrong schema: {fault}")]
+    Schema { namespace: String, method: String, fault: String },
+}
+
+struct Entry {
+    provider: Arc<dyn Provider>,
+    /// By the name that a script writes.
+    methods: HashMap<String, CheckedMethod>,
+    namespace: Namespace,
+}
+
+/// The providers of a host, in the order of their registration.
+pub struct Registry {
+    entries: Vec<Entry>,
+    by_name: HashMap<String, usize>,
+}
+
+impl Registry {
+    /// Checks the providers' names and schemas.
+    ///
+    /// # Errors
+    /// With the first name or schema that cannot be offered.
+    pub fn new(providers: Vec<Arc<dyn Provider>>) -> Result<Self, RegistryError> {
+        let mut registry = Self { entries: Vec::new(), by_name: HashMap::new() };
+        for provider in providers {
+            let name = provider.manifest().namespace.clone();
+            if !is_identifier(&name) {
+                return Err(RegistryError::NotAnIdentifier { name });
+            }
+            if RESERVED_NAMES.contains(&name.as_str()) {
+                return Err(RegistryError::Reserved { name });
+            }
+            if registry.by_name.contains_key(&name) {
+                return Err(RegistryError::DuplicateNamespace { name });
+            }
+            let methods = check_methods(provider.manifest())?;
+            // In the manifest's order, so that the same providers always give the same message to the guest.
+            let written = provider.manifest().methods.iter().map(|method| sanitised(&method.name)).collect();
+            let namespace = Namespace { name: name.clone(), methods: written };
+            registry.by_name.insert(name, registry.entries.len());
+            registry.entries.push(Entry { provider, methods, namespace });
+        }
+        Ok(registry)
+    }
+
+    /// The providers, in order.
+    pub fn providers(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Provider>> {
+        self.entries.iter().map(|entry| &entry.provider)
+    }
+
+    /// What the guest must know of them.
+    #[must_use]
+    pub fn namespaces(&self) -> Vec<Namespace> {
+        self.entries.iter().map(|entry| entry.namespace.clone()).collect()
+    }
+
+    /// Finds what a call is for and checks its arguments: the index of the provider, and the method.
+    ///
+    /// # Errors
+    /// `UNKNOWN_METHOD` with the nearest name, or `INVALID_ARGUMENT` with all faults.
+    pub fn resolve(&self, namespace: &str, method: &str, arguments: &[Value]) -> Result<(usize, &Method), ErrorReport> {
+        let index =
+            self.by_name.get(namespace).copied().ok_or_else(|| {
+                ErrorReport::new(ErrorCode::UnknownMethod, format!("there is no namespace {namespace}"))
+            })?;
+        let entry = &self.entries[index];
+        let checked = entry.methods.get(method).ok_or_else(|| unknown_method(entry, method))?;
+        checked.check(namespace, arguments)?;
+        Ok((index, &checked.method))
+    }
+}
+
+fn unknown_method(entry: &Entry, method: &str) -> ErrorReport {
+    let Namespace { name, methods } = &entry.namespace;
+    let hint = match nearest(method, methods.iter().map(String::as_str)) {
+        Some(near) => format!("Did you mean {name}.{near}? The methods are: {}.", methods.join(", ")),
+        None => format!("The methods are: {}.", methods.join(", ")),
+    };
+    ErrorReport::new(ErrorCode::UnknownMethod, format!("{name}.{method} does not exist")).with_hint(hint)
+}
+
+fn check_methods(manifest: &Manifest) -> Result<HashMap<String, CheckedMethod>, RegistryError> {
+    let namespace = || manifest.namespace.clone();
+    let mut methods: HashMap<String, CheckedMethod> = HashMap::new();
+    for method in &manifest.methods {
+        let written = sanitised(&method.name);
+        if !is_identifier(&written) {
+            return Err(RegistryError::UnwritableMethod { namespace: namespace(), method: method.name.clone() });
+        }
+        if RESERVED_METHODS.contains(&written.as_str()) {
+            return Err(RegistryError::ReservedMethod { namespace: namespace(), method: method.name.clone() });
+        }
+        if let Some(first) = methods.get(&written) {
+            return Err(RegistryError::MethodCollision {
+                namespace: namespace(),
+                first: first.method.name.clone(),
+                second: method.name.clone(),
+                written,
+            });
+        }
+        if method.signatures.is_empty() {
+            return Err(RegistryError::NoSignature { namespace: namespace(), method: method.name.clone() });
+        }
+        let checked = CheckedMethod::new(method.clone()).map_err(|fault| RegistryError::Schema {
+            namespace: namespace(),
+            method: method.name.clone(),
+            fault,
+        })?;
+        methods.insert(written, checked);
+    }
+    Ok(methods)
+}
+
+/// How a script writes a method's name: what cannot stand in an identifier becomes `_`.
+fn sanitised(name: &str) -> String {
+    let mut written: String =
+        name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '$' { c } else { '_' }).collect();
+    if written.starts_with(|c: char| c.is_ascii_digit()) {
+        written.insert(0, '_');
+    }
+    written
+}
+
+/// The candidate that is nearest to a name, if any is near enough to have been meant.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, candidate)| candidate)
+}

@@ -1,0 +1,63 @@
+//! For the tests of providers and of hosts: a provider that does as it is told and remembers everything, and the
+//! life-cycle suite that every provider must pass.
+//!
+//! Everything here panics instead of returning errors: it is used in tests only.
+
+mod fake;
+mod lifecycle;
+
+pub use fake::{FakeProvider, Journal, Moment};
+pub use lifecycle::{Subject, lifecycle_suite};
+
+use crate::{CallContext, ExecutionContext, ExecutionId, Provider, ProviderRuntime, SystemClock};
+use codemode_spec::{ErrorReport, Value};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Wall time of an execution of the test kit.
+const WALL: Duration = Duration::from_secs(120);
+
+/// The context of an execution with an id of its own and options for the providers, by namespace.
+///
+/// # Panics
+/// When the options are not an object.
+#[must_use]
+pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext {
+    static NEXT: AtomicU32 = AtomicU32::new(1);
+    let serde_json::Value::Object(options) = options else { panic!("options of an execution are an object") };
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    ExecutionContext {
+        execution: ExecutionId::new(&format!("test-{}-{number}", std::process::id())),
+        cancel: CancellationToken::new(),
+        deadline: Instant::now() + WALL,
+        clock: Arc::new(SystemClock),
+        state_dir: state_dir.to_owned(),
+        options: Arc::new(options),
+    }
+}
+
+/// Calls a method as a host would: the arguments are checked against the manifest first.
+///
+/// # Errors
+/// As the check or the call.
+///
+/// # Panics
+/// When the provider cannot be registered.
+pub async fn call(
+    provider: &Arc<dyn Provider>,
+    runtime: &Arc<dyn ProviderRuntime>,
+    method: &str,
+    arguments: Vec<Value>,
+) -> Result<Value, ErrorReport> {
+    let registry = crate::Registry::new(vec![Arc::clone(provider)]).expect("the provider can be registered");
+    registry.resolve(&provider.manifest().namespace, method, &arguments)?;
+    runtime.call(method, arguments, CallContext { call: 0, deadline: Instant::now() + WALL }).await
+}

@@ -1,0 +1,298 @@
+//! A provider that does as it is told and remembers everything.
+
+use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
+use async_trait::async_trait;
+use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
+use serde_json::json;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+/// Something that happened to a fake provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Moment {
+    /// A runtime was made.
+    Created,
+    /// A runtime was to be made, and was not.
+    CreateFailed,
+    /// A call of this method began.
+    Called(String),
+    /// A call of this method ended by itself.
+    Ended(String),
+    /// A call of this method was dropped before it ended.
+    Dropped(String),
+    /// The execution parked.
+    Suspended,
+    /// The execution went on.
+    Resumed,
+    /// The runtime was disposed of.
+    Disposed(Ending),
+}
+
+/// What happened, in order: to one provider, or to several that share it.
+#[derive(Clone, Debug, Default)]
+pub struct Journal(Arc<Mutex<Vec<(String, Moment)>>>);
+
+impl Journal {
+    /// Everything so far: the namespace, and what happened.
+    #[must_use]
+    pub fn moments(&self) -> Vec<(String, Moment)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How often something happened to a namespace.
+    #[must_use]
+    pub fn count(&self, namespace: &str, wanted: &Moment) -> usize {
+        self.moments().iter().filter(|(name, moment)| name == namespace && moment == wanted).count()
+    }
+
+    /// How many runtimes of a namespace were disposed of, whatever the ending.
+    #[must_use]
+    pub fn disposals(&self, namespace: &str) -> usize {
+        let disposed = |moment: &Moment| matches!(moment, Moment::Disposed(_));
+        self.moments().iter().filter(|(name, moment)| name == namespace && disposed(moment)).count()
+    }
+
+    fn note(&self, namespace: &str, moment: Moment) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((namespace.to_owned(), moment));
+    }
+}
+
+/// How a fake provider behaves.
+#[derive(Clone, Debug, Default)]
+struct Behaviour {
+    create_delay: Duration,
+    create_error: Option<ErrorReport>,
+    call_delay: Duration,
+    dispose_delay: Duration,
+    dispose_error: Option<ErrorReport>,
+    suspend_error: Option<ErrorReport>,
+    warnings: Vec<String>,
+}
+
+/// A provider with the methods `echo(value)`, `wait(ms, value?)`, `fail(code, message?)`, `write(value)` and `hang()`,
+/// that notes in its journal whatever happens to it.
+#[derive(Clone, Debug)]
+pub struct FakeProvider {
+    manifest: Manifest,
+    behaviour: Behaviour,
+    journal: Journal,
+}
+
+impl FakeProvider {
+    /// A provider of this namespace that does everything right and at once.
+    #[must_use]
+    pub fn new(namespace: &str) -> Self {
+        Self { manifest: manifest(namespace), behaviour: Behaviour::default(), journal: Journal::default() }
+    }
+
+    /// Writes into a journal that others share, so that the order among them can be seen.
+    #[must_use]
+    pub fn with_journal(mut self, journal: &Journal) -> Self {
+        self.journal = journal.clone();
+        self
+    }
+
+    /// With a manifest of one's own; its methods beyond those of the fake return their arguments as an array.
+    #[must_use]
+    pub fn with_manifest(mut self, manifest: Manifest) -> Self {
+        self.manifest = manifest;
+        self
+    }
+
+    /// Making a runtime takes this long.
+    #[must_use]
+    pub fn with_create_delay(mut self, delay: Duration) -> Self {
+        self.behaviour.create_delay = delay;
+        self
+    }
+
+    /// Making a runtime fails.
+    #[must_use]
+    pub fn with_create_error(mut self, error: ErrorReport) -> Self {
+        self.behaviour.create_error = Some(error);
+        self
+    }
+
+    /// Each call takes this much longer.
+    #[must_use]
+    pub fn with_call_delay(mut self, delay: Duration) -> Self {
+        self.behaviour.call_delay = delay;
+        self
+    }
+
+    /// Disposing takes this long.
+    #[must_use]
+    pub fn with_dispose_delay(mut self, delay: Duration) -> Self {
+        self.behaviour.dispose_delay = delay;
+        self
+    }
+
+    /// Disposing fails, after it is noted.
+    #[must_use]
+    pub fn with_dispose_error(mut self, error: ErrorReport) -> Self {
+        self.behaviour.dispose_error = Some(error);
+        self
+    }
+
+    /// Parking fails.
+    #[must_use]
+    pub fn with_suspend_error(mut self, error: ErrorReport) -> Self {
+        self.behaviour.suspend_error = Some(error);
+        self
+    }
+
+    /// With something to say after it was disposed of.
+    #[must_use]
+    pub fn with_warning(mut self, warning: &str) -> Self {
+        self.behaviour.warnings.push(warning.to_owned());
+        self
+    }
+
+    /// What happened so far.
+    #[must_use]
+    pub const fn journal(&self) -> &Journal {
+        &self.journal
+    }
+}
+
+#[async_trait]
+impl Provider for FakeProvider {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    async fn create(&self, _: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        delay(self.behaviour.create_delay).await;
+        let namespace = self.manifest.namespace.clone();
+        if let Some(error) = &self.behaviour.create_error {
+            self.journal.note(&namespace, Moment::CreateFailed);
+            return Err(error.clone());
+        }
+        self.journal.note(&namespace, Moment::Created);
+        Ok(Arc::new(FakeRuntime { namespace, behaviour: self.behaviour.clone(), journal: self.journal.clone() }))
+    }
+}
+
+struct FakeRuntime {
+    namespace: String,
+    behaviour: Behaviour,
+    journal: Journal,
+}
+
+#[async_trait]
+impl ProviderRuntime for FakeRuntime {
+    async fn call(&self, method: &str, arguments: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+        self.journal.note(&self.namespace, Moment::Called(method.to_owned()));
+        let mut running = RunningCall { runtime: self, method, ended: false };
+        delay(self.behaviour.call_delay).await;
+        let result = answer(method, arguments).await;
+        running.ended = true;
+        result
+    }
+
+    async fn suspend(&self) -> Result<(), ErrorReport> {
+        self.journal.note(&self.namespace, Moment::Suspended);
+        self.behaviour.suspend_error.clone().map_or(Ok(()), Err)
+    }
+
+    async fn resume(&self) -> Result<(), ErrorReport> {
+        self.journal.note(&self.namespace, Moment::Resumed);
+        Ok(())
+    }
+
+    async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport> {
+        delay(self.behaviour.dispose_delay).await;
+        self.journal.note(&self.namespace, Moment::Disposed(ending));
+        self.behaviour.dispose_error.clone().map_or(Ok(()), Err)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.behaviour.warnings.clone()
+    }
+}
+
+/// Notes how a call ended, also when its future is dropped.
+struct RunningCall<'a> {
+    runtime: &'a FakeRuntime,
+    method: &'a str,
+    ended: bool,
+}
+
+impl Drop for RunningCall<'_> {
+    fn drop(&mut self) {
+        let method = self.method.to_owned();
+        let moment = if self.ended { Moment::Ended(method) } else { Moment::Dropped(method) };
+        self.runtime.journal.note(&self.runtime.namespace, moment);
+    }
+}
+
+async fn answer(method: &str, mut arguments: Vec<Value>) -> Result<Value, ErrorReport> {
+    let mut next = || if arguments.is_empty() { Value::Undefined } else { arguments.remove(0) };
+    match method {
+        "echo" | "write" => Ok(next()),
+        "wait" => {
+            let Value::Number(ms) = next() else { return Ok(Value::Undefined) };
+            tokio::time::sleep(Duration::from_secs_f64(ms.max(0.0) / 1000.0)).await;
+            Ok(next())
+        }
+        "fail" => {
+            let code = serde_json::from_value(next().to_plain_json().unwrap_or_default());
+            let message = match next() {
+                Value::String(text) => text.to_string_lossy(),
+                _ => "it was told to fail".to_owned(),
+            };
+            Err(ErrorReport::new(code.unwrap_or(ErrorCode::CallFailed), message))
+        }
+        "hang" => std::future::pending().await,
+        _ => Ok(Value::Array(arguments)),
+    }
+}
+
+/// Not even a yield when there is nothing to wait for: an order that a test compares must not depend on it.
+async fn delay(time: Duration) {
+    if !time.is_zero() {
+        tokio::time::sleep(time).await;
+    }
+}
+
+fn manifest(namespace: &str) -> Manifest {
+    let param = |name: &str, schema, optional| Param { name: name.into(), schema, optional };
+    let method = |name: &str, doc: &str, params: Vec<Param>, effect| Method {
+        name: name.into(),
+        doc: doc.into(),
+        signatures: vec![Signature { params }],
+        returns: json!({}),
+        effect,
+    };
+    Manifest {
+        namespace: namespace.into(),
+        doc: "A fake for tests.".into(),
+        methods: vec![
+            method("echo", "Returns its argument.", vec![param("value", json!({}), true)], Effect::Read),
+            method(
+                "wait",
+                "Returns its argument after a while.",
+                vec![param("ms", json!({"type": "number", "minimum": 0}), false), param("value", json!({}), true)],
+                Effect::Read,
+            ),
+            method(
+                "fail",
+                "Rejects with a code.",
+                vec![
+                    param("code", json!({"type": "string"}), false),
+                    param("message", json!({"type": "string"}), true),
+                ],
+                Effect::Read,
+            ),
+            method(
+                "write",
+                "Returns its argument, and counts as a change.",
+                vec![param("value", json!({}), true)],
+                Effect::Write,
+            ),
+            method("hang", "Never returns.", vec![], Effect::Read),
+        ],
+    }
+}
