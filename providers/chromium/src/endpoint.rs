@@ -1,0 +1,193 @@
+//! Where a browser listens.
+
+use crate::http;
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::Deserialize;
+use std::{fmt, time::Duration};
+use url::Url;
+
+/// Where a browser listens, and what must be said to be let in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// The WebSocket of the browser itself, not of a page.
+    pub ws_url: String,
+    /// Sent with every request to it.
+    pub headers: Vec<(String, String)>,
+}
+
+/// What `/json/version` says that is used here.
+#[derive(Deserialize)]
+pub(crate) struct Version {
+    #[serde(rename = "Browser", default)]
+    pub browser: String,
+    #[serde(rename = "Protocol-Version", default)]
+    pub protocol: String,
+    /// With the commit in it: two builds of one version are told apart.
+    #[serde(rename = "WebKit-Version", default)]
+    pub build: String,
+    #[serde(rename = "webSocketDebuggerUrl")]
+    ws_url: Option<String>,
+}
+
+impl Endpoint {
+    /// Finds the WebSocket behind a URL as a person gives it: `ws:` and `wss:` are taken as they are, without asking
+    /// the browser; `http:` and `https:` are asked for their `/json/version`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a URL or a header that cannot be used, `CDP_CONNECTION_FAILED` if nothing answers there.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn resolve(url: &str, headers: Vec<(String, String)>, timeout: Duration) -> Result<Self, ErrorReport> {
+        let url = parse(url)?;
+        http::header_map(&headers)?;
+        if matches!(url.scheme(), "ws" | "wss") {
+            return Ok(Self { ws_url: url.into(), headers });
+        }
+        let mut version_url = url.clone();
+        if !url.path().ends_with("/json/version") {
+            version_url.set_path(&format!("{}/json/version", url.path().trim_end_matches('/')));
+        }
+        let version = Version::get(&version_url, &headers, timeout).await?;
+        let ws_url = version.ws_url.ok_or_else(|| {
+            ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("{} names no WebSocket", shown(&url)))
+                .with_hint("Give the WebSocket address of the browser (ws:// or wss://) instead.")
+        })?;
+        let ws_url = reachable(parse(&ws_url)?, &url);
+        Ok(Self { ws_url: ws_url.into(), headers })
+    }
+
+    pub(crate) fn url(&self) -> Result<Url, ErrorReport> {
+        parse(&self.ws_url)
+    }
+
+    /// The address of a document beside the WebSocket.
+    pub(crate) fn http_url(&self, path: &str) -> Result<Url, ErrorReport> {
+        let mut url = self.url()?;
+        let scheme = if url.scheme() == "wss" { "https" } else { "http" };
+        // Cannot fail: all four are special schemes.
+        let _ = url.set_scheme(scheme);
+        url.set_path(path);
+        Ok(url)
+    }
+}
+
+impl Version {
+    pub(crate) async fn get(url: &Url, headers: &[(String, String)], timeout: Duration) -> Result<Self, ErrorReport> {
+        let body = http::get(url, headers, timeout).await?;
+        serde_json::from_slice(&body).map_err(|error| {
+            ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("{} is no browser: {error}", shown(url)))
+                .with_hint("Check the address: there must be a browser started with --remote-debugging-port.")
+        })
+    }
+}
+
+/// Without what may be secret: neither header values nor the URL's user, password and query.
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
+        out.debug_struct("Endpoint").field("ws_url", &format_args!("{self}")).field("headers", &names).finish()
+    }
+}
+
+/// The URL without what may be secret.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match Url::parse(&self.ws_url) {
+            Ok(url) => out.write_str(&shown(&url)),
+            Err(_) => out.write_str("(not a URL)"),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Url, ErrorReport> {
+    let wrong = |message: String| {
+        ErrorReport::new(ErrorCode::InvalidArgument, message)
+            .with_hint("Write the endpoint as ws://host:port/devtools/browser/… or as http://host:port.")
+    };
+    // The text is not repeated: it may hold a token.
+    let url = Url::parse(text).map_err(|error| wrong(format!("the endpoint is not a URL: {error}")))?;
+    if !matches!(url.scheme(), "ws" | "wss" | "http" | "https") {
+        return Err(wrong(format!("the endpoint's scheme {:?} is not supported", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("the endpoint's URL holds a user or a password, which would not be sent".to_owned())
+            .with_hint("Pass the credentials as a header: `Authorization: Basic …`."));
+    }
+    Ok(url)
+}
+
+/// The WebSocket as it can be reached from here: a browser behind a proxy names itself as it sees itself.
+fn reachable(mut ws_url: Url, asked: &Url) -> Url {
+    if matches!(ws_url.host_str(), Some("0.0.0.0" | "[::]")) {
+        let _ = ws_url.set_host(asked.host_str());
+    }
+    if asked.scheme() == "https" && ws_url.scheme() == "ws" && ws_url.host() == asked.host() {
+        let _ = ws_url.set_scheme("wss");
+    }
+    ws_url
+}
+
+/// A URL for messages: scheme, host, port and path. User, password and query may be secrets.
+pub(crate) fn shown(url: &Url) -> String {
+    let mut shown = url.clone();
+    let _ = shown.set_username("");
+    let _ = shown.set_password(None);
+    shown.set_query(None);
+    shown.set_fragment(None);
+    shown.into()
+}
+
+pub(crate) fn unreachable(url: &Url, error: &dyn fmt::Display) -> ErrorReport {
+    ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("{} cannot be reached: {error}", shown(url)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn endpoint(ws_url: &str) -> Endpoint {
+        Endpoint { ws_url: ws_url.to_owned(), headers: vec![("X-Key".to_owned(), "hush".to_owned())] }
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let shown = format!("{0:?} {0}", endpoint("wss://user:hush@host/path?token=hush#hush"));
+        assert!(!shown.contains("hush"), "{shown}");
+        assert!(shown.contains("wss://host/path") && shown.contains("X-Key"), "{shown}");
+    }
+
+    #[tokio::test]
+    async fn a_websocket_is_taken_as_it_is_and_what_cannot_be_used_is_refused_without_repeating_it() {
+        let second = Duration::from_secs(1);
+        let url = "ws://127.0.0.1:1/devtools/browser/x?token=1";
+        assert_eq!(Endpoint::resolve(url, Vec::new(), second).await.unwrap().ws_url, url);
+        for url in ["hush", "ftp://host/hush", "ws://user:hush@host/"] {
+            let report = Endpoint::resolve(url, Vec::new(), second).await.unwrap_err();
+            assert_eq!(report.code, ErrorCode::InvalidArgument, "{url}");
+            assert!(!format!("{report:?}").contains("hush"), "{report:?}");
+        }
+        for header in [("a b", "hush"), ("A", "hush\nhush")] {
+            let headers = vec![(header.0.to_owned(), header.1.to_owned())];
+            let report = Endpoint::resolve("ws://127.0.0.1:1/", headers, second).await.unwrap_err();
+            assert_eq!(report.code, ErrorCode::InvalidArgument);
+            assert!(!format!("{report:?}").contains("hush"), "{report:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_beside_the_websocket_keep_host_and_query() {
+        let beside = |url| endpoint(url).http_url("/json/protocol").unwrap().to_string();
+        assert_eq!(beside("ws://127.0.0.1:9/devtools/browser/x"), "http://127.0.0.1:9/json/protocol");
+        assert_eq!(beside("wss://host/x?token=1"), "https://host/json/protocol?token=1");
+    }
+
+    #[test]
+    fn a_browser_that_does_not_know_its_own_address_is_reached_where_it_was_asked() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        let reached = |ws_url, asked| reachable(url(ws_url), &url(asked)).to_string();
+        assert_eq!(reached("ws://0.0.0.0:9222/x", "http://10.1.2.3:9222"), "ws://10.1.2.3:9222/x");
+        assert_eq!(reached("ws://host/x", "https://host"), "wss://host/x");
+        assert_eq!(reached("ws://other/x", "https://host"), "ws://other/x");
+    }
+}

@@ -1,0 +1,100 @@
+//! How a command can fail.
+
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::Value as Json;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Why a command has no result.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum CdpError {
+    /// The browser refused it.
+    #[error("the browser refused the command: {message} ({code})")]
+    Protocol {
+        /// The JSON-RPC code.
+        code: i64,
+        /// The browser's own words.
+        message: String,
+        /// What it added to them, as the names of wrong parameters.
+        data: Option<Json>,
+    },
+    /// There was no answer in time. The browser may still carry the command out.
+    #[error("{method} was not answered within {} ms", timeout.as_millis())]
+    Timeout {
+        /// The command.
+        method: String,
+        /// How long was waited.
+        timeout: Duration,
+    },
+    /// The connection is closed, or closed while the answer was awaited.
+    #[error("the connection to the browser is closed: {reason}")]
+    Closed {
+        /// Why.
+        reason: String,
+    },
+    /// The session that the command was sent to was detached before the answer: its page is gone or was let go of.
+    #[error("{method} was not answered: its session was detached")]
+    Detached {
+        /// The command.
+        method: String,
+        /// The session.
+        session: String,
+    },
+    /// The page crashed before the answer; there will be none. Noticed only in sessions with `Inspector.enable`.
+    #[error("{method} was not answered: the page crashed")]
+    Crashed {
+        /// The command.
+        method: String,
+        /// The session.
+        session: String,
+    },
+    /// The command or its answer is larger than one message may be. If it was the answer, the connection is lost with it.
+    #[error("the message is too large: {bytes} bytes, at most {bytes_max} are taken")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        bytes_max: usize,
+    },
+    /// The answer is nested deeper than a value may be. Other calls are not affected.
+    #[error("the answer is nested deeper than {depth_max} levels")]
+    TooDeep {
+        /// The bound.
+        depth_max: usize,
+    },
+    /// The answer does not have the form of an answer. Other calls are not affected.
+    #[error("the answer cannot be read: {reason}")]
+    Malformed {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl From<CdpError> for ErrorReport {
+    fn from(error: CdpError) -> Self {
+        let code = match error {
+            CdpError::Protocol { .. } => ErrorCode::CdpProtocolError,
+            CdpError::Timeout { .. } => ErrorCode::CallTimeout,
+            CdpError::Closed { .. } => ErrorCode::BrowserGone,
+            CdpError::Detached { .. } => ErrorCode::CdpTargetClosed,
+            CdpError::Crashed { .. } => ErrorCode::CdpTargetCrashed,
+            CdpError::TooLarge { .. } | CdpError::TooDeep { .. } => ErrorCode::ResultTooLarge,
+            CdpError::Malformed { .. } => ErrorCode::CallFailed,
+        };
+        let report = Self::new(code, error.to_string());
+        match error {
+            CdpError::Protocol { code, data, .. } => {
+                let report = report.with_detail("cdp_code", code);
+                match data {
+                    Some(data) => report.with_detail("cdp_data", data),
+                    None => report,
+                }
+            }
+            CdpError::TooDeep { .. } => report.with_hint(
+                "Ask for less depth: pass a smaller depth, or evaluate a function that picks what you need.",
+            ),
+            _ => report,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The events of one connection: a bounded ring that can be read from any point on, and waited upon.
+
+use codemode_spec::limits::{EVENT_RING_BYTES_MAX, EVENT_RING_MAX};
+use serde_json::Value as Json;
+use std::{
+    collections::VecDeque,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::Notify;
+
+/// One event of the browser.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its place in the connection's stream of events, counted from 0.
+    pub seq: u64,
+    /// Its full name, as `Page.loadEventFired`.
+    pub method: String,
+    /// The protocol session that it belongs to; `None` for the browser itself.
+    pub session: Option<String>,
+    /// What it says.
+    pub params: Json,
+}
+
+/// Events read from a cursor on.
+#[derive(Clone, Debug, Default)]
+pub struct Batch {
+    /// Those that match, oldest first.
+    pub events: Vec<Arc<Event>>,
+    /// Where to read on: the sequence number after the last event that was looked at.
+    pub next: u64,
+    /// Events between the cursor and the oldest one kept: they were pushed out unread.
+    pub dropped: u64,
+}
+
+/// The events of one connection. The newest are kept, bounded by number and by bytes on the wire; readers never slow
+/// the connection down, they lose the oldest and are told how many.
+///
+/// Invariant: sequence numbers have no gaps, so what was dropped is known by arithmetic.
+pub struct EventLog {
+    ring: Mutex<Ring>,
+    changed: Notify,
+    events_max: usize,
+    bytes_max: usize,
+}
+
+#[derive(Default)]
+struct Ring {
+    kept: VecDeque<(Arc<Event>, usize)>,
+    bytes: usize,
+    next: u64,
+    closed: bool,
+}
+
+impl Ring {
+    /// The sequence number of the oldest event kept.
+    fn oldest(&self) -> u64 {
+        self.next - self.kept.len() as u64
+    }
+
+    /// The events from a cursor on.
+    fn from(&self, cursor: u64) -> impl Iterator<Item = &Arc<Event>> {
+        let skip = usize::try_from(cursor.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
+        self.kept.range(skip.min(self.kept.len())..).map(|(event, _)| event)
+    }
+}
+
+impl EventLog {
+    pub(crate) fn new() -> Self {
+        Self::bounded(EVENT_RING_MAX, EVENT_RING_BYTES_MAX)
+    }
+
+    fn bounded(events_max: usize, bytes_max: usize) -> Self {
+        Self { ring: Mutex::default(), changed: Notify::new(), events_max, bytes_max }
+    }
+
+    /// The sequence number that the next event will get: a point to wait or to read from.
+    #[must_use]
+    pub fn cursor(&self) -> u64 {
+        self.ring().next
+    }
+
+    /// Reads the kept events from `cursor` on that match, at most `limit` of them.
+    ///
+    /// `matches` runs while the log is locked: it must be short and must not call the log.
+    #[must_use]
+    pub fn since(&self, cursor: u64, limit: usize, matches: &dyn Fn(&Event) -> bool) -> Batch {
+        let ring = self.ring();
+        let mut batch = Batch { events: Vec::new(), next: ring.next, dropped: ring.oldest().saturating_sub(cursor) };
+        for event in ring.from(cursor) {
+            if batch.events.len() == limit {
+                batch.next = event.seq;
+                break;
+            }
+            if matches(event) {
+                batch.events.push(Arc::clone(event));
+            }
+        }
+        batch
+    }
+
+    /// Waits for the first event from `from` on that matches. Events that have already come count first, so that nothing
+    /// is missed between a command and the wait for its consequence. `None` once the connection is closed.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time; the event stays in the log.
+    pub async fn wait(&self, from: u64, matches: &(dyn Fn(&Event) -> bool + Sync)) -> Option<Arc<Event>> {
+        let mut cursor = from;
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // Registered before the look into the ring: an event that comes after the look wakes us.
+            changed.as_mut().enable();
+            {
+                let ring = self.ring();
+                if let Some(event) = ring.from(cursor).find(|event| matches(event)) {
+                    return Some(Arc::clone(event));
+                }
+                if ring.closed {
+                    return None;
+                }
+                cursor = cursor.max(ring.next);
+            }
+            changed.await;
+        }
+    }
+
+    /// The newest kept event that matches.
+    #[must_use]
+    pub fn last(&self, matches: &dyn Fn(&Event) -> bool) -> Option<Arc<Event>> {
+        self.ring().kept.iter().rev().map(|(event, _)| event).find(|event| matches(event)).cloned()
+    }
+
+    /// Appends an event that took `bytes` on the wire.
+    pub(crate) fn push(&self, method: String, session: Option<String>, params: Json, bytes: usize) {
+        // What is pushed out is dropped after the lock is: it may be a large tree.
+        let mut pushed_out = Vec::new();
+        {
+            let mut ring = self.ring();
+            let event = Arc::new(Event { seq: ring.next, method, session, params });
+            ring.next += 1;
+            ring.bytes += bytes;
+            ring.kept.push_back((event, bytes));
+            while ring.kept.len() > self.events_max || ring.bytes > self.bytes_max {
+                let Some((event, bytes)) = ring.kept.pop_front() else { break };
+                ring.bytes -= bytes;
+                pushed_out.push(event);
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// No event will come any more: whoever waits is told.
+    pub(crate) fn close(&self) {
+        self.ring().closed = true;
+        self.changed.notify_waiters();
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        // A panic in a caller's `matches` leaves the ring whole: nothing is changed while it runs.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for EventLog {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ring = self.ring();
+        out.debug_struct("EventLog")
+            .field("kept", &ring.kept.len())
+            .field("next", &ring.next)
+            .field("closed", &ring.closed)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn push(log: &EventLog, method: &str, bytes: usize) {
+        log.push(method.to_owned(), None, Json::Null, bytes);
+    }
+
+    #[test]
+    fn the_oldest_go_first_and_are_counted() {
+        let log = EventLog::bounded(3, 100);
+        for method in ["a", "b", "c", "d", "e"] {
+            push(&log, method, 10);
+        }
+        let batch = log.since(0, 10, &|_| true);
+        assert_eq!(batch.events.iter().map(|event| event.method.as_str()).collect::<Vec<_>>(), ["c", "d", "e"]);
+        assert_eq!((batch.next, batch.dropped), (5, 2));
+        assert_eq!(log.since(2, 10, &|_| true).dropped, 0);
+        assert_eq!(log.since(99, 10, &|_| true).events.len(), 0);
+        push(&log, "large", 90);
+        assert_eq!(log.since(0, 10, &|_| true).events.len(), 2, "bytes count as well");
+        push(&log, "larger than all", 101);
+        let batch = log.since(0, 10, &|_| true);
+        assert_eq!((batch.events.len(), batch.next, batch.dropped), (0, 7, 7));
+        push(&log, "after", 1);
+        assert_eq!(log.since(7, 10, &|_| true).events[0].method, "after");
+    }
+
+    #[test]
+    fn a_limit_can_be_read_on_from_without_gap_or_repetition() {
+        let log = EventLog::bounded(100, 1_000);
+        for index in 0..20 {
+            push(&log, if index % 2 == 0 { "even" } else { "odd" }, 1);
+        }
+        let (mut cursor, mut seen) = (0, Vec::new());
+        loop {
+            let batch = log.since(cursor, 3, &|event| event.method == "odd");
+            assert!(batch.events.len() <= 3);
+            seen.extend(batch.events.iter().map(|event| event.seq));
+            cursor = batch.next;
+            if cursor == log.cursor() {
+                break;
+            }
+        }
+        assert_eq!(seen, (0..20).filter(|seq| seq % 2 == 1).collect::<Vec<_>>());
+        assert_eq!(log.last(&|event| event.method == "even").unwrap().seq, 18);
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_wait_sees_what_came_before_it_and_never_misses_what_comes_during_it() {
+        let log = Arc::new(EventLog::new());
+        push(&log, "early", 1);
+        assert_eq!(log.wait(0, &|event| event.method == "early").await.unwrap().seq, 0);
+        for round in 0..500 {
+            let from = log.cursor();
+            let pusher = tokio::spawn({
+                let log = Arc::clone(&log);
+                async move { push(&log, "now", 1) }
+            });
+            let event = tokio::time::timeout(Duration::from_secs(10), log.wait(from, &|event| event.method == "now"));
+            assert_eq!(event.await.unwrap_or_else(|_| panic!("lost in round {round}")).unwrap().seq, from);
+            pusher.await.unwrap();
+        }
+        let waiter = tokio::spawn({
+            let log = Arc::clone(&log);
+            async move { log.wait(0, &|event| event.method == "never").await }
+        });
+        log.close();
+        assert!(waiter.await.unwrap().is_none());
+        assert!(log.wait(0, &|event| event.method == "early").await.is_some(), "what is kept can still be read");
+    }
+}

@@ -1,0 +1,267 @@
+//! Finds a browser on this machine.
+
+use chromiumoxide::detection::{DetectionOptions, default_executable};
+use codemode_spec::{ErrorCode, ErrorReport};
+use std::{
+    env,
+    ffi::OsStr,
+    fs, io,
+    io::{Read as _, Seek as _},
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{LazyLock, Mutex, PoisonError},
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+/// Names a browser, where none is given.
+pub(crate) const BROWSER_VARIABLE: &str = "CODEMODE_BROWSER";
+/// A first start from a slow disk takes its time.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
+/// What is read of a version.
+const VERSION_BYTES_MAX: u64 = 4096;
+
+/// In the order of preference.
+const NAMES: &[&str] = &[
+    "chromium",
+    "chromium-browser",
+    "google-chrome-stable",
+    "google-chrome",
+    "chrome",
+    "chrome-headless-shell",
+    "headless_shell",
+    "microsoft-edge-stable",
+    "microsoft-edge",
+    "brave-browser",
+];
+
+/// Where browsers are put without being in the `PATH`.
+const USUAL_PLACES: &[&str] = &[
+    "/usr/bin/chromium",
+    "/usr/bin/chromium-browser",
+    "/usr/lib/chromium/chromium",
+    "/usr/bin/google-chrome-stable",
+    "/opt/google/chrome/chrome",
+    "/snap/bin/chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+];
+
+/// Versions that were asked for in this process: the answer holds for as long as the file is the same.
+static VERSIONS: LazyLock<Mutex<Vec<(PathBuf, SystemTime, String)>>> = LazyLock::new(Mutex::default);
+
+/// A browser on this machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executable {
+    /// Where it is; absolute.
+    pub path: PathBuf,
+    /// What it says of itself, as `Chromium 156.0.8078.79`.
+    pub version: String,
+}
+
+/// Finds a browser: the explicit one, else the one that `CODEMODE_BROWSER` names, else the first in the `PATH`, else the
+/// first in the usual places. A browser that is named must be there and must run; none is taken in its stead.
+///
+/// Blocks for as long as `--version` takes, about 0.1 s, once for each browser in a process.
+///
+/// # Errors
+/// `BROWSER_NOT_FOUND` with what is wrong with the named one, or what was tried.
+pub fn find(explicit: Option<&Path>) -> Result<Executable, ErrorReport> {
+    if let Some(path) = explicit {
+        return named(path, "--browser");
+    }
+    match env::var_os(BROWSER_VARIABLE).filter(|path| !path.is_empty()) {
+        Some(path) => named(Path::new(&path), BROWSER_VARIABLE),
+        None => find_unnamed(),
+    }
+}
+
+/// The first browser that runs, of those that nobody named.
+pub(crate) fn find_unnamed() -> Result<Executable, ErrorReport> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let detected = default_executable(DetectionOptions { msedge: true, unstable: true }).ok();
+    let places = NAMES
+        .iter()
+        .filter_map(|name| in_path(name, &path))
+        .chain(USUAL_PLACES.iter().map(PathBuf::from))
+        .filter(|place| place.is_file())
+        .chain(detected);
+    first_that_runs(places)
+}
+
+fn first_that_runs(places: impl Iterator<Item = PathBuf>) -> Result<Executable, ErrorReport> {
+    let mut tried: Vec<(PathBuf, String)> = Vec::new();
+    for place in places {
+        if tried.iter().any(|(path, _)| *path == place) {
+            continue;
+        }
+        match version(&place) {
+            Ok(version) => return Ok(Executable { path: place, version }),
+            // As the snap's placeholder on Ubuntu: it is there, and does not run.
+            Err(fault) => tried.push((place, fault)),
+        }
+    }
+    let report = |message: String| ErrorReport::new(ErrorCode::BrowserNotFound, message);
+    if tried.is_empty() {
+        return Err(report("no Chromium was found in the PATH or in the usual places".to_owned()));
+    }
+    let faults: Vec<_> = tried.iter().map(|(path, fault)| format!("{} {fault}", path.display())).collect();
+    Err(report(format!("no Chromium was found that runs: {}", faults.join("; "))).with_detail("tried", faults))
+}
+
+/// The browser that somebody named, by its path or by its name in the `PATH`.
+fn named(name: &Path, by: &str) -> Result<Executable, ErrorReport> {
+    let wrong = |path: &Path, fault: &str| {
+        ErrorReport::new(ErrorCode::BrowserNotFound, format!("{by} names {}, which {fault}", path.display()))
+            .with_hint(format!("Correct {by} or leave it out; `codemode setup` installs a browser if there is none."))
+    };
+    let is_bare = name.components().count() == 1 && !name.exists();
+    let found = is_bare.then(|| in_path(name, &env::var_os("PATH").unwrap_or_default())).flatten();
+    let path = found.map_or_else(|| std::path::absolute(name), Ok);
+    let path = path.map_err(|error| wrong(name, &format!("is no path: {error}")))?;
+    match version(&path) {
+        Ok(version) => Ok(Executable { path, version }),
+        Err(fault) => Err(wrong(&path, &fault)),
+    }
+}
+
+fn in_path(name: impl AsRef<Path>, path: &OsStr) -> Option<PathBuf> {
+    let folders = env::split_paths(path).filter(|folder| folder.is_absolute());
+    folders.map(|folder| folder.join(&name)).find(|file| file.is_file())
+}
+
+/// What a browser says of itself, or what is wrong with it, to be read after its path.
+fn version(path: &Path) -> Result<String, String> {
+    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        _ => format!("cannot be read: {error}"),
+    })?;
+    if !metadata.is_file() {
+        return Err("is not a file".to_owned());
+    }
+    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    let known = {
+        let versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        versions.iter().find(|(at, then, _)| at == path && *then == modified).map(|(.., version)| version.clone())
+    };
+    if let Some(version) = known {
+        return Ok(version);
+    }
+    let version = ask_version(path, VERSION_TIMEOUT)?;
+    VERSIONS.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), modified, version.clone()));
+    Ok(version)
+}
+
+fn ask_version(path: &Path, timeout: Duration) -> Result<String, String> {
+    let failed = |error: io::Error| format!("does not run: {error}");
+    // Into a file and not through a pipe: what it starts may keep a pipe open for ever.
+    let mut output = tempfile::tempfile().map_err(failed)?;
+    let said = || Ok::<_, io::Error>(Stdio::from(output.try_clone()?));
+    let mut command = Command::new(path);
+    command.arg("--version").stdin(Stdio::null()).stdout(said().map_err(failed)?).stderr(Stdio::null());
+    let mut child = command.process_group(0).spawn().map_err(failed)?;
+    let deadline = Instant::now() + timeout;
+    let status = loop {
+        match child.try_wait().map_err(failed)? {
+            Some(status) => break status,
+            None if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+            None => {
+                let group = rustix::process::Pid::from_child(&child);
+                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+                let _ = child.wait();
+                return Err(format!("did not tell its version within {} s", timeout.as_secs()));
+            }
+        }
+    };
+    if !status.success() {
+        return Err(format!("does not run: {status} when asked for its version"));
+    }
+    let mut text = Vec::new();
+    let read = output.rewind().and_then(|()| (&output).take(VERSION_BYTES_MAX).read_to_end(&mut text));
+    read.map_err(failed)?;
+    let text = String::from_utf8_lossy(&text);
+    // Debian's says how it was built as well, and some say more on further lines.
+    let version = text.lines().next().unwrap_or_default().split(" built on ").next().unwrap_or_default().trim();
+    if version.contains(|c: char| c.is_ascii_digit()) {
+        Ok(version.to_owned())
+    } else {
+        Err("is no browser: it tells no version".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    fn program(folder: &Path, name: &str, script: &str) -> PathBuf {
+        let path = folder.join(name);
+        // Written by a shell of its own: a file that this process holds open for writing while another thread forks
+        // cannot be run ("text file busy").
+        let mut write = Command::new("sh");
+        write.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"", "sh"]).arg(&path).arg(script);
+        let status = write.status().unwrap();
+        assert!(status.success());
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    }
+
+    #[test]
+    fn a_named_browser_is_taken_or_its_fault_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let good = program(folder.path(), "good", "echo 'Chromium 1.2.3 built on Debian'; echo more; echo noise >&2");
+        assert_eq!(find(Some(&good)).unwrap(), Executable { path: good, version: "Chromium 1.2.3".to_owned() });
+
+        let plain = folder.path().join("plain");
+        fs::write(&plain, "text").unwrap();
+        let failing = program(folder.path(), "failing", "exit 3");
+        let silent = program(folder.path(), "silent", "exit 0");
+        for (path, fault) in [
+            (folder.path().join("missing"), "does not exist"),
+            (folder.path().to_owned(), "is not a file"),
+            (plain, "Permission denied"),
+            (failing, "exit status: 3"),
+            (silent, "tells no version"),
+        ] {
+            let report = find(Some(&path)).unwrap_err();
+            assert_eq!(report.code, ErrorCode::BrowserNotFound);
+            let message = &report.message;
+            assert!(message.contains(fault) && message.contains(path.to_str().unwrap()), "{message}");
+            assert!(report.hint.contains("--browser") && report.hint.contains("codemode setup"), "{}", report.hint);
+        }
+    }
+
+    #[test]
+    fn a_program_that_hangs_is_given_up_and_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let hangs = program(folder.path(), "hangs", "sleep 600");
+        let begun = Instant::now();
+        let fault = ask_version(&hangs, Duration::from_millis(200)).unwrap_err();
+        assert!(fault.contains("did not tell its version"), "{fault}");
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn of_those_that_nobody_named_the_first_that_runs_is_taken() {
+        let folder = tempfile::tempdir().unwrap();
+        let stub = program(folder.path(), "stub", "echo 'requires the chromium snap' >&2; exit 1");
+        let good = program(folder.path(), "good", "echo Chromium 7");
+        let found = first_that_runs([stub.clone(), stub.clone(), good.clone()].into_iter()).unwrap();
+        assert_eq!(found.path, good);
+        let report = first_that_runs([stub.clone(), stub].into_iter()).unwrap_err();
+        assert_eq!(report.details["tried"].as_array().unwrap().len(), 1);
+        assert_eq!(report.hint, ErrorCode::BrowserNotFound.hint());
+        let report = first_that_runs(std::iter::empty()).unwrap_err();
+        assert_eq!((report.code, report.hint.contains("codemode setup")), (ErrorCode::BrowserNotFound, true));
+    }
+
+    #[test]
+    fn a_bare_name_is_looked_up_in_the_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let good = program(folder.path(), "codemode-find-test", "echo Chromium 7");
+        let path = env::join_paths([Path::new("relative"), folder.path()]).unwrap();
+        assert_eq!(in_path("codemode-find-test", &path), Some(good));
+        assert_eq!(in_path("codemode-find-none", &path), None);
+    }
+}

@@ -1,0 +1,432 @@
+//! Installs a browser by the means of the system.
+
+use crate::find::{BROWSER_VARIABLE, Executable, find, find_unnamed};
+use codemode_spec::{ErrorCode, ErrorReport};
+use std::{
+    env,
+    ffi::OsStr,
+    fs::{File, OpenOptions, TryLockError},
+    io,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
+    process::Command,
+    time::{Instant, sleep},
+};
+
+/// Everything together: a slow mirror and a slow disk included.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(1_200);
+/// How long another installation is waited for.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(900);
+const LOCK_INTERVAL: Duration = Duration::from_millis(500);
+/// The lists have a lock that apt-get does not wait for by itself.
+const LISTS_LOCK_INTERVAL: Duration = Duration::from_secs(2);
+/// Lines of a failed step that are shown.
+const LINES_KEPT: usize = 20;
+const LINE_BYTES_MAX: u64 = 4096;
+
+/// Google's own package, for the systems whose Chromium exists only as a snap.
+const CHROME_URL: &str = "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb";
+
+type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+/// Installs a browser if there is none, and gives the one that is there.
+///
+/// On Debian, Ubuntu and what derives from them, as root, by apt-get: `chromium`, or, where that is only a placeholder for
+/// a snap, Google's package of Chrome. A snap cannot be used: it does not see profile folders outside its own.
+/// Any number of processes may do this at the same time: one installs, the others wait and find what it installed.
+///
+/// # Errors
+/// `UNSUPPORTED_OPERATION` where it cannot install, with how to do it by hand; `IO_ERROR` if a step fails, with its last
+/// lines in the details; `BROWSER_NOT_FOUND` if `CODEMODE_BROWSER` names a browser that does not run.
+///
+/// # Cancellation
+/// A step that has begun is let go on by itself, since a package manager that is killed leaves a broken system.
+pub async fn install(progress: &(dyn Fn(&str) + Send + Sync)) -> Result<Executable, ErrorReport> {
+    if env::var_os(BROWSER_VARIABLE).is_some_and(|path| !path.is_empty()) {
+        return blocking(|| find(None)).await;
+    }
+    if let Ok(found) = blocking(find_unnamed).await {
+        progress(&format!("{} is already here: {}", found.version, found.path.display()));
+        return Ok(found);
+    }
+    let system = System::of_this_machine();
+    let apt = Apt::of(&system)?;
+    let _lock = lock(Path::new("/run/codemode-setup.lock"), progress).await?;
+    // Another process may have installed it while this one waited.
+    if let Ok(found) = blocking(find_unnamed).await {
+        return Ok(found);
+    }
+    let installed = tokio::time::timeout(INSTALL_TIMEOUT, apt.install_browser(progress)).await;
+    installed.unwrap_or_else(|_| {
+        let message = format!("the installation took longer than {} s", INSTALL_TIMEOUT.as_secs());
+        Err(ErrorReport::new(ErrorCode::IoError, message))
+    })?;
+    let found = blocking(find_unnamed).await?;
+    progress(&format!("{} is installed: {}", found.version, found.path.display()));
+    Ok(found)
+}
+
+async fn blocking(find: fn() -> Result<Executable, ErrorReport>) -> Result<Executable, ErrorReport> {
+    tokio::task::spawn_blocking(find).await.unwrap_or_else(|error| {
+        Err(ErrorReport::new(ErrorCode::HostFault, format!("the search for a browser failed: {error}")))
+    })
+}
+
+/// What is known of the machine.
+struct System {
+    /// `ID` of os-release, as `debian`.
+    id: String,
+    is_root: bool,
+    apt_get: Option<PathBuf>,
+}
+
+impl System {
+    fn of_this_machine() -> Self {
+        let release = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
+        let id = release.lines().find_map(|line| line.strip_prefix("ID=")).unwrap_or(env::consts::OS);
+        let apt_get = Path::new("/usr/bin/apt-get");
+        Self {
+            id: id.trim_matches('"').to_owned(),
+            is_root: rustix::process::geteuid().is_root(),
+            apt_get: apt_get.exists().then(|| apt_get.to_owned()),
+        }
+    }
+}
+
+/// apt-get and what comes with it.
+struct Apt {
+    apt_get: PathBuf,
+    helper: PathBuf,
+    chrome_url: String,
+    /// Of Debian's names; Google has a package for one only.
+    is_amd64: bool,
+}
+
+impl Apt {
+    fn of(system: &System) -> Result<Self, ErrorReport> {
+        let unsupported =
+            |message: &str, hint: &str| Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint(hint));
+        let Some(apt_get) = system.apt_get.clone() else {
+            let hint = match system.id.as_str() {
+                "fedora" | "rhel" | "centos" | "rocky" | "almalinux" => "Run `dnf install chromium` as root.",
+                "arch" | "manjaro" => "Run `pacman -S chromium` as root.",
+                "alpine" => "Run `apk add chromium` as root.",
+                "opensuse-leap" | "opensuse-tumbleweed" => "Run `zypper install chromium` as root.",
+                "macos" => "Run `brew install --cask google-chrome`.",
+                _ => {
+                    "Install Chromium or Chrome by the means of your system, or name one with --browser or CODEMODE_BROWSER."
+                }
+            };
+            return unsupported(
+                &format!("a browser cannot be installed on this system ({}) from here", system.id),
+                hint,
+            );
+        };
+        if !system.is_root {
+            return unsupported(
+                "a browser can be installed by root only",
+                "Run `sudo apt-get install chromium` (on Ubuntu install Google Chrome: its chromium is a snap, which cannot \
+                 be used), or run `codemode setup` as root.",
+            );
+        }
+        Ok(Self {
+            apt_get,
+            helper: "/usr/lib/apt/apt-helper".into(),
+            chrome_url: CHROME_URL.to_owned(),
+            is_amd64: cfg!(target_arch = "x86_64"),
+        })
+    }
+
+    async fn install_browser(&self, progress: Progress<'_>) -> Result<(), ErrorReport> {
+        // Lists that cannot be brought up to date may still do; the next step tells.
+        let updated = self.update(progress).await;
+        let simulated = self.apt_get(["install", "--simulate", "--no-install-recommends", "chromium"], &|_| ()).await;
+        match &simulated {
+            Ok(lines) if is_snap(lines) => {
+                progress(
+                    "Chromium exists only as a snap on this system, which cannot be used: installing Google Chrome",
+                );
+                self.install_chrome(progress).await
+            }
+            Ok(_) => self.install_packages(["chromium"], progress).await,
+            Err(report) => Err(updated.err().unwrap_or_else(|| report.clone())),
+        }
+    }
+
+    async fn update(&self, progress: Progress<'_>) -> Result<(), ErrorReport> {
+        let deadline = Instant::now() + LOCK_TIMEOUT;
+        loop {
+            match self.apt_get(["update"], progress).await {
+                Err(report)
+                    if report.details.to_string().contains("Could not get lock") && Instant::now() < deadline =>
+                {
+                    progress("another package manager is at work; waiting");
+                    sleep(LISTS_LOCK_INTERVAL).await;
+                }
+                updated => return updated.map(drop),
+            }
+        }
+    }
+
+    async fn install_chrome(&self, progress: Progress<'_>) -> Result<(), ErrorReport> {
+        if !self.is_amd64 {
+            let message = "Chromium exists only as a snap on this system, and Google Chrome not for this processor";
+            let hint = "Install a Chromium that is no snap and name it with --browser or CODEMODE_BROWSER.";
+            return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint(hint));
+        }
+        self.install_packages(["ca-certificates"], progress).await?;
+        let failed = |error| ErrorReport::new(ErrorCode::IoError, format!("could not make a folder: {error}"));
+        let folder = tempfile::tempdir().map_err(failed)?;
+        let package = folder.path().join("google-chrome-stable.deb");
+        progress(&format!("downloading {}", self.chrome_url));
+        let arguments = ["download-file".as_ref(), OsStr::new(&self.chrome_url), package.as_os_str()];
+        run(&self.helper, arguments, &|_| ()).await?;
+        self.install_packages([package.as_os_str()], progress).await
+    }
+
+    async fn install_packages<T: AsRef<OsStr>>(
+        &self,
+        packages: impl IntoIterator<Item = T>,
+        progress: Progress<'_>,
+    ) -> Result<(), ErrorReport> {
+        let options = ["install", "--yes", "--no-install-recommends"].map(OsStr::new).map(OsStr::to_owned);
+        let packages = packages.into_iter().map(|package| package.as_ref().to_owned());
+        self.apt_get(options.into_iter().chain(packages), progress).await.map(drop)
+    }
+
+    async fn apt_get<T: AsRef<OsStr>>(
+        &self,
+        arguments: impl IntoIterator<Item = T>,
+        progress: Progress<'_>,
+    ) -> Result<Vec<String>, ErrorReport> {
+        let options =
+            ["-o", "DPkg::Lock::Timeout=300", "-o", "Acquire::Retries=3", "-q"].map(|text| OsStr::new(text).to_owned());
+        let arguments = arguments.into_iter().map(|argument| argument.as_ref().to_owned());
+        run(&self.apt_get, options.into_iter().chain(arguments), progress).await
+    }
+}
+
+/// Whether what would be installed is only a placeholder that fetches a snap.
+fn is_snap(lines: &[String]) -> bool {
+    let installs = |line: &&String| line.starts_with("Inst ");
+    lines.iter().filter(installs).any(|line| line.starts_with("Inst snapd ") || line.contains("snap1"))
+}
+
+/// Runs a step and gives its lines; each that tells of headway goes to `progress` as it comes.
+async fn run<T: AsRef<OsStr>>(
+    program: &Path,
+    arguments: impl IntoIterator<Item = T>,
+    progress: Progress<'_>,
+) -> Result<Vec<String>, ErrorReport> {
+    let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let failed = |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not run {name}: {error}"));
+    // Both outputs through one pipe, so that an error stands where it happened.
+    let (reader, writer) = io::pipe().map_err(failed)?;
+    let mut command = Command::new(program);
+    command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
+    command.stdout(writer.try_clone().map_err(failed)?).stderr(writer);
+    let mut child = command.spawn().map_err(failed)?;
+    // It holds our copies of the writing end, which would keep the pipe open.
+    drop(command);
+    let reader = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into()).map_err(failed)?;
+    let (mut reader, mut lines) = (BufReader::new(reader), Vec::new());
+    loop {
+        let mut line = Vec::new();
+        // A line without an end comes in parts.
+        let read = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await.map_err(failed)?;
+        if read == 0 {
+            break;
+        }
+        let line = String::from_utf8_lossy(&line).trim().to_owned();
+        if ["Get:", "Fetched ", "Unpacking ", "Setting up ", "Need to get ", "E: "]
+            .iter()
+            .any(|sign| line.starts_with(sign))
+        {
+            progress(&line);
+        }
+        lines.push(line);
+    }
+    let status = child.wait().await.map_err(failed)?;
+    if status.success() {
+        return Ok(lines);
+    }
+    let last = lines.split_off(lines.len().saturating_sub(LINES_KEPT));
+    let reason =
+        last.iter().rev().find(|line| line.starts_with("E: ")).map_or_else(|| status.to_string(), Clone::clone);
+    let hint = "Read the last lines in the details; or install Chromium by hand and name it with --browser.";
+    Err(ErrorReport::new(ErrorCode::IoError, format!("{name} failed: {reason}"))
+        .with_hint(hint)
+        .with_detail("output", last))
+}
+
+/// Waits until no other process of ours installs. The lock is let go of with the file.
+async fn lock(path: &Path, progress: Progress<'_>) -> Result<File, ErrorReport> {
+    let failed =
+        |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not lock {}: {error}", path.display()));
+    let nofollow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let file =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(nofollow).open(path);
+    let file = file.map_err(failed)?;
+    let deadline = Instant::now() + LOCK_TIMEOUT;
+    let mut told = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::Error(error)) => return Err(failed(error)),
+            Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                let message = format!("another `codemode setup` holds {} for too long", path.display());
+                return Err(ErrorReport::new(ErrorCode::IoError, message));
+            }
+            Err(TryLockError::WouldBlock) => {
+                if !told {
+                    progress("another `codemode setup` is at work; waiting for it");
+                    told = true;
+                }
+                sleep(LOCK_INTERVAL).await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, sync::Mutex};
+
+    /// An apt whose programs are the shell, with a script in the place of the options.
+    struct Fake {
+        folder: tempfile::TempDir,
+        apt: Apt,
+    }
+
+    impl Fake {
+        /// `script` answers as apt-get and as apt-helper; each call is written down.
+        fn new(script: &str) -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let program = folder.path().join("apt-get");
+            let log = folder.path().join("log");
+            let text = format!("#!/bin/sh\necho \"$(basename \"$0\") $*\" >>{}\n{script}\n", log.display());
+            let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\" && ln \"$1\" \"$(dirname \"$1\")/apt-helper\"";
+            // Not written by this process: see the tests of `find`.
+            let written = std::process::Command::new("sh").args(["-c", write, "sh"]).arg(&program).arg(text).status();
+            assert!(written.unwrap().success());
+            let helper = folder.path().join("apt-helper");
+            let apt = Apt {
+                apt_get: program,
+                helper,
+                chrome_url: "https://example.invalid/chrome.deb".to_owned(),
+                is_amd64: true,
+            };
+            Self { folder, apt }
+        }
+
+        /// The calls, without the options that are always given and without the folder of a download.
+        fn calls(&self) -> Vec<String> {
+            let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
+            let plain = |line: &str| {
+                let words: Vec<_> = line
+                    .split(' ')
+                    .map(|word| word.rsplit_once('/').filter(|_| word.starts_with('/')).map_or(word, |(_, file)| file))
+                    .collect();
+                words.join(" ").replace(" -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -q", "")
+            };
+            log.lines().map(plain).collect()
+        }
+    }
+
+    #[tokio::test]
+    async fn on_debian_chromium_is_installed_and_the_headway_is_told() {
+        let fake = Fake::new("echo 'Inst chromium (1 Debian:12/stable [amd64])'; echo 'Setting up chromium (1) ...'");
+        let told = Mutex::new(Vec::new());
+        let progress = |line: &str| told.lock().unwrap().push(line.to_owned());
+        fake.apt.install_browser(&progress).await.unwrap();
+        assert_eq!(
+            fake.calls(),
+            [
+                "apt-get update",
+                "apt-get install --simulate --no-install-recommends chromium",
+                "apt-get install --yes --no-install-recommends chromium",
+            ]
+        );
+        assert_eq!(*told.lock().unwrap(), ["Setting up chromium (1) ...", "Setting up chromium (1) ..."]);
+    }
+
+    #[tokio::test]
+    async fn where_chromium_is_a_snap_the_package_of_chrome_is_installed() {
+        let script =
+            "echo 'Inst snapd (2.63 Ubuntu [amd64])'; echo 'Inst chromium-browser (2:1snap1-0ubuntu2 Ubuntu [amd64])'";
+        let mut fake = Fake::new(script);
+        fake.apt.install_browser(&|_| ()).await.unwrap();
+        assert_eq!(
+            fake.calls()[2..],
+            [
+                "apt-get install --yes --no-install-recommends ca-certificates",
+                "apt-helper download-file https://example.invalid/chrome.deb google-chrome-stable.deb",
+                "apt-get install --yes --no-install-recommends google-chrome-stable.deb",
+            ]
+        );
+        fake.apt.is_amd64 = false;
+        let report = fake.apt.install_browser(&|_| ()).await.unwrap_err();
+        assert_eq!(report.code, ErrorCode::UnsupportedOperation);
+    }
+
+    #[tokio::test]
+    async fn a_failed_step_is_told_with_its_last_lines() {
+        let fake = Fake::new("case \"$*\" in *--yes*) seq 1 30; echo 'E: Unable to fetch' >&2; exit 100;; esac");
+        let report = fake.apt.install_browser(&|_| ()).await.unwrap_err();
+        assert_eq!((report.code, report.message.as_str()), (ErrorCode::IoError, "apt-get failed: E: Unable to fetch"));
+        let output = report.details["output"].as_array().unwrap();
+        assert_eq!(
+            (output.len(), &output[0], &output[LINES_KEPT - 1]),
+            (LINES_KEPT, &"12".into(), &"E: Unable to fetch".into())
+        );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn another_update_is_waited_for() {
+        let fake = Fake::new(
+            "case \"$*\" in *update) [ -e \"$0.once\" ] || { touch \"$0.once\"; echo 'E: Could not get lock /x'; exit 100; };; esac",
+        );
+        fake.apt.update(&|_| ()).await.unwrap();
+        assert_eq!(fake.calls(), ["apt-get update", "apt-get update"]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn two_installations_come_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let first = lock(&path, &|_| ()).await.unwrap();
+        let told = Mutex::new(0);
+        let progress = |_: &str| *told.lock().unwrap() += 1;
+        let mut second = std::pin::pin!(lock(&path, &progress));
+        assert!(tokio::time::timeout(Duration::from_secs(30), second.as_mut()).await.is_err());
+        drop(first);
+        second.await.unwrap();
+        assert_eq!(*told.lock().unwrap(), 1);
+    }
+
+    #[test]
+    fn where_it_cannot_install_it_says_how() {
+        let system = |id: &str, is_root, apt: bool| System {
+            id: id.to_owned(),
+            is_root,
+            apt_get: apt.then(|| "/usr/bin/apt-get".into()),
+        };
+        for (system, hint) in [
+            (system("debian", false, true), "sudo apt-get install chromium"),
+            (system("fedora", true, false), "dnf install chromium"),
+            (system("macos", false, false), "brew install"),
+            (system("plan9", true, false), "--browser"),
+        ] {
+            let report = Apt::of(&system).err().unwrap();
+            assert_eq!(report.code, ErrorCode::UnsupportedOperation);
+            assert!(report.hint.contains(hint), "{}", report.hint);
+        }
+        assert!(Apt::of(&system("ubuntu", true, true)).is_ok());
+    }
+}

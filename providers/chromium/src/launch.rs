@@ -1,0 +1,283 @@
+//! Launches a browser and makes sure that it ends.
+//!
+//! It ends in one of three ways, each for the case that the one before it did not come to pass: its [`Browser`] is closed
+//! or dropped; the process that launched it dies, and with it the pipe that Chromium's `--remote-debugging-pipe` listens
+//! on, whereupon Chromium ends by itself; or [`crate::reap`] finds its ledger without an owner.
+
+use crate::{endpoint::Endpoint, flags, ledger::Ledger, process::CRASHES};
+use codemode_spec::{ErrorCode, ErrorReport};
+use std::{
+    ffi::OsStr,
+    io,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
+
+/// How long the processes may take to go once they are killed.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+/// The same where somebody is kept from going on meanwhile.
+const DROP_PATIENCE: Duration = Duration::from_secs(2);
+/// What is kept of what the browser says, from the end.
+const WORDS_BYTES_KEPT: usize = 8 * 1024;
+/// What Chromium says once its protocol can be reached.
+const READY: &str = "DevTools listening on ";
+
+/// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them. Nothing is ever said on the
+/// pipe: that it closes is the message.
+const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+
+/// How a browser is launched.
+#[derive(Clone, Debug)]
+pub struct LaunchOptions {
+    /// The browser, as [`crate::find`] gives it.
+    pub executable: PathBuf,
+    /// Where profiles and their ledgers are kept; made if it is not there.
+    pub profiles_dir: PathBuf,
+    /// Names the profile: letters, digits, `-` and `_`, unique among those that live.
+    pub name: String,
+    /// Where downloads go, for as long as no command says otherwise.
+    pub downloads_dir: Option<PathBuf>,
+    /// Without a window.
+    pub headless: bool,
+    /// How long the start may take.
+    pub start_timeout: Duration,
+}
+
+/// A browser that we launched and own. It ends with this value.
+#[derive(Debug)]
+pub struct Browser {
+    owned: Owned,
+    endpoint: Endpoint,
+}
+
+impl Browser {
+    /// Launches a browser with a fresh profile and waits until it can be connected to.
+    ///
+    /// # Errors
+    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, or `IO_ERROR` if there can be no profile.
+    /// Either way nothing is left of it.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: the processes are killed and the profile is removed before the drop returns.
+    pub async fn launch(options: LaunchOptions) -> Result<Self, ErrorReport> {
+        let (owned, ready) = Owned::spawn(&options)?;
+        let executable = options.executable.display();
+        let timeout_ms = options.start_timeout.as_millis();
+        let message = match tokio::time::timeout(options.start_timeout, ready).await {
+            Ok(Ok(ws_url)) => return Ok(Self { owned, endpoint: Endpoint { ws_url, headers: Vec::new() } }),
+            Ok(Err(_)) => format!("{executable} ended before it could be connected to"),
+            Err(_) => format!("{executable} could not be connected to within {timeout_ms} ms"),
+        };
+        let words = owned.last_words();
+        let report = ErrorReport::new(ErrorCode::BrowserLaunchFailed, message);
+        let report = match remedy(&words) {
+            Some(hint) => report.with_hint(hint),
+            None => report,
+        };
+        owned.close().await?;
+        Err(report.with_detail("stderr", words))
+    }
+
+    /// Where it can be connected to.
+    #[must_use]
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The number of its main process, which is also that of its process group.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.owned.pid
+    }
+
+    /// Its profile folder.
+    #[must_use]
+    pub fn profile(&self) -> &Path {
+        self.owned.ledger.profile()
+    }
+
+    /// The end of what it wrote to its standard error: why it died, if it did.
+    #[must_use]
+    pub fn last_words(&self) -> String {
+        self.owned.last_words()
+    }
+
+    /// Kills the whole browser, waits until none of its processes lives, and removes the profile.
+    ///
+    /// # Errors
+    /// `IO_ERROR` if a process does not end or the profile cannot be removed; [`crate::reap`] will try again.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: it goes on in the background to its end.
+    pub async fn close(self) -> Result<(), ErrorReport> {
+        self.owned.close().await
+    }
+}
+
+/// The processes, the profile and the ledger.
+#[derive(Debug)]
+struct Owned {
+    /// Its standard input and output are our ends of the debugging pipe.
+    child: Child,
+    pid: u32,
+    ledger: Ledger,
+    words: Arc<Mutex<Words>>,
+    ended: bool,
+}
+
+impl Owned {
+    /// Starts the processes; the receiver gets the WebSocket's address, or an error if there will be none.
+    fn spawn(options: &LaunchOptions) -> Result<(Self, oneshot::Receiver<String>), ErrorReport> {
+        let failed = |what: &str| {
+            let message = format!("{what} {}", options.executable.display());
+            move |error: io::Error| ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("{message}: {error}"))
+        };
+        let executable = std::path::absolute(&options.executable).map_err(failed("could not find"))?;
+        // The ledger comes first: from here on there is always somebody who can clean up.
+        let ledger = Ledger::open(&options.profiles_dir, &options.name)?;
+        let started = flags::prepare(ledger.profile(), options).and_then(|arguments| {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", BECOME_BROWSER, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);
+            // Not to the user's own folder; and the crash handler is known by it.
+            command.env("BREAKPAD_DUMP_LOCATION", ledger.profile().join(CRASHES));
+            if let Some(folder) = ledger.temporary() {
+                command.env("TMPDIR", folder);
+            }
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn()
+        });
+        let child = match started {
+            Ok(child) => child,
+            Err(error) => {
+                let _ = ledger.close(DROP_PATIENCE);
+                return Err(failed("could not start")(error));
+            }
+        };
+        let pid = child.id();
+        let mut owned = Self { child, pid, ledger, words: Arc::default(), ended: false };
+        owned.ledger.started(pid.cast_signed()).map_err(failed("could not note the start of"))?;
+        let stderr = owned.child.stderr.take().map(ChildStderr::from_std).transpose();
+        let stderr = stderr.map_err(failed("could not listen to"))?;
+        let (found, ready) = oneshot::channel();
+        if let Some(stderr) = stderr {
+            // Ends with the last process that holds the other end, and these all end with us.
+            tokio::spawn(listen(stderr, Arc::clone(&owned.words), found));
+        }
+        Ok((owned, ready))
+    }
+
+    fn last_words(&self) -> String {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner).text()
+    }
+
+    /// Ends it on a thread that may block. If this future is dropped, that goes on; if the runtime is shutting down and
+    /// takes no more work, the drop of `self` does the same.
+    async fn close(mut self) -> Result<(), ErrorReport> {
+        let ended = tokio::task::spawn_blocking(move || self.end(CLOSE_PATIENCE)).await;
+        ended.unwrap_or_else(|error| Err(ErrorReport::new(ErrorCode::HostFault, format!("closing failed: {error}"))))
+    }
+
+    fn end(&mut self, patience: Duration) -> Result<(), ErrorReport> {
+        self.ended = true;
+        let Self { child, ledger, .. } = self;
+        // Our own child keeps its number until we wait for it: this cannot hit another process. Most often it is all
+        // that is needed to kill, and the children see their parent gone and end as well.
+        let _ =
+            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+        // While its leader is not yet reaped the group is proven by it; it is reaped when nothing of it lives.
+        let closed = ledger.close(patience);
+        let _ = child.kill();
+        let _ = child.wait();
+        closed.map(drop)
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        if !self.ended
+            && let Err(report) = self.end(DROP_PATIENCE)
+        {
+            tracing::warn!(%report, "a browser was not cleaned up");
+        }
+    }
+}
+
+/// Reads what the browser says for as long as it lives: a full pipe would stop it.
+async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: oneshot::Sender<String>) {
+    let (mut found, mut chunk) = (Some(found), [0; 4096]);
+    while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
+        let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
+        words.add(&chunk[..read]);
+        if found.is_some()
+            && let Some(ws_url) = words.ready()
+            && let Some(found) = found.take()
+        {
+            let _ = found.send(ws_url);
+        }
+    }
+}
+
+/// The end of what a browser said.
+#[derive(Debug, Default)]
+struct Words {
+    kept: Vec<u8>,
+}
+
+impl Words {
+    fn add(&mut self, chunk: &[u8]) {
+        self.kept.extend_from_slice(chunk);
+        let over = self.kept.len().saturating_sub(WORDS_BYTES_KEPT);
+        self.kept.drain(..over);
+    }
+
+    /// The WebSocket's address, once it was said.
+    fn ready(&self) -> Option<String> {
+        let text = String::from_utf8_lossy(&self.kept);
+        let (url, _) = text.split_once(READY)?.1.split_once('\n')?;
+        Some(url.trim().to_owned())
+    }
+
+    /// Without the complaints about a missing message bus, which each start in a container is full of.
+    fn text(&self) -> String {
+        let text = String::from_utf8_lossy(&self.kept);
+        let lines: Vec<_> = text.lines().filter(|line| !line.is_empty() && !line.contains(":dbus/")).collect();
+        lines.join("\n")
+    }
+}
+
+/// What to do about a failure that is known.
+fn remedy(words: &str) -> Option<&'static str> {
+    [
+        (
+            "No usable sandbox",
+            "Chromium's own sandbox needs user namespaces, which this system denies to it: allow them (sysctl \
+             kernel.unprivileged_userns_clone=1 or kernel.apparmor_restrict_unprivileged_userns=0), or run in a container.",
+        ),
+        ("error while loading shared libraries", "A library is missing: install the browser with `codemode setup`."),
+        ("Missing X server", "There is no display for a window: launch it headless."),
+        ("No space left on device", "The disk is full: free some space, or use another --state-dir."),
+    ]
+    .into_iter()
+    .find(|(sign, _)| words.contains(sign))
+    .map(|(_, hint)| hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_address_is_found_in_pieces_and_the_words_are_bounded() {
+        let mut words = Words::default();
+        words.add(b"noise\n\nDevTools listening on ws://127.0.0.1:1/x");
+        assert_eq!(words.ready(), None);
+        words.add(b"y\n[1:2:ERROR:dbus/bus.cc:405] Failed\n");
+        assert_eq!(words.ready().as_deref(), Some("ws://127.0.0.1:1/xy"));
+        assert_eq!(words.text(), "noise\nDevTools listening on ws://127.0.0.1:1/xy");
+        words.add(&[b'z'; WORDS_BYTES_KEPT * 2]);
+        assert_eq!(words.kept.len(), WORDS_BYTES_KEPT);
+    }
+}

@@ -1,0 +1,385 @@
+//! The ledger: which profile folders have an owner, written before there is anything to clean up.
+//!
+//! `<name>.ledger` stands beside the folder `<name>` and comes before it. Its owner holds a lock on the file for as long
+//! as it lives; the kernel lets go of the lock when the owner dies, however it dies, so that a ledger that can be locked
+//! has no owner. A lock tells this across containers too, where process numbers mean nothing.
+
+use crate::process::{self, Group};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use std::{
+    env,
+    ffi::OsStr,
+    fs::{self, DirBuilder, File, OpenOptions},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+const SUFFIX: &str = "ledger";
+/// A ledger that is not yet in its place; see [`Ledger::open`].
+const SUFFIX_NEW: &str = "ledger-new";
+/// After this time an unfinished ledger is what a dead process left.
+const NEW_AGE_MAX: Duration = Duration::from_secs(600);
+/// How long the processes of one dead host may take to go.
+const REAP_PATIENCE: Duration = Duration::from_secs(5);
+const NAME_CHARS_MAX: usize = 128;
+const TEMPORARY_PREFIX: &str = "codemode-";
+/// A socket's path has at most 107 bytes, of which Chromium takes 45 and the folder's name 26.
+const TEMPORARY_BYTES_MAX: usize = 36;
+
+/// What [`reap`] found and removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Reaped {
+    /// Processes that were killed.
+    pub processes: usize,
+    /// Profiles that were removed.
+    pub profiles: usize,
+}
+
+/// One line of a ledger. Lines are only appended: a torn last one is left out, and what came before it still holds.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+enum Line {
+    /// The first, before the folders exist. The owner's number is for people to read.
+    Opened { owner_pid: u32, boot_id: String, temporary: PathBuf },
+    /// The browser runs.
+    Started { pid: i32, start_ticks: u64 },
+}
+
+/// The ownership of one browser's processes and folders.
+#[derive(Debug)]
+pub(crate) struct Ledger {
+    /// Locked for as long as it is open.
+    file: File,
+    path: PathBuf,
+    profile: PathBuf,
+    /// For the browser's temporary files, which it leaves behind when it is killed. Not in the profile: one of them is a
+    /// socket, and the paths of sockets must be short.
+    temporary: Option<PathBuf>,
+    /// The processes, once they run.
+    group: Option<Group>,
+}
+
+impl Ledger {
+    /// Takes a name and makes its folders, readable for this user only.
+    pub(crate) fn open(profiles_dir: &Path, name: &str) -> Result<Self, ErrorReport> {
+        if !is_name(name) {
+            let message =
+                format!("{name:?} cannot name a profile: letters, digits, `-` and `_` can, {NAME_CHARS_MAX} at most");
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message));
+        }
+        let failed = |what: &str, path: &Path| {
+            let message = format!("could not {what} {}", path.display());
+            move |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("{message}: {error}"))
+        };
+        // Absolute, because the browser is told of it and processes are known by it.
+        let profiles_dir = std::path::absolute(profiles_dir).map_err(failed("find", profiles_dir))?;
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&profiles_dir);
+        made.map_err(failed("make the folder", &profiles_dir))?;
+        let (profile, path) = (profiles_dir.join(name), profiles_dir.join(name).with_extension(SUFFIX));
+
+        // Locked under another name first: in its place it is never seen without its lock.
+        let new = path.with_extension(format!("{}.{SUFFIX_NEW}", std::process::id()));
+        let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&new);
+        let file = file.map_err(failed("write the ledger", &new))?;
+        let temporary = temporary_path();
+        let mut ledger = Self { file, path, profile, temporary: Some(temporary.clone()), group: None };
+        let placed = ledger.file.lock().and_then(|()| {
+            let (owner_pid, boot_id) = (std::process::id(), boot_id());
+            ledger.append(&Line::Opened { owner_pid, boot_id, temporary: temporary.clone() })?;
+            // Unlike renaming, linking never takes the place of another one.
+            fs::hard_link(&new, &ledger.path)
+        });
+        let _ = fs::remove_file(&new);
+        placed.map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the profile name {name:?} is in use"))
+                    .with_hint("Another browser has this profile: close it first, or use another name.")
+            }
+            _ => failed("write the ledger", &ledger.path)(error),
+        })?;
+        for folder in [&ledger.profile, &temporary] {
+            if let Err(error) = DirBuilder::new().mode(0o700).create(folder) {
+                // What was there before us is not ours to remove.
+                let _ = if *folder == temporary { fs::remove_dir(&ledger.profile) } else { Ok(()) };
+                let _ = fs::remove_file(&ledger.path);
+                return Err(failed("make the folder", folder)(error));
+            }
+        }
+        Ok(ledger)
+    }
+
+    pub(crate) fn profile(&self) -> &Path {
+        &self.profile
+    }
+
+    /// The folder for temporary files.
+    pub(crate) fn temporary(&self) -> Option<&Path> {
+        self.temporary.as_deref()
+    }
+
+    /// Notes the running browser, by its main process.
+    pub(crate) fn started(&mut self, pid: i32) -> io::Result<()> {
+        self.group = Group::led_by(pid);
+        match self.group {
+            Some(Group { leader, start_ticks }) => self.append(&Line::Started { pid: leader, start_ticks }),
+            None => Ok(()),
+        }
+    }
+
+    /// Kills what lives of the browser, removes its folders and then the entry itself. If something cannot be removed
+    /// the entry stays, for a later [`reap`].
+    pub(crate) fn close(&self, patience: Duration) -> Result<usize, ErrorReport> {
+        let killed = process::end(&self.profile, self.group, patience).map_err(|living| {
+            ErrorReport::new(ErrorCode::IoError, format!("processes of the browser do not end: {living:?}"))
+                .with_hint("They end with the machine at the latest; the next start tries again.")
+        })?;
+        for folder in self.temporary.iter().chain([&self.profile]) {
+            remove_folder(folder).map_err(|error| {
+                ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
+            })?;
+        }
+        let _ = fs::remove_file(&self.path);
+        Ok(killed)
+    }
+
+    fn append(&mut self, line: &Line) -> io::Result<()> {
+        let mut text = serde_json::to_string(line)?;
+        text.push('\n');
+        self.file.write_all(text.as_bytes())
+    }
+
+    /// Takes over the ledger at a path if its owner is dead.
+    fn inherit(path: &Path) -> Option<Self> {
+        let file = OpenOptions::new().append(true).read(true).open(path).ok()?;
+        file.try_lock().ok()?;
+        // Its owner may have removed it just now, and another one may have taken the name.
+        let (ours, named) = (file.metadata().ok()?, fs::metadata(path).ok()?);
+        let is_the_same = (ours.dev(), ours.ino()) == (named.dev(), named.ino());
+        // The profile follows from the file's name and never from its content: nothing else can be removed.
+        let profile = path.with_extension("");
+        let mut ledger = Self { file, path: path.to_owned(), profile, temporary: None, group: None };
+        is_the_same.then(|| {
+            ledger.read();
+            ledger
+        })
+    }
+
+    /// Takes what the dead owner had noted, as far as it can be believed.
+    fn read(&mut self) {
+        let mut text = String::new();
+        let _ = self.file.read_to_string(&mut text);
+        let mut boot_id_then = String::new();
+        for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
+            match line {
+                Line::Opened { boot_id, temporary, .. } => {
+                    boot_id_then = boot_id;
+                    self.temporary = is_our_temporary(&temporary).then_some(temporary);
+                }
+                // Numbers of processes mean nothing after the machine was started anew.
+                Line::Started { pid, start_ticks } if boot_id_then == boot_id() => {
+                    self.group = Some(Group { leader: pid, start_ticks });
+                }
+                Line::Started { .. } => {}
+            }
+        }
+    }
+}
+
+/// Kills and removes what dead processes left under `profiles_dir`: browsers that still run, and their profiles. What has
+/// a living owner, and what is not proven to be ours, is left alone. Any number of processes may do this at the same time.
+///
+/// Blocks, mostly for a millisecond; call it once at start.
+///
+/// # Errors
+/// `IO_ERROR` if the folder cannot be read, or with the first thing that could not be removed; the rest is.
+pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
+    let unreadable = |error: io::Error| {
+        ErrorReport::new(ErrorCode::IoError, format!("could not read {}: {error}", profiles_dir.display()))
+    };
+    // As the owner wrote it on its browser's command line.
+    let profiles_dir = std::path::absolute(profiles_dir).map_err(unreadable)?;
+    let entries = match fs::read_dir(&profiles_dir) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reaped::default()),
+        Err(error) => return Err(unreadable(error)),
+    };
+    let (mut reaped, mut failed) = (Reaped::default(), None);
+    for path in entries.flatten().map(|entry| entry.path()) {
+        match path.extension().and_then(OsStr::to_str) {
+            Some(SUFFIX) => {
+                let Some(ledger) = Ledger::inherit(&path) else { continue };
+                match ledger.close(REAP_PATIENCE) {
+                    Ok(processes) => {
+                        reaped.processes += processes;
+                        reaped.profiles += 1;
+                    }
+                    Err(report) => failed = failed.or(Some(report)),
+                }
+            }
+            Some(SUFFIX_NEW) if is_old(&path) => drop(fs::remove_file(&path)),
+            _ => {}
+        }
+    }
+    if reaped != Reaped::default() {
+        tracing::info!(
+            processes = reaped.processes,
+            profiles = reaped.profiles,
+            "removed what dead processes had left"
+        );
+    }
+    failed.map_or(Ok(reaped), Err)
+}
+
+/// Removes a folder that processes killed a moment ago wrote to.
+fn remove_folder(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+fn is_old(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(|age| age > NEW_AGE_MAX))
+}
+
+fn is_name(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
+}
+
+/// A path that nothing has yet, short enough for a socket somewhere below it.
+fn temporary_path() -> PathBuf {
+    let usual = env::temp_dir();
+    let folder = if usual.as_os_str().len() <= TEMPORARY_BYTES_MAX { usual } else { "/tmp".into() };
+    // Each state of hashing starts from a random key.
+    let random = RandomState::new().build_hasher().finish();
+    folder.join(format!("{TEMPORARY_PREFIX}{random:016x}"))
+}
+
+/// Whether a path from a ledger is a folder that an owner of ours can have made.
+fn is_our_temporary(path: &Path) -> bool {
+    let is_named = path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(TEMPORARY_PREFIX));
+    let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw();
+    path.is_absolute() && is_named && fs::symlink_metadata(path).is_ok_and(is_ours)
+}
+
+/// Differs after each start of the machine; empty where the system does not tell.
+fn boot_id() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{process::Command, time::Instant};
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    /// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
+    fn repeated<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            match attempt() {
+                Some(done) => return done,
+                None => assert!(Instant::now() < deadline, "the lock is still held"),
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn inherited(path: &Path) -> Ledger {
+        repeated(|| Ledger::inherit(path))
+    }
+
+    fn reaped(profiles_dir: &Path) -> Reaped {
+        repeated(|| Some(reap(profiles_dir).unwrap()).filter(|reaped| *reaped != Reaped::default()))
+    }
+
+    #[test]
+    fn what_has_a_living_owner_is_left_alone_and_what_has_none_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let profiles_dir = folder.path().join("a/profiles");
+        assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default(), "there need be nothing");
+        let ledger = Ledger::open(&profiles_dir, "one").unwrap();
+        assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
+        assert_eq!(fs::metadata(ledger.profile()).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(&profiles_dir).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(Ledger::open(&profiles_dir, "one").unwrap_err().code, ErrorCode::BrowserLaunchFailed);
+        assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default());
+        assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
+
+        fs::write(ledger.profile().join("file"), "x").unwrap();
+        let temporary = ledger.temporary().unwrap().to_owned();
+        assert!(temporary.is_dir());
+        // As if its process had died: the lock is gone, the files are not.
+        drop(ledger);
+        fs::create_dir(profiles_dir.join("not-ours")).unwrap();
+        assert_eq!(reaped(&profiles_dir), Reaped { processes: 0, profiles: 1 });
+        assert_eq!(names(&profiles_dir), ["not-ours"]);
+        assert!(!temporary.exists());
+    }
+
+    #[test]
+    fn a_ledger_of_which_only_a_part_was_written_is_reaped_too() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("empty", ""), ("torn", "{\"what\":\"opened\",\"owner_p"), ("foreign", "hello\n")] {
+            fs::write(folder.path().join(name).with_extension(SUFFIX), text).unwrap();
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(reap(folder.path()).unwrap().profiles, 3);
+        assert_eq!(names(folder.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_noted_group_is_believed_only_since_the_same_boot() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let mut ledger = Ledger::open(folder.path(), "x").unwrap();
+        ledger.started(child.id().cast_signed()).unwrap();
+        let (path, group) = (ledger.path.clone(), ledger.group);
+        assert!(group.is_some() && Ledger::inherit(&path).is_none());
+        drop(ledger);
+        assert_eq!(inherited(&path).group, group);
+        let text = fs::read_to_string(&path).unwrap().replace(&boot_id(), "another");
+        fs::write(&path, text).unwrap();
+        assert_eq!(inherited(&path).group, None);
+        inherited(&path).close(REAP_PATIENCE).unwrap();
+        assert!(child.try_wait().unwrap().is_none(), "a process that only has the number was killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    #[test]
+    fn a_ledger_cannot_name_a_folder_of_others_as_temporary() {
+        let folder = tempfile::tempdir().unwrap();
+        let (foreign, linked) = (folder.path().join("foreign"), folder.path().join("codemode-linked"));
+        fs::create_dir(&foreign).unwrap();
+        std::os::unix::fs::symlink(&foreign, &linked).unwrap();
+        for temporary in [&foreign, &linked] {
+            let path = folder.path().join("x").with_extension(SUFFIX);
+            let line = Line::Opened { owner_pid: 1, boot_id: boot_id(), temporary: temporary.clone() };
+            fs::write(&path, serde_json::to_string(&line).unwrap()).unwrap();
+            inherited(&path).close(REAP_PATIENCE).unwrap();
+            assert!(foreign.is_dir() && !path.exists());
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_lead_out_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["", ".", "..", "a/b", "a.b", "ä", &"x".repeat(NAME_CHARS_MAX + 1)] {
+            assert_eq!(Ledger::open(folder.path(), name).unwrap_err().code, ErrorCode::InvalidArgument, "{name}");
+        }
+        assert_eq!(names(folder.path()), Vec::<String>::new());
+    }
+}

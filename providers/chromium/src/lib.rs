@@ -1,0 +1,37 @@
+//! The Chromium driver: finds a browser, installs one, launches it and makes sure that it dies, connects to its
+//! protocol, listens to its events, and knows the protocol that this very browser speaks.
+//!
+//! It is no provider. It does not know the namespace `cdp`, executions, sessions or leases, and it has no policy: it
+//! sends what it is told to send. Nothing here outlives its owner: a browser dies with its [`Browser`], with the
+//! process that launched it, or at the latest when [`reap`] finds what a dead process left.
+#![forbid(unsafe_code)]
+#![expect(clippy::result_large_err, reason = "an ErrorReport is made for a reader, once, where something has failed")]
+
+mod check;
+mod connection;
+mod endpoint;
+mod error;
+mod events;
+mod find;
+mod flags;
+mod http;
+mod install;
+mod launch;
+mod ledger;
+mod message;
+mod nearest;
+mod process;
+mod protocol;
+mod schema;
+mod stream;
+
+pub use connection::{Command, Connection};
+pub use endpoint::Endpoint;
+pub use error::CdpError;
+pub use events::{Batch, Event, EventLog};
+pub use find::{Executable, find};
+pub use install::install;
+pub use launch::{Browser, LaunchOptions};
+pub use ledger::{Reaped, reap};
+pub use protocol::Protocol;
+pub use schema::{CommandSpec, Domain, EventSpec, Property, Shape, TypeSpec};

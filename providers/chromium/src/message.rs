@@ -1,0 +1,295 @@
+//! Protocol messages as they come from the browser: read in one pass, whatever they hold.
+
+use codemode_spec::limits::VALUE_DEPTH_MAX;
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json, error::Category};
+use std::{borrow::Cow, fmt};
+
+/// Starts the text of the error that says that a value is nested too deep; errors of serde_json carry only text.
+const TOO_DEEP: &str = "nested too deep";
+
+/// What the browser sent.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Incoming {
+    /// Of a reply: which command it answers.
+    pub id: Option<u64>,
+    /// Of an event: its name.
+    pub method: Option<String>,
+    /// The protocol session.
+    pub session: Option<String>,
+    /// Of an event.
+    pub params: Json,
+    /// Of a reply.
+    pub result: Json,
+    /// Of a reply that refuses.
+    pub error: Option<Json>,
+}
+
+/// Why a message could not be read.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Unreadable {
+    /// It is nested deeper than the bound; the id says whose reply it is, if it is one.
+    TooDeep { id: Option<u64> },
+    /// It is not the JSON of a message.
+    Malformed { id: Option<u64>, reason: String },
+}
+
+/// Reads a message. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
+/// serde_json goes by itself: a page's DOM easily has more than its 128 levels.
+pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
+    let error = match parse_in_one_pass(text) {
+        Ok(incoming) => return Ok(incoming),
+        Err(error) => error,
+    };
+    let reason = error.to_string();
+    if reason.starts_with(TOO_DEEP) {
+        return Err(Unreadable::TooDeep { id: id_only(text) });
+    }
+    // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
+    if error.classify() == Category::Syntax
+        && let Cow::Owned(text) = replace_lone_surrogates(text)
+        && let Ok(incoming) = parse_in_one_pass(&text)
+    {
+        return Ok(incoming);
+    }
+    Err(Unreadable::Malformed { id: id_only(text), reason })
+}
+
+fn parse_in_one_pass(text: &str) -> serde_json::Result<Incoming> {
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    // Safe because every visitor below counts its depth, and skipping a value does not recurse.
+    deserializer.disable_recursion_limit();
+    let incoming = deserializer.deserialize_map(IncomingVisitor)?;
+    deserializer.end()?;
+    Ok(incoming)
+}
+
+struct IncomingVisitor;
+
+impl<'de> Visitor<'de> for IncomingVisitor {
+    type Value = Incoming;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a protocol message")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Incoming, A::Error> {
+        let mut incoming = Incoming::default();
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            match &*key {
+                "id" => incoming.id = map.next_value()?,
+                "method" => incoming.method = map.next_value()?,
+                "sessionId" => incoming.session = map.next_value()?,
+                "params" => incoming.params = map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?,
+                "result" => incoming.result = map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?,
+                "error" => incoming.error = Some(map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?),
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(incoming)
+    }
+}
+
+/// A JSON value nested at most `left` levels.
+#[derive(Clone, Copy)]
+struct BoundedJson {
+    left: usize,
+}
+
+impl BoundedJson {
+    fn inner<E: de::Error>(self) -> Result<Self, E> {
+        match self.left.checked_sub(1) {
+            Some(left) => Ok(Self { left }),
+            None => Err(E::custom(TOO_DEEP)),
+        }
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for BoundedJson {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for BoundedJson {
+    type Value = Json;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a JSON value")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Json, E> {
+        Ok(Json::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
+        Ok(value.into())
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
+        Ok(Json::String(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        Ok(Json::String(value))
+    }
+
+    fn visit_unit<E>(self) -> Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Json, A::Error> {
+        let inner = self.inner()?;
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(inner)? {
+            items.push(item);
+        }
+        Ok(Json::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
+        let inner = self.inner()?;
+        let mut members = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let value = map.next_value_seed(inner)?;
+            members.insert(key, value);
+        }
+        Ok(Json::Object(members))
+    }
+}
+
+/// The id of a message whose rest cannot be read.
+fn id_only(text: &str) -> Option<u64> {
+    struct IdVisitor;
+    impl<'de> Visitor<'de> for IdVisitor {
+        type Value = Option<u64>;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("a protocol message")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
+            // Chromium writes the id first: what comes after it need not be readable.
+            while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+                if key == "id" {
+                    return map.next_value();
+                }
+                map.next_value::<IgnoredAny>()?;
+            }
+            Ok(None)
+        }
+    }
+    let mut id = None;
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    // The visitor stops in the middle of the map, which serde_json reports as an error: the id is kept beside.
+    let _ = deserializer.deserialize_map(Capture { inner: IdVisitor, into: &mut id });
+    return id;
+
+    struct Capture<'a> {
+        inner: IdVisitor,
+        into: &'a mut Option<u64>,
+    }
+    impl<'de> Visitor<'de> for Capture<'_> {
+        type Value = ();
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            self.inner.expecting(out)
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
+            *self.into = self.inner.visit_map(map)?;
+            Ok(())
+        }
+    }
+}
+
+/// Replaces each `\uXXXX` that is half of a surrogate pair by the replacement character.
+fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
+    let bytes = text.as_bytes();
+    let mut replaced = String::new();
+    let (mut copied, mut at) = (0, 0);
+    while let Some(found) = bytes[at..].iter().position(|byte| *byte == b'\\') {
+        at += found;
+        match surrogate_at(bytes, at) {
+            Some(0xD800..0xDC00) if matches!(surrogate_at(bytes, at + 6), Some(0xDC00..0xE000)) => at += 12,
+            Some(_) => {
+                replaced.push_str(&text[copied..at]);
+                replaced.push_str("\\ufffd");
+                at += 6;
+                copied = at;
+            }
+            // Another escape: the character after the backslash belongs to it, even if it is one itself.
+            None => at = (at + 2).min(bytes.len()),
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    replaced.push_str(&text[copied..]);
+    Cow::Owned(replaced)
+}
+
+/// The surrogate that the escape at a place stands for, if it stands for one.
+fn surrogate_at(bytes: &[u8], at: usize) -> Option<u16> {
+    let escape = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    let unit = u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()?;
+    (0xD800..0xE000).contains(&unit).then_some(unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn replies_events_and_refusals_are_read() {
+        let reply = parse(r#"{"id":7,"result":{"a":[1,-2,1.5,true,null,"x\n"]},"sessionId":"S"}"#).unwrap();
+        assert_eq!((reply.id, reply.session.as_deref()), (Some(7), Some("S")));
+        assert_eq!(reply.result, json!({"a": [1, -2, 1.5, true, null, "x\n"]}));
+        let event = parse(r#"{"method":"Page.x","params":{"a":1},"later":[[]]}"#).unwrap();
+        assert_eq!((event.id, event.method.as_deref(), event.params), (None, Some("Page.x"), json!({"a": 1})));
+        let refusal = parse(r#"{"id":1,"error":{"code":-32601,"message":"m","data":{"k":1}}}"#).unwrap();
+        assert_eq!(refusal.error, Some(json!({"code": -32601, "message": "m", "data": {"k": 1}})));
+        assert_eq!(refusal.result, Json::Null);
+    }
+
+    #[test]
+    fn a_value_may_nest_to_the_bound_and_beyond_it_the_id_is_known() {
+        let nested = |depth: usize| format!(r#"{{"id":3,"result":{}1{}}}"#, "[".repeat(depth), "]".repeat(depth));
+        assert_eq!(parse(&nested(VALUE_DEPTH_MAX)).unwrap().id, Some(3));
+        assert_eq!(parse(&nested(VALUE_DEPTH_MAX + 1)), Err(Unreadable::TooDeep { id: Some(3) }));
+        assert_eq!(parse(&nested(3_000_000)), Err(Unreadable::TooDeep { id: Some(3) }));
+        let id_last = format!(r#"{{"result":{}1{},"id":3}}"#, "[".repeat(9_999), "]".repeat(9_999));
+        assert_eq!(parse(&id_last), Err(Unreadable::TooDeep { id: Some(3) }));
+    }
+
+    #[test]
+    fn half_surrogate_pairs_are_replaced_and_whole_ones_kept() {
+        let text = r#"{"id":1,"result":["\ud800","a\udc00b","\ud83d\ude00","\\ud800","\ud800\ud83d\ude00"]}"#;
+        let expected = json!(["\u{fffd}", "a\u{fffd}b", "😀", "\\ud800", "\u{fffd}😀"]);
+        assert_eq!(parse(text).unwrap().result, expected);
+        assert!(matches!(replace_lone_surrogates(r#"{"a":"\ud83d\ude00\n"}"#), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn what_is_no_message_is_malformed() {
+        for text in ["", "nonsense", "[1]", r#"{"id":"seven"}"#, r#"{"id":1} {"id":2}"#, r#"{"id":4,"result":{"a":"#] {
+            assert!(matches!(parse(text), Err(Unreadable::Malformed { .. })), "{text}");
+        }
+        let broken = parse(r#"{"id":4,"result":{"a":"#);
+        assert!(matches!(broken, Err(Unreadable::Malformed { id: Some(4), .. })), "{broken:?}");
+    }
+}

@@ -1,0 +1,10 @@
+//! Against a real browser.
+//!
+//! Every test ends with the proof that no process, profile or ledger of its browsers is left.
+#![forbid(unsafe_code)]
+#![expect(clippy::result_large_err, reason = "as in the crate")]
+
+mod connection;
+mod launch;
+mod protocol;
+mod support;

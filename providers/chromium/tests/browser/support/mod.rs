@@ -1,0 +1,117 @@
+//! What the tests share: a browser that is surely there, and proof that nothing is left of it.
+
+use codemode_chromium::{Browser, Command, Connection, Executable, LaunchOptions, find, install};
+use serde_json::{Value as Json, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// For what should take milliseconds, on a machine that does much else.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder for profiles that goes with the test.
+pub struct Profiles {
+    /// Around the folder, if it is to go.
+    _around: Option<TempDir>,
+    path: PathBuf,
+    count: AtomicUsize,
+}
+
+impl Profiles {
+    pub fn new() -> Self {
+        let around = tempfile::tempdir().unwrap();
+        let path = around.path().join("profiles");
+        Self { _around: Some(around), ..Self::at(path) }
+    }
+
+    pub fn at(path: PathBuf) -> Self {
+        Self { _around: None, path, count: AtomicUsize::new(0) }
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    pub async fn options(&self) -> LaunchOptions {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        LaunchOptions {
+            executable: executable().await.path,
+            profiles_dir: self.path(),
+            name: format!("test-{count}"),
+            downloads_dir: None,
+            headless: true,
+            start_timeout: PATIENCE,
+        }
+    }
+
+    pub async fn launch(&self) -> Browser {
+        Browser::launch(self.options().await).await.unwrap_or_else(|report| panic!("{report} {}", report.details))
+    }
+
+    /// Asserts that no process, profile or ledger is left.
+    pub fn assert_nothing_left(&self) {
+        assert_eq!(processes_naming(&self.path), Vec::<String>::new());
+        let left: Vec<_> =
+            fs::read_dir(self.path()).map(|left| left.map(|entry| entry.unwrap().path()).collect()).unwrap_or_default();
+        assert_eq!(left, Vec::<PathBuf>::new());
+    }
+}
+
+/// A browser; installed if there is none.
+pub async fn executable() -> Executable {
+    match tokio::task::spawn_blocking(|| find(None)).await.unwrap() {
+        Ok(found) => found,
+        Err(_) => install(&|line| eprintln!("{line}")).await.unwrap(),
+    }
+}
+
+/// The command lines of all living processes that hold a path.
+pub fn processes_naming(path: &Path) -> Vec<String> {
+    let path = path.to_str().unwrap();
+    let mut found = Vec::new();
+    for entry in fs::read_dir("/proc").unwrap().flatten() {
+        let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        if line.contains(path) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// Waits for a condition.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what} did not come about");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+pub async fn connect(browser: &Browser) -> Connection {
+    Connection::connect(browser.endpoint(), PATIENCE).await.unwrap()
+}
+
+pub fn command<'a>(method: &'a str, params: Json, session: Option<&'a str>) -> Command<'a> {
+    Command { method, params, session, timeout: PATIENCE }
+}
+
+/// A new page, attached to: its target and its session.
+pub async fn page(connection: &Connection, url: &str) -> (String, String) {
+    let created = connection.call(command("Target.createTarget", json!({ "url": url }), None)).await.unwrap();
+    let target = created["targetId"].as_str().unwrap().to_owned();
+    let attach = json!({ "targetId": target, "flatten": true });
+    let attached = connection.call(command("Target.attachToTarget", attach, None)).await.unwrap();
+    (target, attached["sessionId"].as_str().unwrap().to_owned())
+}
+
+pub async fn evaluate(connection: &Connection, session: &str, expression: &str) -> Json {
+    let params = json!({ "expression": expression, "returnByValue": true, "awaitPromise": true });
+    let answer = connection.call(command("Runtime.evaluate", params, Some(session))).await.unwrap();
+    assert!(answer.get("exceptionDetails").is_none(), "{answer}");
+    answer["result"]["value"].clone()
+}
