@@ -1,0 +1,430 @@
+//! Sending a command: checked before it is sent, never left hanging, its failure explained.
+
+use crate::{
+    browser::gone,
+    live::Live,
+    policy::{self, Request},
+    runtime::CdpRuntime,
+    session::Attached,
+    targets::{closed, loads_a_page, short},
+};
+use codemode_chromium::{CdpError, Command, Protocol};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+use std::{
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// Domains that only a page, frame or worker has. Found by asking the browser itself (Chromium 156) for each of them
+/// without a session; of a domain that is not listed, its answer decides.
+const PAGE_DOMAINS: &[&str] = &[
+    "Accessibility",
+    "Ads",
+    "Animation",
+    "Audits",
+    "Autofill",
+    "BackgroundService",
+    "CSS",
+    "CacheStorage",
+    "Console",
+    "DOM",
+    "DOMDebugger",
+    "DOMSnapshot",
+    "DOMStorage",
+    "Debugger",
+    "DeviceAccess",
+    "DeviceOrientation",
+    "EventBreakpoints",
+    "FedCm",
+    "FileSystem",
+    "HeadlessExperimental",
+    "HeapProfiler",
+    "IndexedDB",
+    "Input",
+    "Inspector",
+    "LayerTree",
+    "Log",
+    "Media",
+    "Network",
+    "Overlay",
+    "Page",
+    "Performance",
+    "PerformanceTimeline",
+    "Preload",
+    "Profiler",
+    "Runtime",
+    "Schema",
+    "ServiceWorker",
+    "WebAudio",
+    "WebAuthn",
+    "WebMCP",
+];
+
+/// A picture that is not taken after this time was asked of a tab that is not in front any more.
+const PICTURE_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
+
+/// A command as a script gives it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CommandCall {
+    pub(crate) method: String,
+    #[serde(default)]
+    pub(crate) params: Map<String, Json>,
+    #[serde(flatten)]
+    pub(crate) options: CommandOptions,
+}
+
+/// Where a command goes and how long it may take.
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct CommandOptions {
+    pub(crate) session_id: Option<String>,
+    pub(crate) timeout_ms: Option<u64>,
+}
+
+impl CdpRuntime {
+    /// Sends a command and returns what the browser answers.
+    pub(crate) async fn send(&self, call: CommandCall, deadline: Instant) -> Result<Json, ErrorReport> {
+        let mut entry = self.debug_log.begin(&call.method, call.options.session_id.as_deref());
+        let result = self.send_checked(&call.method, call.params, &call.options, deadline).await;
+        entry.outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
+        result
+    }
+
+    async fn send_checked(
+        &self,
+        method: &str,
+        mut params: Map<String, Json>,
+        options: &CommandOptions,
+        deadline: Instant,
+    ) -> Result<Json, ErrorReport> {
+        check_length(method)?;
+        let live = self.slot.live(deadline).await?;
+        let timeout = time_for(options.timeout_ms, deadline);
+        live.catch_up();
+        if let Some(protocol) = live.protocol() {
+            check(protocol, method, &params, options.session_id.is_some())?;
+        }
+        let session = match &options.session_id {
+            Some(session) => Some(self.session(&live, session, timeout).await?),
+            None => None,
+        };
+        if matches!(method, "Target.attachToTarget" | "Target.setAutoAttach") {
+            // The protocol's default is the old way, which this connection does not speak.
+            params.entry("flatten").or_insert(Json::Bool(true));
+        }
+        let params = Json::Object(params);
+        let request = Request {
+            method,
+            params: &params,
+            target: session.as_ref().and_then(|session| session.target.as_deref()),
+            has_session: session.is_some(),
+        };
+        policy::check(request, &self.slot.holdings(&live))?;
+        if let Some(Attached { raw, target }) = &session {
+            if let Some(obstacle) = live.targets.obstacle(raw, method) {
+                return Err(obstacle);
+            }
+            if let Some(target) = target {
+                live.targets.used(target);
+            }
+            if loads_a_page(method) {
+                live.targets.raise_floor(raw, live.connection.events().cursor());
+            }
+        }
+        let target = params.get("targetId").and_then(Json::as_str).map(str::to_owned);
+        let answer = match &session {
+            _ if self.slot.is_external() && matches!(method, "Target.createTarget" | "Target.createBrowserContext") => {
+                let raw = session.as_ref().map(|session| session.raw.as_str());
+                let answer = self.slot.making(&live, method, params, raw, timeout).await;
+                let answer = answer.unwrap_or_else(|error| Err(CdpError::Malformed { reason: error.to_string() }));
+                answer.map_err(|error| live.explain(error, method, raw, None))
+            }
+            Some(session) if method == "Page.captureScreenshot" => live.picture(session, params, timeout).await,
+            Some(session) => live.deliver(session, method, params, timeout).await,
+            None => {
+                let answer = live.connection.call(Command { method, params, session: None, timeout }).await;
+                match answer {
+                    Ok(_) | Err(CdpError::Closed { .. }) if method == "Browser.close" => {
+                        live.closed_by_script.store(true, Ordering::Relaxed);
+                        Ok(Json::Object(Map::new()))
+                    }
+                    answer => answer.map_err(|error| live.explain(error, method, None, target.as_deref())),
+                }
+            }
+        }?;
+        live.take_note(method, session.as_ref(), target.as_deref(), &answer);
+        Ok(answer)
+    }
+
+    /// The session that a script means, if the policy lets it have that.
+    pub(crate) async fn session(
+        &self,
+        live: &Arc<Live>,
+        session: &str,
+        timeout: Duration,
+    ) -> Result<Attached, ErrorReport> {
+        if let Some(target) = session.strip_prefix(crate::session::HANDLE) {
+            let params = serde_json::json!({ "targetId": target });
+            let request =
+                Request { method: "Target.attachToTarget", params: &params, target: None, has_session: false };
+            policy::check(request, &self.slot.holdings(live))?;
+        }
+        live.resolve(session, timeout).await
+    }
+}
+
+/// The time that a call may take: what the script says or the default, and never longer than the execution.
+pub(crate) fn time_for(timeout_ms: Option<u64>, deadline: Instant) -> Duration {
+    let asked = Duration::from_millis(timeout_ms.unwrap_or(codemode_spec::limits::CALL_TIMEOUT_MS_DEFAULT));
+    asked.min(deadline.saturating_duration_since(Instant::now()))
+}
+
+/// Refuses what cannot be a name: names go into messages.
+pub(crate) fn check_length(name: &str) -> Result<(), ErrorReport> {
+    const NAME_BYTES_MAX: usize = 200;
+    if name.len() <= NAME_BYTES_MAX {
+        return Ok(());
+    }
+    Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("the protocol has nothing named {:?}", short(name)))
+        .with_hint("cdp.spec() lists all commands and events."))
+}
+
+/// Whether a command or an event of this name needs a session.
+pub(crate) fn is_of_a_page(name: &str) -> bool {
+    name.split('.').next().is_some_and(|domain| PAGE_DOMAINS.contains(&domain))
+}
+
+fn check(protocol: &Protocol, method: &str, params: &Map<String, Json>, has_session: bool) -> Result<(), ErrorReport> {
+    let Some(command) = protocol.command(method) else { return Err(unknown(protocol, method)) };
+    if !has_session && is_of_a_page(method) {
+        return Err(needs_a_page(method));
+    }
+    let faults = protocol.check(method, params);
+    if faults.is_empty() {
+        return Ok(());
+    }
+    let misplaced = ["sessionId", "timeoutMs"]
+        .into_iter()
+        .find(|name| params.contains_key(*name) && !command.parameters.iter().any(|parameter| parameter.name == *name));
+    let hint = match misplaced {
+        Some(name) => format!("{name} is not a parameter of the command: cdp.send(\"{method}\", params, {{{name}}})."),
+        None => format!("cdp.spec(\"{method}\") says what it takes."),
+    };
+    Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("{method}: {}", faults.join("; ")))
+        .with_hint(hint)
+        .with_detail("faults", faults))
+}
+
+fn unknown(protocol: &Protocol, method: &str) -> ErrorReport {
+    let shown = short(method);
+    if protocol.event(method).is_some() {
+        return ErrorReport::new(ErrorCode::UnknownMethod, format!("{shown} is an event, not a command"))
+            .with_hint(format!("Wait for it: await cdp.waitForEvent(\"{shown}\", {{sessionId}})."));
+    }
+    let search = shown.rsplit('.').next().unwrap_or(&shown);
+    let hint = match protocol.nearest_command(method) {
+        Some(near) => format!("Did you mean {near}? cdp.spec({{search: \"{search}\"}}) finds others."),
+        None => "cdp.spec() lists all commands; cdp.spec({search: \"word\"}) finds them by words.".to_owned(),
+    };
+    ErrorReport::new(ErrorCode::UnknownMethod, format!("the browser has no command {shown}")).with_hint(hint)
+}
+
+fn needs_a_page(method: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::InvalidArgument, format!("{method} is a command of a page and needs a sessionId"))
+        .with_hint(format!(
+            "const sessionId = await cdp.attachToTarget(); await cdp.send(\"{method}\", params, {{sessionId}})."
+        ))
+}
+
+impl Live {
+    /// Sends a command to a session and waits for its answer, or for what keeps it from coming.
+    async fn deliver(
+        &self,
+        session: &Attached,
+        method: &str,
+        params: Json,
+        timeout: Duration,
+    ) -> Result<Json, ErrorReport> {
+        let raw = session.raw.as_str();
+        // The first command of a session that the script attached itself is preceded by a request for its dialogs. It
+        // is not waited for: commands of one session are carried out in order.
+        let mut watching = Watching { live: self, raw, pending: self.targets.watch(raw) };
+        let command = Command { method: "Page.enable", params: Json::Null, session: Some(raw), timeout };
+        let mut ahead = pin!(self.connection.call(command));
+        let mut answer = pin!(self.connection.call(Command { method, params, session: Some(raw), timeout }));
+        let mut obstructed = pin!(self.obstructed(raw, method));
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut ahead, if watching.pending => watching.pending = false,
+                answer = &mut answer => {
+                    // `Page.close` may end its own session before it is answered.
+                    if matches!(answer, Err(CdpError::Detached { .. })) && method == "Page.close" {
+                        return Ok(Json::Object(Map::new()));
+                    }
+                    let target = session.target.as_deref();
+                    return answer.map_err(|error| self.explain(error, method, Some(raw), target));
+                }
+                obstacle = &mut obstructed => return Err(obstacle),
+            }
+        }
+    }
+
+    /// Takes a picture of a tab, which Chromium does only of the tab in front.
+    async fn picture(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Json, ErrorReport> {
+        const METHOD: &str = "Page.captureScreenshot";
+        let raw = session.raw.as_str();
+        let bring_to_front = async || {
+            // Not every target can be brought to front; the picture's own answer tells.
+            let command = Command { method: "Page.bringToFront", params: Json::Null, session: Some(raw), timeout };
+            let _ = self.connection.call(command).await;
+        };
+        let taken = async {
+            let _turn = self.shooting.lock().await;
+            bring_to_front().await;
+            let mut picture = pin!(self.deliver(session, METHOD, params, timeout));
+            loop {
+                tokio::select! {
+                    biased;
+                    picture = &mut picture => return picture,
+                    // A tab that opened meanwhile took the front: a picture under way goes on when it is back.
+                    () = tokio::time::sleep(PICTURE_AGAIN_AFTER) => bring_to_front().await,
+                }
+            }
+        };
+        match tokio::time::timeout(timeout, taken).await {
+            Ok(picture) => picture,
+            Err(_) => {
+                let error = CdpError::Timeout { method: METHOD.to_owned(), timeout };
+                Err(self.explain(error, METHOD, Some(raw), session.target.as_deref()))
+            }
+        }
+    }
+
+    /// Learns from a command that succeeded.
+    fn take_note(&self, method: &str, session: Option<&Attached>, target: Option<&str>, answer: &Json) {
+        self.catch_up();
+        if let (None, "Target.attachToTarget", Some(target)) = (session, method, target)
+            && let Some(raw) = answer["sessionId"].as_str()
+        {
+            self.targets.attached(raw, target);
+        }
+        let Some(Attached { raw, target }) = session else { return };
+        match method.split_once('.') {
+            Some((domain, "enable")) => self.targets.set_enabled(raw, domain, true),
+            Some((domain, "disable")) => self.targets.set_enabled(raw, domain, false),
+            _ => {}
+        }
+        if let (true, Some(target)) = (loads_a_page(method), target) {
+            self.targets.revived(target);
+        }
+    }
+
+    /// What a failure of the protocol means to the script.
+    pub(crate) fn explain(
+        &self,
+        error: CdpError,
+        method: &str,
+        raw: Option<&str>,
+        target: Option<&str>,
+    ) -> ErrorReport {
+        self.catch_up();
+        match error {
+            CdpError::Protocol { code, message, data } => self.refused(method, raw, target, code, &message, data),
+            CdpError::Timeout { timeout, .. } => self.too_late(method, timeout),
+            CdpError::Detached { session, .. } => {
+                let obstacle = self.targets.obstacle(&session, method);
+                let gone = target.filter(|target| self.targets.was_closed(target)).map(closed);
+                gone.or(obstacle).unwrap_or_else(|| crate::targets::detached(&session))
+            }
+            CdpError::Crashed { method, session } => {
+                let report = self.targets.crash(&session);
+                report.unwrap_or_else(|| CdpError::Crashed { method, session }.into())
+            }
+            CdpError::Closed { .. } if self.closed_by_script.load(Ordering::Relaxed) => gone("the script closed it"),
+            CdpError::Closed { reason } => gone(&format!("{method} was not answered: {reason}")),
+            error => {
+                let mut report = ErrorReport::from(error);
+                report.message = format!("{method}: {}", report.message);
+                report
+            }
+        }
+    }
+
+    fn refused(
+        &self,
+        method: &str,
+        raw: Option<&str>,
+        target: Option<&str>,
+        code: i64,
+        message: &str,
+        data: Option<Json>,
+    ) -> ErrorReport {
+        const METHOD_NOT_FOUND: i64 = -32_601;
+        const SESSION_NOT_FOUND: i64 = -32_001;
+        match (code, raw) {
+            (METHOD_NOT_FOUND, None) => return needs_a_page(method),
+            (METHOD_NOT_FOUND, Some(raw)) => {
+                let kind = self.targets.target_of(raw).and_then(|target| self.targets.target(&target)).map(|t| t.kind);
+                let kind = kind.unwrap_or_else(|| "unknown".to_owned());
+                return ErrorReport::new(
+                    ErrorCode::InvalidArgument,
+                    format!("{method} does not exist for a target of the kind {kind}"),
+                )
+                .with_hint("Commands of the whole browser, as Browser, Target and SystemInfo, take no sessionId.");
+            }
+            (SESSION_NOT_FOUND, Some(raw)) => {
+                return target
+                    .filter(|target| self.targets.was_closed(target))
+                    .map_or_else(|| self.no_session(raw), closed);
+            }
+            (_, None) if message.contains("No target with given id") => {
+                let target = target.unwrap_or_default();
+                return if self.targets.was_closed(target) { closed(target) } else { self.no_target(target) };
+            }
+            _ => {}
+        }
+        let words = match data.as_ref().and_then(Json::as_str) {
+            Some(data) => format!("{method}: {message} ({data})"),
+            None => format!("{method}: {message}"),
+        };
+        let hint = if message.contains("browser target") {
+            "Send it without sessionId.".to_owned()
+        } else {
+            format!("cdp.spec(\"{method}\") says what it takes and returns.")
+        };
+        ErrorReport::new(ErrorCode::CdpProtocolError, words).with_hint(hint).with_detail("cdpCode", code)
+    }
+
+    /// The report of a call that was not answered in time. A dialog of another page can be the reason: pages of one
+    /// site may share a process, which stands still as a whole.
+    pub(crate) fn too_late(&self, method: &str, timeout: Duration) -> ErrorReport {
+        if let Some(page) = self.targets.with_dialog()
+            && let Some(dialog) = &page.dialog
+        {
+            return dialog.report(&page.id, method);
+        }
+        let message = format!("{method} was not answered within {} ms", timeout.as_millis());
+        ErrorReport::new(ErrorCode::CallTimeout, message).with_detail("timeoutMs", timeout.as_millis() as u64)
+    }
+}
+
+/// A request for dialogs under way: if it is dropped before its answer, the next command asks again.
+struct Watching<'a> {
+    live: &'a Live,
+    raw: &'a str,
+    pending: bool,
+}
+
+impl Drop for Watching<'_> {
+    fn drop(&mut self) {
+        if self.pending {
+            self.live.targets.unwatch(self.raw);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! What was sent to the browser, for the script's own debugging: names and times, never parameters or results.
+
+use crate::targets::short;
+use codemode_spec::limits::DEBUG_LOG_MAX;
+use serde::Serialize;
+use std::{
+    collections::VecDeque,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+/// One command.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Entry {
+    /// Counts up with each command of the execution, cleared or not.
+    seq: u64,
+    /// When it was sent, in milliseconds after the log began.
+    at_ms: u64,
+    method: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    duration_ms: f64,
+    /// `ok`, `cancelled`, or the code of the error.
+    outcome: &'static str,
+}
+
+/// The last commands of one execution.
+pub(crate) struct DebugLog {
+    began: Instant,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    kept: VecDeque<Entry>,
+    next: u64,
+}
+
+impl DebugLog {
+    pub(crate) fn new() -> Self {
+        Self { began: Instant::now(), entries: Mutex::default() }
+    }
+
+    /// Begins an entry; it is written when the guard is dropped, also if the call is.
+    pub(crate) fn begin<'a>(&'a self, method: &'a str, session: Option<&'a str>) -> Running<'a> {
+        Running { log: self, method, session, began: Instant::now(), outcome: "cancelled" }
+    }
+
+    /// The last entries, oldest first.
+    pub(crate) fn last(&self, limit: usize) -> Vec<Entry> {
+        let entries = self.entries();
+        let skip = entries.kept.len().saturating_sub(limit);
+        entries.kept.iter().skip(skip).cloned().collect()
+    }
+
+    pub(crate) fn clear(&self) {
+        self.entries().kept.clear();
+    }
+
+    fn entries(&self) -> MutexGuard<'_, Entries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A command under way.
+pub(crate) struct Running<'a> {
+    log: &'a DebugLog,
+    method: &'a str,
+    session: Option<&'a str>,
+    began: Instant,
+    pub(crate) outcome: &'static str,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut entries = self.log.entries();
+        let entry = Entry {
+            seq: entries.next,
+            at_ms: u64::try_from((self.began - self.log.began).as_millis()).unwrap_or(u64::MAX),
+            method: short(self.method),
+            session_id: self.session.map(short),
+            duration_ms: milliseconds(self.began.elapsed()),
+            outcome: self.outcome,
+        };
+        entries.next += 1;
+        if entries.kept.len() == DEBUG_LOG_MAX {
+            entries.kept.pop_front();
+        }
+        entries.kept.push_back(entry);
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    // Whole microseconds are exact enough and print short.
+    (time.as_secs_f64() * 1_000_000.0).round() / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_bounded_and_numbers_go_on() {
+        let log = DebugLog::new();
+        for _ in 0..DEBUG_LOG_MAX + 10 {
+            log.begin("Page.enable", Some("S")).outcome = "ok";
+        }
+        assert_eq!(log.last(usize::MAX).len(), DEBUG_LOG_MAX);
+        assert_eq!(log.last(1)[0].seq, DEBUG_LOG_MAX as u64 + 9);
+        log.clear();
+        drop(log.begin("Page.navigate", None));
+        let last = serde_json::to_value(log.last(5)).unwrap();
+        assert_eq!(last[0]["outcome"], "cancelled");
+        assert_eq!(last[0]["seq"], DEBUG_LOG_MAX as u64 + 10);
+        assert_eq!(last.as_array().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,132 @@
+//! A browser that is connected.
+
+use crate::targets::Targets;
+use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::{Value as Json, json};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// How long the browser may take to list its targets.
+const REFRESH_MAX: Duration = Duration::from_secs(2);
+/// The least time between two questions for titles.
+const REFRESH_PAUSE: Duration = Duration::from_millis(50);
+
+/// A connection to a browser and what is known of it.
+pub(crate) struct Live {
+    pub(crate) connection: Connection,
+    pub(crate) targets: Arc<Targets>,
+    /// What the browser says of its protocol; some remote endpoints do not say it.
+    pub(crate) protocol: Result<Arc<Protocol>, ErrorReport>,
+    /// As `Chrome/156.0.8078.79`.
+    pub(crate) product: String,
+    /// The raw session of each handle, by target.
+    handles: Mutex<HashMap<String, String>>,
+    /// Only one attaches at a time: two first calls on one handle shall share one session.
+    pub(crate) attaching: tokio::sync::Mutex<()>,
+    /// Only one takes a picture at a time: only the tab in front can be taken.
+    pub(crate) shooting: tokio::sync::Mutex<()>,
+    /// After which event the next wait of a kind begins.
+    pub(crate) cursors: Mutex<HashMap<u64, u64>>,
+    /// The script itself closed the browser.
+    pub(crate) closed_by_script: AtomicBool,
+    _followers: [AbortOnDropHandle<()>; 2],
+}
+
+impl Live {
+    /// Connects, and asks to be told of all targets.
+    ///
+    /// # Errors
+    /// `CDP_CONNECTION_FAILED`.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub(crate) async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
+        let connected = async {
+            let connection = Connection::connect(endpoint, timeout).await?;
+            let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
+            let (discovery, version) = tokio::join!(
+                ask("Target.setDiscoverTargets", json!({"discover": true})),
+                ask("Browser.getVersion", Json::Null)
+            );
+            discovery.map_err(|error| no_browser(&error))?;
+            let product =
+                version.map_err(|error| no_browser(&error))?["product"].as_str().unwrap_or_default().to_owned();
+            Ok::<_, ErrorReport>((connection, product))
+        };
+        let (connected, protocol) = tokio::join!(connected, Protocol::read(endpoint, timeout));
+        let (connection, product) = connected?;
+        let targets = Arc::new(Targets::new());
+        targets.catch_up(connection.events());
+        let follow = {
+            let (connection, targets) = (connection.clone(), Arc::clone(&targets));
+            async move { targets.follow(connection.events()).await }
+        };
+        let refresh = refresh(connection.clone(), Arc::clone(&targets));
+        let followers = [AbortOnDropHandle::new(tokio::spawn(follow)), AbortOnDropHandle::new(tokio::spawn(refresh))];
+        Ok(Self {
+            connection,
+            targets,
+            protocol,
+            product,
+            handles: Mutex::default(),
+            attaching: tokio::sync::Mutex::default(),
+            shooting: tokio::sync::Mutex::default(),
+            cursors: Mutex::default(),
+            closed_by_script: AtomicBool::new(false),
+            _followers: followers,
+        })
+    }
+
+    /// Takes in what the browser has said so far.
+    pub(crate) fn catch_up(&self) {
+        self.targets.catch_up(self.connection.events());
+    }
+
+    /// Asks for what the browser does not tell by itself: titles.
+    pub(crate) async fn refresh(&self) {
+        ask_for_targets(&self.connection, &self.targets).await;
+    }
+
+    pub(crate) fn protocol(&self) -> Option<&Protocol> {
+        self.protocol.as_deref().ok()
+    }
+
+    /// The raw session of a handle, by its target.
+    pub(crate) fn handles(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.handles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Keeps the titles of pages up to date: Chromium tells of a new title only with the next navigation.
+async fn refresh(connection: Connection, targets: Arc<Targets>) {
+    let is_news = |event: &Event| {
+        matches!(
+            event.method.as_str(),
+            "Page.domContentEventFired" | "Page.loadEventFired" | "Page.navigatedWithinDocument"
+        )
+    };
+    let mut from = 0;
+    while connection.events().wait(from, &is_news).await.is_some() {
+        from = connection.events().cursor();
+        ask_for_targets(&connection, &targets).await;
+        // A page decides how often there is news; one answer serves all that comes meanwhile.
+        tokio::time::sleep(REFRESH_PAUSE).await;
+    }
+}
+
+async fn ask_for_targets(connection: &Connection, targets: &Targets) {
+    let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: REFRESH_MAX };
+    if let Ok(answer) = connection.call(command).await {
+        targets.refreshed(&answer["targetInfos"]);
+    }
+}
+
+fn no_browser(error: &CdpError) -> ErrorReport {
+    ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("the endpoint does not answer as a browser does: {error}"))
+        .with_hint("Give the WebSocket address of the browser itself, not that of a page.")
+}

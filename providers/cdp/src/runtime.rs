@@ -1,0 +1,204 @@
+//! The namespace for one execution.
+
+use crate::{
+    browser::BrowserSlot,
+    command::{CommandCall, CommandOptions, time_for},
+    debug_log::DebugLog,
+    live::Live,
+    session::HANDLE,
+    spec,
+    targets::short,
+};
+use async_trait::async_trait;
+use codemode_provider::{CallContext, Ending, ProviderRuntime, argument, options};
+use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+/// Targets listed by `cdp.sessionInfo`.
+const TARGETS_LISTED_MAX: usize = 100;
+
+/// One execution's `cdp`.
+pub(crate) struct CdpRuntime {
+    pub(crate) slot: Arc<BrowserSlot>,
+    pub(crate) debug_log: DebugLog,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct AttachOptions {
+    target_id: Option<String>,
+    timeout_ms: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct LogOptions {
+    limit: Option<usize>,
+}
+
+#[derive(Deserialize)]
+struct Search {
+    search: String,
+}
+
+#[async_trait]
+impl ProviderRuntime for CdpRuntime {
+    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Value, ErrorReport> {
+        let deadline = context.deadline;
+        match method {
+            "send" => self.send(command(&arguments)?, deadline).await.map(Value::from),
+            "attachToTarget" => self.attach_to_target(attach_options(&arguments)?, deadline).await.map(Value::from),
+            "waitForEvent" => {
+                let name: String = argument(&arguments, 0)?.unwrap_or_default();
+                self.wait_for_event(&name, &options(&arguments, 1)?, deadline).await.map(Value::from)
+            }
+            "events" => self.events(options(&arguments, 0)?, deadline).await.map(Value::from),
+            "spec" => self.spec(&arguments, deadline).await.map(Value::from),
+            "sessionInfo" => Ok(self.session_info().await.into()),
+            "getDebugLog" => {
+                let LogOptions { limit } = options(&arguments, 0)?;
+                Ok(json!(self.debug_log.last(limit.unwrap_or(DEBUG_LOG_MAX))).into())
+            }
+            "clearDebugLog" => {
+                self.debug_log.clear();
+                Ok(Value::Undefined)
+            }
+            _ => Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("cdp.{method} does not exist"))),
+        }
+    }
+
+    async fn suspend(&self) -> Result<(), ErrorReport> {
+        self.slot.park().await;
+        Ok(())
+    }
+
+    async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
+        self.slot.close().await
+    }
+
+    fn describe(&self) -> Context {
+        self.slot.describe()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.slot.warnings()
+    }
+}
+
+/// The command of either form of `cdp.send`.
+fn command(arguments: &[Value]) -> Result<CommandCall, ErrorReport> {
+    if !matches!(arguments.first(), Some(Value::String(_))) {
+        let missing = || ErrorReport::new(ErrorCode::InvalidArgument, "command is missing");
+        return argument(arguments, 0)?.ok_or_else(missing);
+    }
+    Ok(CommandCall {
+        method: argument(arguments, 0)?.unwrap_or_default(),
+        params: options(arguments, 1)?,
+        options: options::<CommandOptions>(arguments, 2)?,
+    })
+}
+
+fn attach_options(arguments: &[Value]) -> Result<AttachOptions, ErrorReport> {
+    match arguments.first() {
+        Some(Value::String(_)) => Ok(AttachOptions { target_id: argument(arguments, 0)?, timeout_ms: None }),
+        _ => options(arguments, 0),
+    }
+}
+
+impl CdpRuntime {
+    pub(crate) fn new(slot: Arc<BrowserSlot>) -> Self {
+        Self { slot, debug_log: DebugLog::new() }
+    }
+
+    async fn attach_to_target(&self, options: AttachOptions, deadline: Instant) -> Result<String, ErrorReport> {
+        let live = self.slot.live(deadline).await?;
+        let timeout = time_for(options.timeout_ms, deadline);
+        live.catch_up();
+        let target = match options.target_id {
+            Some(target) => target.strip_prefix(HANDLE).map_or(target.clone(), str::to_owned),
+            None => first_page(&live, &self.slot)?,
+        };
+        let mut entry = self.debug_log.begin("Target.attachToTarget", None);
+        let attached = self.session(&live, &format!("{HANDLE}{target}"), timeout).await;
+        entry.outcome = attached.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
+        attached?;
+        live.targets.used(&target);
+        Ok(format!("{HANDLE}{target}"))
+    }
+
+    async fn spec(&self, arguments: &[Value], deadline: Instant) -> Result<Json, ErrorReport> {
+        let live = self.slot.live(deadline).await?;
+        let protocol = live.protocol.as_ref().map_err(|error| {
+            ErrorReport::new(
+                ErrorCode::UnsupportedOperation,
+                format!("this endpoint does not describe its protocol: {}", error.message),
+            )
+            .with_hint("Send commands without looking them up; the browser's answers name what is wrong.")
+        })?;
+        match arguments.first() {
+            None | Some(Value::Undefined) => Ok(spec::index(protocol)),
+            Some(Value::String(name)) => spec::describe(protocol, &name.to_string_lossy()),
+            Some(_) => {
+                let query: Option<Search> = argument(arguments, 0)?;
+                Ok(spec::search(protocol, &query.map(|query| query.search).unwrap_or_default()))
+            }
+        }
+    }
+
+    async fn session_info(&self) -> Json {
+        let external = self.slot.is_external();
+        let Some(live) = self.slot.current() else {
+            return json!({"mode": "one-shot", "state": "not-started", "external": external, "targets": []});
+        };
+        live.refresh().await;
+        live.catch_up();
+        let state = if live.connection.is_closed() { "gone" } else { "running" };
+        let visible = live.targets.visible();
+        let targets: Vec<_> = visible
+            .iter()
+            .take(TARGETS_LISTED_MAX)
+            .map(|target| {
+                let mut entry = json!({
+                    "targetId": target.id,
+                    "sessionId": format!("{HANDLE}{}", target.id),
+                    "type": target.kind,
+                    "url": short(&target.url),
+                    "title": short(&target.title),
+                    "attached": live.handles().contains_key(&target.id),
+                });
+                if let Some(dialog) = &target.dialog {
+                    entry["dialog"] = json!({"type": dialog.kind, "message": dialog.message});
+                }
+                if target.crashed {
+                    entry["crashed"] = json!(true);
+                }
+                entry
+            })
+            .collect();
+        json!({
+            "mode": "one-shot",
+            "state": state,
+            "external": external,
+            "browser": live.product,
+            "targets": targets,
+            "targetsTotal": visible.len(),
+        })
+    }
+}
+
+/// The page that a script means that names none: the first that it may use.
+fn first_page(live: &Arc<Live>, slot: &BrowserSlot) -> Result<String, ErrorReport> {
+    use crate::policy::Holdings as _;
+    let holdings = slot.holdings(live);
+    let mut pages = live.targets.visible().into_iter().filter(|target| target.kind == "page");
+    pages
+        .find(|page| !holdings.is_foreign(&page.id) && !holdings.is_of_the_browser(&page.id))
+        .map(|page| page.id)
+        .ok_or_else(|| {
+            ErrorReport::new(ErrorCode::CdpTargetClosed, "there is no page to attach to")
+                .with_hint("Open one: const {targetId} = await cdp.send(\"Target.createTarget\", {url}).")
+        })
+}

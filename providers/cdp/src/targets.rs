@@ -1,0 +1,521 @@
+//! What is known of the browser's targets and of the sessions attached to them, kept up to date from its events.
+
+use codemode_chromium::{Event, EventLog};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::Value as Json;
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+use tokio::sync::watch;
+
+use crate::dialog::{self, Dialog};
+
+/// Targets and sessions that are gone of which it is remembered that they had been there.
+const GONE_REMEMBERED_MAX: usize = 1_000;
+/// The kind of the targets that are the browser's own windows and popups.
+pub(crate) const BROWSER_UI: &str = "browser_ui";
+/// Events looked at under one lock of the log.
+const EVENTS_AT_ONCE: usize = 500;
+
+/// A target as far as its events tell.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Target {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) opener: Option<String>,
+    pub(crate) context: Option<String>,
+    /// Of a frame with a process of its own: the target of the session that reported it.
+    pub(crate) parent: Option<String>,
+    pub(crate) dialog: Option<Dialog>,
+    pub(crate) crashed: bool,
+    /// Counts up with each target that is discovered.
+    order: u64,
+}
+
+/// A session attached to a target.
+#[derive(Clone, Debug, Default)]
+struct Session {
+    target: String,
+    /// Domains of which events come.
+    enabled: HashSet<String>,
+    /// Whether the events that the host itself needs were asked for.
+    watched: bool,
+    /// Events before this sequence number belong to what was there before the last navigation.
+    floor: u64,
+}
+
+#[derive(Default)]
+struct Known {
+    read_to: u64,
+    discovered: u64,
+    targets: HashMap<String, Target>,
+    sessions: HashMap<String, Session>,
+    closed_targets: Recent,
+    detached_sessions: Recent,
+    last_used: Option<String>,
+}
+
+/// All targets and sessions of one connection.
+pub(crate) struct Targets {
+    known: Mutex<Known>,
+    changed: watch::Sender<()>,
+}
+
+impl Targets {
+    pub(crate) fn new() -> Self {
+        Self { known: Mutex::default(), changed: watch::Sender::new(()) }
+    }
+
+    /// Takes in the events that have come since the last time. Cheap if there are none.
+    ///
+    /// A task does this all the time; a call does it again before it looks, so that what it sees is never older than
+    /// the events that the script can have seen.
+    pub(crate) fn catch_up(&self, log: &EventLog) {
+        let mut known = self.known();
+        let mut changed = false;
+        while known.read_to < log.cursor() {
+            let batch = log.since(known.read_to, EVENTS_AT_ONCE, &is_relevant);
+            for event in &batch.events {
+                changed |= known.apply(event);
+            }
+            known.read_to = batch.next;
+        }
+        drop(known);
+        if changed {
+            self.changed.send_replace(());
+        }
+    }
+
+    /// Takes in a fresh list of the targets.
+    pub(crate) fn refreshed(&self, infos: &Json) {
+        let mut known = self.known();
+        for info in infos.as_array().into_iter().flatten() {
+            // What has gone since the list was made stays gone.
+            if info["targetId"].as_str().is_some_and(|id| known.targets.contains_key(id)) {
+                known.inform(info);
+            }
+        }
+    }
+
+    /// Follows the events until the connection is closed.
+    pub(crate) async fn follow(&self, log: &EventLog) {
+        loop {
+            let from = self.known().read_to;
+            if log.wait(from, &is_relevant).await.is_none() {
+                self.catch_up(log);
+                return;
+            }
+            self.catch_up(log);
+        }
+    }
+
+    /// Told whenever a target closed, crashed, came back, or opened or closed a dialog.
+    pub(crate) fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn target(&self, id: &str) -> Option<Target> {
+        self.known().targets.get(id).cloned()
+    }
+
+    /// The targets that scripts have to do with, in the order in which they were discovered.
+    pub(crate) fn visible(&self) -> Vec<Target> {
+        let mut targets: Vec<_> =
+            self.known().targets.values().filter(|target| target.kind != BROWSER_UI).cloned().collect();
+        targets.sort_by_key(|target| target.order);
+        targets
+    }
+
+    pub(crate) fn was_closed(&self, target: &str) -> bool {
+        self.known().closed_targets.contains(target)
+    }
+
+    /// The target that a session is attached to.
+    pub(crate) fn target_of(&self, session: &str) -> Option<String> {
+        self.known().sessions.get(session).map(|session| session.target.clone())
+    }
+
+    pub(crate) fn was_detached(&self, session: &str) -> bool {
+        self.known().detached_sessions.contains(session)
+    }
+
+    /// Records an attachment whose reply came before its event was read.
+    pub(crate) fn attached(&self, session: &str, target: &str) {
+        self.known().attach(session, target);
+    }
+
+    /// Marks the session as one whose dialogs are seen; `false` if it was before.
+    pub(crate) fn watch(&self, session: &str) -> bool {
+        let mut known = self.known();
+        let Known { sessions, targets, .. } = &mut *known;
+        let Some(session) = sessions.get_mut(session) else { return false };
+        let has_page =
+            targets.get(&session.target).is_some_and(|target| target.kind == "page" || target.kind == "iframe");
+        has_page && !std::mem::replace(&mut session.watched, true)
+    }
+
+    /// It is not certain that the session's dialogs are seen.
+    pub(crate) fn unwatch(&self, session: &str) {
+        if let Some(session) = self.known().sessions.get_mut(session) {
+            session.watched = false;
+        }
+    }
+
+    pub(crate) fn is_enabled(&self, session: &str, domain: &str) -> bool {
+        self.known().sessions.get(session).is_some_and(|session| session.enabled.contains(domain))
+    }
+
+    pub(crate) fn set_enabled(&self, session: &str, domain: &str, enabled: bool) {
+        if let Some(session) = self.known().sessions.get_mut(session) {
+            if enabled {
+                session.enabled.insert(domain.to_owned());
+            } else {
+                session.enabled.remove(domain);
+            }
+        }
+    }
+
+    /// Where the events of a session begin that can have to do with what it shows now.
+    pub(crate) fn floor(&self, session: &str) -> u64 {
+        self.known().sessions.get(session).map_or(0, |session| session.floor)
+    }
+
+    pub(crate) fn raise_floor(&self, session: &str, floor: u64) {
+        if let Some(session) = self.known().sessions.get_mut(session) {
+            session.floor = session.floor.max(floor);
+        }
+    }
+
+    /// The page was told to load again and agreed: it is not the crashed one any more.
+    pub(crate) fn revived(&self, target: &str) {
+        if let Some(target) = self.known().targets.get_mut(target) {
+            target.crashed = false;
+        }
+    }
+
+    /// The page that the script has used last.
+    pub(crate) fn used(&self, target: &str) {
+        let mut known = self.known();
+        if known.last_used.as_deref() != Some(target) {
+            known.last_used = Some(target.to_owned());
+        }
+    }
+
+    /// The page that the script has used last, or else the first one.
+    pub(crate) fn current(&self) -> Option<Target> {
+        let last = { self.known().last_used.clone() };
+        last.and_then(|id| self.target(&id)).or_else(|| self.visible().into_iter().find(|target| target.kind == "page"))
+    }
+
+    /// Any page with an open dialog.
+    pub(crate) fn with_dialog(&self) -> Option<Target> {
+        self.known().targets.values().find(|target| target.dialog.is_some()).cloned()
+    }
+
+    /// Why a command on a session cannot be answered as things stand, if it cannot.
+    pub(crate) fn obstacle(&self, session: &str, method: &str) -> Option<ErrorReport> {
+        let known = self.known();
+        let Some(id) = known.sessions.get(session).map(|session| session.target.as_str()) else {
+            return known.detached_sessions.contains(session).then(|| detached(session));
+        };
+        let Some(target) = known.targets.get(id) else {
+            return known.closed_targets.contains(id).then(|| closed(id));
+        };
+        if target.crashed && !dialog::answers_without_page(method) && !loads_a_page(method) {
+            return Some(crashed(target));
+        }
+        let parent = target.parent.as_ref().and_then(|parent| known.targets.get(parent));
+        if !dialog::answers_without_page(method)
+            && let Some((holder, dialog)) = [Some(target), parent]
+                .into_iter()
+                .flatten()
+                .find_map(|target| target.dialog.as_ref().map(|dialog| (target, dialog)))
+        {
+            return Some(dialog.report(&holder.id, method));
+        }
+        None
+    }
+
+    /// The report of the crash of a session's page.
+    pub(crate) fn crash(&self, session: &str) -> Option<ErrorReport> {
+        let known = self.known();
+        known.targets.get(&known.sessions.get(session)?.target).map(crashed)
+    }
+
+    /// Why no more events can come from a session, if none can.
+    pub(crate) fn silence(&self, session: &str, event: &str) -> Option<ErrorReport> {
+        let known = self.known();
+        let Some(id) = known.sessions.get(session).map(|session| session.target.as_str()) else {
+            return known.detached_sessions.contains(session).then(|| detached(session));
+        };
+        match known.targets.get(id) {
+            None => known.closed_targets.contains(id).then(|| closed(id)),
+            Some(target) => (target.crashed && !event.starts_with("Inspector.")).then(|| crashed(target)),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether a command makes a crashed page live again.
+pub(crate) fn loads_a_page(method: &str) -> bool {
+    matches!(method, "Page.navigate" | "Page.reload" | "Page.navigateToHistoryEntry")
+}
+
+/// The report of a target that is gone.
+pub(crate) fn closed(target: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::CdpTargetClosed, format!("the page target:{target} was closed")).with_hint(
+        "Open a page with cdp.send(\"Target.createTarget\", {url}) and attach to it with cdp.attachToTarget(targetId).",
+    )
+}
+
+/// The report of a session that is gone.
+pub(crate) fn detached(session: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::CdpTargetClosed, format!("the session {session} was detached from its page")).with_hint(
+        "Attach again with cdp.attachToTarget(targetId): its handle is attached again by itself when needed.",
+    )
+}
+
+fn crashed(target: &Target) -> ErrorReport {
+    ErrorReport::new(
+        ErrorCode::CdpTargetCrashed,
+        format!("the page target:{} crashed at {}", target.id, short(&target.url)),
+    )
+    .with_hint("Load it again with cdp.send(\"Page.reload\", {}, {sessionId}), or open another page.")
+    .with_detail("targetId", target.id.clone())
+}
+
+/// A text cut to what a message can bear.
+pub(crate) fn short(text: &str) -> String {
+    const CHARS_MAX: usize = 200;
+    match text.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn is_relevant(event: &Event) -> bool {
+    matches!(
+        event.method.as_str(),
+        "Target.targetCreated"
+            | "Target.targetInfoChanged"
+            | "Target.targetDestroyed"
+            | "Target.targetCrashed"
+            | "Target.attachedToTarget"
+            | "Target.detachedFromTarget"
+            | "Page.javascriptDialogOpening"
+            | "Page.javascriptDialogClosed"
+            | "Inspector.targetCrashed"
+            | "Inspector.targetReloadedAfterCrash"
+    )
+}
+
+impl Known {
+    /// Takes in one event; whether it can matter to somebody who waits.
+    fn apply(&mut self, event: &Event) -> bool {
+        let params = &event.params;
+        let text = |key: &str| params.get(key).and_then(Json::as_str).unwrap_or_default();
+        match event.method.as_str() {
+            "Target.targetCreated" | "Target.targetInfoChanged" => {
+                self.inform(&params["targetInfo"]);
+                false
+            }
+            "Target.attachedToTarget" => {
+                let info = &params["targetInfo"];
+                let id = info["targetId"].as_str().unwrap_or_default();
+                self.inform(info);
+                self.attach(text("sessionId"), id);
+                let parent = event.session.as_ref().and_then(|session| self.sessions.get(session));
+                let parent = parent.map(|session| session.target.clone());
+                if let Some(target) = self.targets.get_mut(id) {
+                    target.parent = target.parent.take().or(parent);
+                }
+                false
+            }
+            "Target.detachedFromTarget" => {
+                self.sessions.remove(text("sessionId"));
+                self.detached_sessions.push(text("sessionId"));
+                true
+            }
+            "Target.targetDestroyed" => {
+                self.targets.remove(text("targetId"));
+                self.closed_targets.push(text("targetId"));
+                true
+            }
+            "Target.targetCrashed" => self.with_target(text("targetId").to_owned(), |target| {
+                target.crashed = true;
+                target.dialog = None;
+            }),
+            "Inspector.targetCrashed" => self.with_target_of(event, |target| {
+                target.crashed = true;
+                target.dialog = None;
+            }),
+            "Inspector.targetReloadedAfterCrash" => self.with_target_of(event, |target| target.crashed = false),
+            "Page.javascriptDialogOpening" => {
+                self.with_target_of(event, |target| target.dialog = Some(Dialog::from_event(params)))
+            }
+            "Page.javascriptDialogClosed" => self.with_target_of(event, |target| target.dialog = None),
+            _ => false,
+        }
+    }
+
+    fn inform(&mut self, info: &Json) {
+        let text = |key: &str| info.get(key).and_then(Json::as_str).map(str::to_owned);
+        let Some(id) = text("targetId") else { return };
+        let target = self.targets.entry(id.clone()).or_insert_with(|| {
+            self.discovered += 1;
+            Target { id, order: self.discovered, ..Target::default() }
+        });
+        target.kind = text("type").unwrap_or_default();
+        target.url = text("url").unwrap_or_default();
+        target.title = text("title").unwrap_or_default();
+        target.opener = text("openerId");
+        target.context = text("browserContextId");
+    }
+
+    fn attach(&mut self, session: &str, target: &str) {
+        // A reply that is handled late must not bring back a session whose end was read already.
+        if session.is_empty() || self.detached_sessions.contains(session) {
+            return;
+        }
+        let entry = self.sessions.entry(session.to_owned()).or_default();
+        target.clone_into(&mut entry.target);
+    }
+
+    fn with_target_of(&mut self, event: &Event, change: impl FnOnce(&mut Target)) -> bool {
+        let session = event.session.as_ref().and_then(|session| self.sessions.get(session));
+        let Some(target) = session.map(|session| session.target.clone()) else { return false };
+        self.with_target(target, change)
+    }
+
+    fn with_target(&mut self, target: String, change: impl FnOnce(&mut Target)) -> bool {
+        match self.targets.get_mut(&target) {
+            Some(target) => {
+                change(target);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// The last of many ids.
+#[derive(Default)]
+struct Recent {
+    order: VecDeque<String>,
+    set: HashSet<String>,
+}
+
+impl Recent {
+    fn push(&mut self, id: &str) {
+        if self.set.insert(id.to_owned()) {
+            self.order.push_back(id.to_owned());
+        }
+        if self.order.len() > GONE_REMEMBERED_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.set.remove(&oldest);
+        }
+    }
+
+    fn contains(&self, id: &str) -> bool {
+        self.set.contains(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
+        let targets = Targets::new();
+        for (seq, (method, session, params)) in (0..).zip(events) {
+            targets.known().apply(&Event {
+                seq,
+                method: (*method).to_owned(),
+                session: session.map(str::to_owned),
+                params: params.clone(),
+            });
+        }
+        targets
+    }
+
+    fn page(id: &str) -> Json {
+        json!({"targetInfo": {"targetId": id, "type": "page", "url": "https://a.test/", "title": "A"}})
+    }
+
+    fn attached(session: &str, id: &str, kind: &str) -> Json {
+        json!({"sessionId": session, "targetInfo": {"targetId": id, "type": kind, "url": "", "title": ""}})
+    }
+
+    #[test]
+    fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
+        let opening = json!({"type": "alert", "message": "hello", "url": "https://a.test/"});
+        let mut events = vec![
+            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+            ("Target.attachedToTarget", None, attached("S2", "A", "page")),
+            ("Target.attachedToTarget", None, attached("S3", "B", "page")),
+            ("Target.attachedToTarget", Some("S1"), attached("S4", "F", "iframe")),
+            ("Page.javascriptDialogOpening", Some("S1"), opening),
+        ];
+        let targets = known(&events);
+        let obstacle = |session: &str, method: &str| targets.obstacle(session, method).map(|error| error.code);
+        for session in ["S1", "S2", "S4"] {
+            assert_eq!(obstacle(session, "Runtime.evaluate"), Some(ErrorCode::DialogOpen), "{session}");
+            assert_eq!(obstacle(session, "Page.handleJavaScriptDialog"), None);
+        }
+        assert_eq!(obstacle("S3", "Runtime.evaluate"), None);
+        events.push(("Page.javascriptDialogClosed", Some("S2"), json!({"result": true})));
+        assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+    }
+
+    #[test]
+    fn a_crash_is_known_until_the_page_is_loaded_again() {
+        let mut events = vec![
+            ("Target.targetCreated", None, page("A")),
+            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+            ("Target.targetCrashed", None, json!({"targetId": "A"})),
+        ];
+        let targets = known(&events);
+        assert_eq!(targets.obstacle("S1", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::CdpTargetCrashed));
+        assert_eq!(targets.obstacle("S1", "Page.reload"), None);
+        assert_eq!(targets.silence("S1", "Inspector.targetReloadedAfterCrash"), None);
+        assert!(targets.silence("S1", "Page.loadEventFired").is_some());
+        events.push(("Inspector.targetReloadedAfterCrash", Some("S1"), json!({})));
+        assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+    }
+
+    #[test]
+    fn what_is_gone_is_remembered_as_gone() {
+        let targets = known(&[
+            ("Target.targetCreated", None, page("A")),
+            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+            ("Target.detachedFromTarget", None, json!({"sessionId": "S1", "targetId": "A"})),
+            ("Target.targetDestroyed", None, json!({"targetId": "A"})),
+        ]);
+        assert!(targets.was_closed("A") && targets.was_detached("S1") && targets.target_of("S1").is_none());
+        targets.attached("S1", "A");
+        assert!(targets.target_of("S1").is_none(), "a late reply does not bring it back");
+        assert_eq!(targets.obstacle("S1", "Page.navigate").map(|e| e.code), Some(ErrorCode::CdpTargetClosed));
+    }
+
+    #[test]
+    fn the_last_used_page_is_the_current_one() {
+        let ui = json!({"targetInfo": {"targetId": "U", "type": "browser_ui", "url": "", "title": ""}});
+        let targets = known(&[
+            ("Target.targetCreated", None, ui),
+            ("Target.targetCreated", None, page("A")),
+            ("Target.targetCreated", None, page("B")),
+        ]);
+        assert_eq!(targets.current().unwrap().id, "A");
+        targets.used("B");
+        assert_eq!(targets.current().unwrap().id, "B");
+        assert_eq!(targets.visible().len(), 2);
+    }
+}

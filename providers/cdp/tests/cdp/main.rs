@@ -1,0 +1,12 @@
+//! The namespace `cdp` on a real Chromium, with pages of our own on loopback.
+
+mod basics;
+mod crash;
+mod dialogs;
+mod errors;
+mod events;
+mod external;
+mod lifecycle;
+mod refusals;
+mod spec;
+mod support;

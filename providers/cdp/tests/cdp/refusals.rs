@@ -1,0 +1,89 @@
+//! The policy, in front of a real browser. Its rows have tests of their own beside the table.
+
+use crate::support::{Execution, Site};
+use codemode_spec::ErrorCode;
+use serde_json::json;
+
+#[tokio::test]
+async fn files_of_this_machine_are_out_of_reach() {
+    let (execution, site) = (Execution::begin().await, Site::serve().await);
+    let session = execution.attach().await;
+    execution.visit(&session, &site.url("/")).await;
+    for url in ["file:///etc/passwd", " FILE:/etc/passwd", "view-source:file:///etc/passwd", "chrome://version"] {
+        for refused in [
+            execution.page(&session, "Page.navigate", json!({ "url": url })).await,
+            execution.send("Target.createTarget", json!({ "url": url })).await,
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.code, ErrorCode::PolicyRefused, "{url}: {error}");
+            assert_eq!(error.hint, "Open an http or https page; put content of your own into a data: URL.");
+        }
+    }
+    let input = "document.body.append(Object.assign(document.createElement('input'), {type: 'file'}))";
+    execution.evaluate(&session, input).await.unwrap();
+    let node = json!({"expression": "document.querySelector('input')"});
+    let node = execution.page(&session, "Runtime.evaluate", node).await.unwrap();
+    let object = node["result"]["objectId"].as_str().unwrap();
+    let files = |path: &str| json!({"files": [path], "objectId": object});
+    let error = execution.page(&session, "DOM.setFileInputFiles", files("/etc/passwd")).await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PolicyRefused);
+
+    let folder = execution.state.path().join("downloads").join(execution.context.execution.as_str());
+    for (path, refused) in [(folder.join("x"), false), (execution.state.path().to_owned(), true)] {
+        let params = json!({"behavior": "allow", "downloadPath": path});
+        let error = execution.send("Browser.setDownloadBehavior", params).await.err();
+        assert_eq!(error.is_some_and(|error| error.code == ErrorCode::PolicyRefused), refused, "{path:?}");
+    }
+    // What is the session's own may be given to a page.
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("own.txt"), "own").unwrap();
+    let own = files(folder.join("own.txt").to_str().unwrap());
+    execution.page(&session, "DOM.setFileInputFiles", own).await.unwrap();
+    let read = "document.querySelector('input').files[0].text()";
+    assert_eq!(execution.evaluate(&session, read).await.unwrap(), "own");
+    let titles = execution.call("sessionInfo", json!([])).await.unwrap();
+    assert!(!titles.to_string().contains("file:") && !titles.to_string().contains("chrome:"), "{titles}");
+    std::fs::remove_dir_all(&folder).unwrap();
+    execution.end().await;
+}
+
+#[tokio::test]
+async fn the_browsers_own_pages_are_not_for_scripts() {
+    let execution = Execution::begin().await;
+    let targets = execution.send("Target.getTargets", json!({})).await.unwrap();
+    let own = targets["targetInfos"].as_array().unwrap().iter().filter(|target| target["type"] == "browser_ui");
+    let own: Vec<_> = own.map(|target| target["targetId"].as_str().unwrap().to_owned()).collect();
+    assert!(!own.is_empty(), "Chromium has some: {targets}");
+    for target in own {
+        for refused in [
+            execution.call("attachToTarget", json!([target])).await,
+            execution.send("Target.attachToTarget", json!({ "targetId": target })).await,
+            execution.page(&format!("target:{target}"), "Runtime.enable", json!({})).await,
+        ] {
+            let error = refused.unwrap_err();
+            assert_eq!(error.code, ErrorCode::PolicyRefused, "{error}");
+            assert_eq!(error.message, "Target.attachToTarget is refused: the browser's own pages are not for scripts");
+        }
+    }
+    execution.end().await;
+}
+
+#[tokio::test]
+async fn what_the_host_relies_on_stays_on() {
+    let execution = Execution::begin().await;
+    let session = execution.attach().await;
+    for (session, method, params) in [
+        (Some(&session), "Page.disable", json!({})),
+        (None, "Target.setDiscoverTargets", json!({"discover": false})),
+        (None, "Target.attachToTarget", json!({"targetId": "x", "flatten": false})),
+        (None, "Target.attachToBrowserTarget", json!({})),
+        (None, "Target.setRemoteLocations", json!({"locations": []})),
+    ] {
+        let refused = match session {
+            Some(session) => execution.page(session, method, params).await,
+            None => execution.send(method, params).await,
+        };
+        assert_eq!(refused.unwrap_err().code, ErrorCode::PolicyRefused, "{method}");
+    }
+    execution.end().await;
+}

@@ -1,0 +1,192 @@
+//! An execution as a host would run it, and a site to visit.
+
+use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_provider::{Ending, ExecutionContext, Provider, ProviderRuntime, testkit};
+use codemode_spec::{ErrorReport, Value};
+use serde_json::{Value as Json, json};
+use std::{path::Path, sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// Longer than anything takes that works: a test that meets it has failed.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One execution.
+pub(crate) struct Execution {
+    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) runtime: Arc<dyn ProviderRuntime>,
+    pub(crate) context: ExecutionContext,
+    pub(crate) state: Arc<TempDir>,
+}
+
+impl Execution {
+    /// With a browser of its own.
+    pub(crate) async fn begin() -> Self {
+        Self::of(Arc::new(CdpProvider::new(CdpConfig::default())), json!({})).await
+    }
+
+    /// Of this provider, with options for it.
+    pub(crate) async fn of(provider: Arc<dyn Provider>, options: Json) -> Self {
+        let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let context = testkit::context(state.path(), json!({ "cdp": options }));
+        let runtime = provider.create(context.clone()).await.expect("create succeeds");
+        Self { provider, runtime, context, state }
+    }
+
+    /// Calls a method with JSON arguments.
+    pub(crate) async fn call(&self, method: &str, arguments: Json) -> Result<Json, ErrorReport> {
+        let Json::Array(arguments) = arguments else { panic!("arguments are an array") };
+        let arguments = arguments.into_iter().map(Value::from).collect();
+        let result = tokio::time::timeout(PATIENCE, testkit::call(&self.provider, &self.runtime, method, arguments))
+            .await
+            .unwrap_or_else(|_| panic!("cdp.{method} hangs"));
+        result.map(|value| value.to_plain_json().unwrap_or_default())
+    }
+
+    /// `cdp.send` to the browser.
+    pub(crate) async fn send(&self, method: &str, params: Json) -> Result<Json, ErrorReport> {
+        self.call("send", json!([method, params])).await
+    }
+
+    /// `cdp.send` to a page.
+    pub(crate) async fn page(&self, session: &str, method: &str, params: Json) -> Result<Json, ErrorReport> {
+        self.call("send", json!([method, params, { "sessionId": session }])).await
+    }
+
+    /// `cdp.attachToTarget()`.
+    pub(crate) async fn attach(&self) -> String {
+        self.call("attachToTarget", json!([])).await.expect("it attaches").as_str().expect("a handle").to_owned()
+    }
+
+    /// A new tab: its target and its handle.
+    pub(crate) async fn open(&self, url: &str) -> (String, String) {
+        let made = self.send("Target.createTarget", json!({ "url": url })).await.expect("a tab opens");
+        let target = made["targetId"].as_str().expect("a target").to_owned();
+        let handle = self.call("attachToTarget", json!([target])).await.expect("it attaches");
+        assert_eq!(handle, format!("target:{target}"));
+        (target, format!("target:{}", made["targetId"].as_str().unwrap_or_default()))
+    }
+
+    /// Navigates and waits until the page is loaded.
+    pub(crate) async fn visit(&self, session: &str, url: &str) {
+        let answer = self.page(session, "Page.navigate", json!({ "url": url })).await.expect("it navigates");
+        assert_eq!(answer.get("errorText"), None, "{url}");
+        self.wait("Page.loadEventFired", json!({ "sessionId": session })).await.expect("it loads");
+    }
+
+    /// The value of an expression in a page.
+    pub(crate) async fn evaluate(&self, session: &str, expression: &str) -> Result<Json, ErrorReport> {
+        let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
+        let mut answer = self.page(session, "Runtime.evaluate", params).await?;
+        Ok(answer["result"]["value"].take())
+    }
+
+    /// `cdp.waitForEvent`.
+    pub(crate) async fn wait(&self, name: &str, options: Json) -> Result<Json, ErrorReport> {
+        self.call("waitForEvent", json!([name, options])).await
+    }
+
+    /// Ends, and makes sure that nothing is left.
+    pub(crate) async fn end(self) {
+        self.runtime.dispose(Ending::Succeeded).await.expect("dispose succeeds");
+        assert_eq!(held(self.state.path()), Vec::<String>::new());
+    }
+}
+
+/// Processes and profiles that belong to a state folder.
+pub(crate) fn held(state: &Path) -> Vec<String> {
+    let mut held: Vec<_> = processes(state).into_iter().map(|(pid, line)| format!("process {pid}: {line}")).collect();
+    for folder in ["profiles", "downloads"] {
+        let entries = std::fs::read_dir(state.join(folder)).into_iter().flatten().flatten();
+        held.extend(entries.map(|entry| entry.path().display().to_string()));
+    }
+    held
+}
+
+/// Live processes whose command line names a profile of a state folder, with their command lines.
+fn processes(state: &Path) -> Vec<(u32, String)> {
+    let state = format!("{}/profiles/", state.to_str().expect("a temporary folder has a plain name"));
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(&state).then_some((pid, line))
+    });
+    processes.collect()
+}
+
+/// The main process of the one browser of a state folder.
+pub(crate) fn browser_pid(state: &Path) -> u32 {
+    let main: Vec<_> = processes(state).into_iter().filter(|(_, line)| !line.contains("--type=")).collect();
+    let browsers: Vec<_> = main.iter().filter(|(_, line)| line.contains("--user-data-dir=")).collect();
+    assert_eq!(browsers.len(), 1, "one browser: {main:?}");
+    browsers[0].0
+}
+
+/// A few pages on loopback.
+pub(crate) struct Site {
+    origin: String,
+    _server: AbortOnDropHandle<()>,
+}
+
+impl Site {
+    pub(crate) async fn serve() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let origin = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(answer(stream));
+            }
+        });
+        Self { origin, _server: AbortOnDropHandle::new(server) }
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+}
+
+async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
+    let mut request = Vec::new();
+    while !request.windows(4).any(|window| window == b"\r\n\r\n") {
+        if stream.read_buf(&mut request).await? == 0 {
+            return Ok(());
+        }
+    }
+    let request = String::from_utf8_lossy(&request);
+    let path = request.split(' ').nth(1).unwrap_or("/");
+    let (status, kind, body) = match path.split('?').next().unwrap_or(path) {
+        "/" => ("200 OK", "text/html", "<!doctype html><title>Home</title><h1>Home</h1>"),
+        "/other" => ("200 OK", "text/html", "<!doctype html><title>Other</title><h1>Other</h1>"),
+        "/fetching" => (
+            "200 OK",
+            "text/html",
+            "<!doctype html><title>Fetching</title><script>fetch('/api/one').then(() => fetch('/api/two'))</script>",
+        ),
+        "/asking" => (
+            "200 OK",
+            "text/html",
+            "<!doctype html><title>Asking</title><button style='position:fixed;inset:0' \
+             onclick='document.title = confirm(\"Really?\")'>x</button>",
+        ),
+        "/leaving" => (
+            "200 OK",
+            "text/html",
+            "<!doctype html><title>Leaving</title><button style='position:fixed;inset:0'>x</button>\
+             <script>onbeforeunload = event => event.preventDefault()</script>",
+        ),
+        "/api/one" | "/api/two" => ("200 OK", "application/json", "{\"ok\":true}"),
+        _ => ("404 Not Found", "text/plain", "there is nothing here"),
+    };
+    let head = format!(
+        "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(body.as_bytes()).await?;
+    stream.shutdown().await
+}
