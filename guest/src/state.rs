@@ -1,0 +1,108 @@
+//! What the host told the guest, and what the guest has yet to tell the host.
+
+use boa_engine::{JsObject, JsValue, builtins::promise::ResolvingFunctions, object::builtins::JsPromise};
+use codemode_spec::{
+    console::ConsoleBuffer,
+    limits::{CALLS_PER_EXECUTION_MAX, FAILED_CALLS_REMEMBERED},
+    message::{Call, CallError, ConsoleLine, Level},
+};
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{RngCore, SeedableRng},
+};
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, VecDeque},
+};
+
+/// A call that the host has not answered yet.
+pub struct PendingCall {
+    /// Settles the script's promise.
+    pub resolvers: ResolvingFunctions,
+    /// An error made where the call was made, so that a rejection has a stack.
+    pub error: JsObject,
+    /// `namespace.method`
+    pub name: String,
+}
+
+/// What became of a failed call.
+#[derive(Clone)]
+pub enum FailedCall {
+    /// The host answered it with an error.
+    Answered(u32),
+    /// It was never sent.
+    Refused(CallError),
+}
+
+pub struct State {
+    pub now_ms: f64,
+    pub start_ms: f64,
+    pub random: ChaCha8Rng,
+    pub console: ConsoleBuffer,
+    pub outbox: Vec<Call>,
+    pub next_call: u32,
+    pub calls_max: u32,
+    pub pending: BTreeMap<u32, PendingCall>,
+    /// The errors of failed calls, by identity.
+    pub failed: VecDeque<(JsObject, FailedCall)>,
+    /// Rejected promises without a handler.
+    pub unhandled: Vec<(JsPromise, JsValue)>,
+    /// Errors thrown by timer callbacks.
+    pub uncaught: Vec<String>,
+}
+
+thread_local! {
+    static STATE: RefCell<State> = RefCell::new(State {
+        now_ms: 0.0,
+        start_ms: 0.0,
+        random: ChaCha8Rng::from_seed([0; 32]),
+        console: ConsoleBuffer::default(),
+        outbox: Vec::new(),
+        next_call: 0,
+        calls_max: CALLS_PER_EXECUTION_MAX,
+        pending: BTreeMap::new(),
+        failed: VecDeque::new(),
+        unhandled: Vec::new(),
+        uncaught: Vec::new(),
+    });
+}
+
+/// Uses the state. Not re-entrant: no JavaScript may run inside.
+pub fn with<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
+    STATE.with_borrow_mut(use_it)
+}
+
+/// The wall clock in milliseconds since the Unix epoch; stands still within a turn.
+pub fn now_ms() -> f64 {
+    with(|state| state.now_ms)
+}
+
+/// When the execution began, on the same clock.
+pub fn start_ms() -> f64 {
+    with(|state| state.start_ms)
+}
+
+/// The next draw of the execution's own generator.
+pub fn random_u64() -> u64 {
+    with(|state| state.random.next_u64())
+}
+
+/// Writes a console line.
+pub fn console(level: Level, text: String) {
+    with(|state| state.console.push(ConsoleLine { level, text }));
+}
+
+impl State {
+    /// Remembers which call an error belongs to.
+    pub fn remember_failed(&mut self, error: JsObject, call: FailedCall) {
+        if self.failed.len() == FAILED_CALLS_REMEMBERED {
+            self.failed.pop_front();
+        }
+        self.failed.push_back((error, call));
+    }
+
+    /// The call of which this is the very error.
+    pub fn failed_call(&self, error: &JsObject) -> Option<FailedCall> {
+        self.failed.iter().find(|(failed, _)| JsObject::equals(failed, error)).map(|(_, call)| call.clone())
+    }
+}
