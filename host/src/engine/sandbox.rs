@@ -1,0 +1,324 @@
+//! One sandbox: its turns, its bounds, its end.
+
+use super::ticker::{Ticker, TickerHandle};
+use codemode_spec::{
+    ErrorCode, ErrorReport, abi,
+    limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX},
+    message::{self, Resume, Start, Turn},
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::time::{Duration, Instant};
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use wasmtime::{
+    Global, InstancePre, Linker, Memory, ResourceLimiter, Store, StoreContextMut, Trap, TypedFunc, UpdateDeadline, Val,
+};
+use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder, p1::WasiP1Ctx, p2::pipe::MemoryOutputPipe};
+
+/// Entries of the guest's function table, which never grows after it was made.
+pub(super) const TABLE_ELEMENTS_MAX: usize = 20_000;
+
+/// Why a turn did not come to its end. The sandbox is gone afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[expect(missing_docs, reason = "each says it in its message")]
+pub enum Stop {
+    #[error("the script used its {0:?} of processor time")]
+    Cpu(Duration),
+    #[error("the script's time was over")]
+    Time,
+    #[error("the execution was cancelled")]
+    Cancelled,
+    #[error("the script used all of its {} MiB of memory", MEMORY_BYTES_MAX >> 20)]
+    Memory,
+    #[error("the script nested calls or data too deeply")]
+    Stack,
+    #[error("no place for one more sandbox")]
+    NoPlace,
+    #[error("the sandbox had already been stopped")]
+    Poisoned,
+    #[error("the sandbox broke: {0}")]
+    Fault(String),
+}
+
+impl Stop {
+    /// The report for whoever sent the script.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport {
+        let code = match self {
+            Self::Cpu(_) => ErrorCode::CpuExceeded,
+            Self::Time => ErrorCode::TimeExceeded,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::Memory => ErrorCode::MemoryExceeded,
+            Self::Stack => ErrorCode::StackOverflow,
+            Self::NoPlace => ErrorCode::CapacityExceeded,
+            Self::Poisoned | Self::Fault(_) => ErrorCode::SandboxFault,
+        };
+        ErrorReport::new(code, self.to_string())
+    }
+}
+
+/// What a turn may use.
+#[derive(Clone, Debug)]
+pub struct Allowance {
+    /// When the wall time is over.
+    pub deadline: Instant,
+    /// Processor time of all turns of this sandbox together.
+    pub cpu: Duration,
+    /// Ends the turn at the next tick.
+    pub cancel: CancellationToken,
+}
+
+/// An instance of the image.
+pub struct Sandbox {
+    store: Store<StoreData>,
+    memory: Memory,
+    stack_pointer: Global,
+    buffer: TypedFunc<u32, u32>,
+    start: TypedFunc<u32, u64>,
+    resume: TypedFunc<u32, u64>,
+    ticker: TickerHandle,
+    cpu_used: Duration,
+    poisoned: bool,
+}
+
+pub(super) struct StoreData {
+    wasi: WasiP1Ctx,
+    /// The guest's last words: a panic's message.
+    stderr: MemoryOutputPipe,
+    memory_exhausted: bool,
+    turn: Option<TurnClock>,
+}
+
+/// What the running turn is measured by.
+struct TurnClock {
+    allowance: Allowance,
+    /// Processor time of the thread when the turn began, less what earlier turns had used.
+    cpu_origin: Duration,
+}
+
+impl Sandbox {
+    pub(super) fn new(instance_pre: &InstancePre<StoreData>, ticker: &Ticker) -> Result<Self, Stop> {
+        let mut store = Store::new(instance_pre.module().engine(), StoreData::new());
+        store.limiter(|data| data);
+        store.epoch_deadline_callback(look_at_deadlines);
+        store.set_epoch_deadline(1);
+        let instance = instance_pre.instantiate(&mut store).map_err(|error| {
+            if error.is::<wasmtime::PoolConcurrencyLimitError>() { Stop::NoPlace } else { fault(&error) }
+        })?;
+        let missing = |name: &str| Stop::Fault(format!("the image has no {name}"));
+        let memory = instance.get_memory(&mut store, abi::MEMORY).ok_or_else(|| missing(abi::MEMORY))?;
+        let stack_pointer =
+            instance.get_global(&mut store, abi::STACK_POINTER).ok_or_else(|| missing(abi::STACK_POINTER))?;
+        let buffer = instance.get_typed_func(&mut store, abi::BUFFER).map_err(|error| fault(&error))?;
+        let start = instance.get_typed_func(&mut store, abi::START).map_err(|error| fault(&error))?;
+        let resume = instance.get_typed_func(&mut store, abi::RESUME).map_err(|error| fault(&error))?;
+        Ok(Self {
+            store,
+            memory,
+            stack_pointer,
+            buffer,
+            start,
+            resume,
+            ticker: ticker.handle(),
+            cpu_used: Duration::ZERO,
+            poisoned: false,
+        })
+    }
+
+    /// Begins the execution and runs it until it is idle. Blocks; belongs on [`super::Threads`].
+    ///
+    /// # Errors
+    /// When a bound was reached or the guest broke. The sandbox is of no use then.
+    pub fn start(&mut self, start: &Start, allowance: Allowance) -> Result<Turn, Stop> {
+        let call = self.start.clone();
+        self.turn(&message::encode(start), &call, allowance)
+    }
+
+    /// Continues it with what it waited for.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn resume(&mut self, resume: &Resume, allowance: Allowance) -> Result<Turn, Stop> {
+        let call = self.resume.clone();
+        self.turn(&message::encode(resume), &call, allowance)
+    }
+
+    /// Processor time of all turns so far.
+    #[must_use]
+    pub fn cpu_used(&self) -> Duration {
+        self.cpu_used
+    }
+
+    /// Bytes of linear memory.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.data_size(&self.store)
+    }
+
+    fn turn(&mut self, message: &[u8], call: &TypedFunc<u32, u64>, allowance: Allowance) -> Result<Turn, Stop> {
+        if self.poisoned {
+            return Err(Stop::Poisoned);
+        }
+        let cpu_before = thread_cpu();
+        let cpu_origin = cpu_before.saturating_sub(self.cpu_used);
+        let cpu_max = allowance.cpu;
+        self.store.data_mut().turn = Some(TurnClock { allowance, cpu_origin });
+        let running = self.ticker.running();
+        let turn = self.exchange(message, call);
+        drop(running);
+        self.store.data_mut().turn = None;
+        self.cpu_used += thread_cpu().saturating_sub(cpu_before);
+        let turn = turn.map_err(|error| self.why(&error, cpu_max));
+        // A trapped instance would still accept calls: nothing in it can be trusted any more.
+        self.poisoned = turn.is_err();
+        turn
+    }
+
+    fn exchange(&mut self, message: &[u8], call: &TypedFunc<u32, u64>) -> wasmtime::Result<Turn> {
+        let length = u32::try_from(message.len())?;
+        let pointer = self.buffer.call(&mut self.store, length)? as usize;
+        let place = self.memory.data_mut(&mut self.store).get_mut(pointer..pointer.saturating_add(message.len()));
+        place.ok_or_else(|| wasmtime::format_err!("the buffer lies outside of memory"))?.copy_from_slice(message);
+        let (pointer, length) = abi::unpack(call.call(&mut self.store, length)?);
+        let (pointer, length) = (pointer as usize, length as usize);
+        let answer = self.memory.data(&self.store).get(pointer..pointer.saturating_add(length));
+        let answer = answer.ok_or_else(|| wasmtime::format_err!("the answer lies outside of memory"))?;
+        let turn = message::decode(answer).map_err(|error| wasmtime::format_err!("the answer is no turn: {error}"))?;
+        self.assert_at_rest()?;
+        Ok(turn)
+    }
+
+    /// Between turns nothing lives on the guest's stack, or it could not be put away and taken up elsewhere.
+    fn assert_at_rest(&mut self) -> wasmtime::Result<()> {
+        let Val::I32(pointer) = self.stack_pointer.get(&mut self.store) else {
+            wasmtime::bail!("the stack pointer is no number");
+        };
+        if pointer as usize != GUEST_STACK_BYTES {
+            wasmtime::bail!("the stack pointer is not at rest: {pointer}");
+        }
+        Ok(())
+    }
+
+    fn why(&self, error: &wasmtime::Error, cpu_max: Duration) -> Stop {
+        if let Some(stop) = error.downcast_ref::<Stop>() {
+            return match stop {
+                Stop::Cpu(_) => Stop::Cpu(cpu_max),
+                other => other.clone(),
+            };
+        }
+        if self.store.data().memory_exhausted {
+            return Stop::Memory;
+        }
+        match error.downcast_ref::<Trap>() {
+            // The guest's own stack lies at the bottom of memory: below it is nothing.
+            Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Stop::Stack,
+            Some(Trap::UnreachableCodeReached) => {
+                let words = String::from_utf8_lossy(&self.store.data().stderr.contents()).trim().to_owned();
+                let of_memory =
+                    ["capacity overflow", "memory allocation of", "exceeds the maximum size", "out of memory"];
+                if of_memory.iter().any(|word| words.contains(word)) { Stop::Memory } else { Stop::Fault(words) }
+            }
+            _ => fault(error),
+        }
+    }
+}
+
+fn fault(error: &wasmtime::Error) -> Stop {
+    Stop::Fault(format!("{error:#}"))
+}
+
+fn thread_cpu() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
+}
+
+fn look_at_deadlines(context: StoreContextMut<'_, StoreData>) -> wasmtime::Result<UpdateDeadline> {
+    let Some(clock) = &context.data().turn else { return Ok(UpdateDeadline::Continue(1)) };
+    if clock.allowance.cancel.is_cancelled() {
+        return Err(Stop::Cancelled.into());
+    }
+    if Instant::now() >= clock.allowance.deadline {
+        return Err(Stop::Time.into());
+    }
+    if thread_cpu().saturating_sub(clock.cpu_origin) >= clock.allowance.cpu {
+        return Err(Stop::Cpu(clock.allowance.cpu).into());
+    }
+    Ok(UpdateDeadline::Continue(1))
+}
+
+pub(super) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Result<()> {
+    wasmtime_wasi::p1::add_to_linker_sync(linker, |data| &mut data.wasi)
+}
+
+impl StoreData {
+    pub(super) fn new() -> Self {
+        // Enough for a panic's message and its place.
+        let stderr = MemoryOutputPipe::new(4096);
+        let wasi = WasiCtxBuilder::new()
+            .stderr(stderr.clone())
+            .secure_random(Zeros)
+            .insecure_random(Zeros)
+            .insecure_random_seed(0)
+            .wall_clock(StoppedClock)
+            .monotonic_clock(StoppedClock)
+            .build_p1();
+        Self { wasi, stderr, memory_exhausted: false, turn: None }
+    }
+}
+
+impl ResourceLimiter for StoreData {
+    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        if desired > MEMORY_BYTES_MAX {
+            self.memory_exhausted = true;
+            // A trap, not a failed growth: the engine in the guest would only panic in its own words.
+            return Err(Stop::Memory.into());
+        }
+        Ok(true)
+    }
+
+    fn table_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+        Ok(desired <= TABLE_ELEMENTS_MAX)
+    }
+}
+
+/// The script's randomness comes in its first message; what the guest's libraries draw must be the same everywhere.
+struct Zeros;
+
+impl rand::TryRng for Zeros {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(0)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(0)
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        bytes.fill(0);
+        Ok(())
+    }
+}
+
+struct StoppedClock;
+
+impl HostWallClock for StoppedClock {
+    fn resolution(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn now(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+impl HostMonotonicClock for StoppedClock {
+    fn resolution(&self) -> u64 {
+        1_000_000
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}

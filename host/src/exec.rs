@@ -1,0 +1,420 @@
+//! One execution: admit, prepare, create the providers' runtimes, run turns, dispose in reverse, shape the result.
+
+mod admission;
+mod run;
+
+use crate::{
+    engine::Engine,
+    program::Program,
+    result::{Shaped, Transform},
+};
+use admission::Admission;
+use codemode_provider::{Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Registry};
+use codemode_spec::{
+    ErrorCode, ErrorReport, Value,
+    envelope::Context,
+    limits::{
+        CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, WALL_MS_DEFAULT,
+        WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
+    },
+    message::ConsoleLine,
+};
+use futures::FutureExt as _;
+use rand::Rng as _;
+use run::{Run, Stats};
+use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, info_span, warn};
+
+/// Runs scripts. Cheap to clone.
+///
+/// An embedder's own host is this and a provider:
+/// `Executor::new(engine, Registry::new(vec![provider])?, Settings::new(state_dir)).execute(request, observer).await`.
+#[derive(Clone)]
+pub struct Executor {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    registry: Arc<Registry>,
+    settings: Settings,
+    admission: Admission,
+}
+
+/// What is the same for all executions of an executor.
+#[derive(Clone)]
+pub struct Settings {
+    /// The folder of everything that the host keeps.
+    pub state_dir: PathBuf,
+    /// The step between a script's result and its answer.
+    pub transform: Arc<dyn Transform>,
+    /// Where time comes from.
+    pub clock: Arc<dyn Clock>,
+    /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
+    pub concurrent_max: usize,
+    /// Executions that wait for a place.
+    pub queued_max: usize,
+}
+
+/// What to execute.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What the model sent.
+    pub code: String,
+    /// Wall time.
+    pub timeout: Duration,
+    /// Processor time.
+    pub cpu: Duration,
+    /// Options for the providers, by namespace.
+    pub options: serde_json::Map<String, serde_json::Value>,
+    /// Ends the execution.
+    pub cancel: CancellationToken,
+    /// The seed of the script's randomness; drawn if absent.
+    pub seed: Option<[u8; 32]>,
+}
+
+impl Request {
+    /// A request with the defaults.
+    pub fn new(code: impl Into<String>) -> Self {
+        Self {
+            code: code.into(),
+            timeout: Duration::from_millis(WALL_MS_DEFAULT),
+            cpu: Duration::from_millis(CPU_MS_DEFAULT),
+            options: serde_json::Map::new(),
+            cancel: CancellationToken::new(),
+            seed: None,
+        }
+    }
+}
+
+/// Watches an execution while it runs. Called from the thread of a turn: must return at once.
+pub trait Observer: Send + Sync {
+    /// The script wrote to the console.
+    fn console(&self, _line: &ConsoleLine) {}
+    /// The script made a call.
+    fn call(&self, _namespace: &str, _method: &str, _calls: u64) {}
+}
+
+/// Watches nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unobserved;
+
+impl Observer for Unobserved {}
+
+/// How an execution went.
+#[derive(Clone, Debug)]
+pub struct Execution {
+    /// Which.
+    pub id: ExecutionId,
+    /// The shaped result, or why there is none.
+    pub outcome: Result<Shaped, ErrorReport>,
+    /// What the script wrote to the console, the first and the last of it.
+    pub console: Vec<ConsoleLine>,
+    /// Console bytes that were dropped between them.
+    pub console_dropped_bytes: u64,
+    /// What it was about.
+    pub context: Context,
+    /// What went differently than might be expected.
+    pub warnings: Vec<String>,
+    /// Provider calls made.
+    pub calls: u64,
+    /// Processor time of the sandbox.
+    pub cpu: Duration,
+    /// Wall time, from admission to the end of disposal.
+    pub duration: Duration,
+}
+
+impl Settings {
+    /// The defaults for a state folder: results shaped for a model, the machine's clock.
+    pub fn new(state_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            state_dir: state_dir.into(),
+            transform: Arc::new(crate::result::ForModel::default()),
+            clock: Arc::new(codemode_provider::SystemClock),
+            concurrent_max: EXECUTIONS_CONCURRENT_MAX,
+            queued_max: EXECUTIONS_QUEUED_MAX,
+        }
+    }
+}
+
+impl Executor {
+    /// An executor of scripts that can reach the registry's namespaces.
+    #[must_use]
+    pub fn new(engine: Engine, registry: Registry, settings: Settings) -> Self {
+        let concurrent_max = settings.concurrent_max.clamp(1, EXECUTIONS_CONCURRENT_MAX);
+        let admission = Admission::new(concurrent_max, settings.queued_max.min(EXECUTIONS_QUEUED_MAX));
+        Self { inner: Arc::new(Inner { engine, registry: Arc::new(registry), settings, admission }) }
+    }
+
+    /// The namespaces that scripts can reach.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.inner.registry
+    }
+
+    /// Executes a script. Every failure is part of the answer.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the execution; its providers are still disposed of, in the background.
+    pub async fn execute(&self, request: Request, observer: Arc<dyn Observer>) -> Execution {
+        let id = new_id();
+        let cancel = request.cancel.child_token();
+        // When the caller goes away, this future is dropped and with it the guard; the task below cleans up.
+        let gone = cancel.clone().drop_guard();
+        let span = info_span!("execution", id = %id);
+        let inner = self.inner.clone();
+        let task = tokio::spawn(inner.execute(id.clone(), request, cancel, observer).instrument(span));
+        let execution = task.await.unwrap_or_else(|error| {
+            warn!(%error, "an execution's task failed");
+            Execution::failed(id, ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host"))
+        });
+        drop(gone.disarm());
+        execution
+    }
+}
+
+/// The runtimes of one execution, in the order of their creation.
+type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
+
+/// What the middle of an execution came to, before disposal.
+struct Middle {
+    outcome: Result<Value, ErrorReport>,
+    stats: Stats,
+}
+
+impl Inner {
+    async fn execute(
+        self: Arc<Self>,
+        id: ExecutionId,
+        request: Request,
+        cancel: CancellationToken,
+        observer: Arc<dyn Observer>,
+    ) -> Execution {
+        let began = Instant::now();
+        let mut execution = match self.admitted(&id, request, &cancel, observer).await {
+            Ok(execution) => execution,
+            Err(error) => Execution::failed(id, error),
+        };
+        execution.duration = began.elapsed();
+        execution
+    }
+
+    /// Everything for which a place is needed; an error here means that nothing has run.
+    async fn admitted(
+        &self,
+        id: &ExecutionId,
+        request: Request,
+        cancel: &CancellationToken,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Execution, ErrorReport> {
+        check(&request)?;
+        let code = request.code.clone();
+        let program = self.engine.threads().run(move || Program::prepare(&code)).await;
+        let program = program.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))??;
+        let _place = self.admission.enter(request.timeout, cancel).await?;
+
+        let deadline = Instant::now() + request.timeout;
+        // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
+        let ended = cancel.child_token();
+        let context = ExecutionContext {
+            execution: id.clone(),
+            cancel: ended.clone(),
+            deadline,
+            clock: self.settings.clock.clone(),
+            state_dir: self.settings.state_dir.clone(),
+            options: Arc::new(request.options.clone()),
+        };
+        let mut runtimes = Vec::new();
+        let created = self.create_all(&context, &mut runtimes).await;
+        let runtimes: Runtimes = runtimes.into();
+        let middle = match created {
+            Ok(()) => self.run(&request, program, runtimes.clone(), deadline, cancel, observer).await,
+            Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
+        };
+        ended.cancel();
+        Ok(self.finish(id, middle, &runtimes).await)
+    }
+
+    async fn create_all(
+        &self,
+        context: &ExecutionContext,
+        runtimes: &mut Vec<Arc<dyn ProviderRuntime>>,
+    ) -> Result<(), ErrorReport> {
+        for provider in self.registry.providers() {
+            let name = &provider.manifest().namespace;
+            let create = AssertUnwindSafe(provider.create(context.clone())).catch_unwind();
+            let created = tokio::select! {
+                biased;
+                () = context.cancel.cancelled() => return Err(cancelled()),
+                () = tokio::time::sleep_until(context.deadline) => return Err(time_over()),
+                created = create => created,
+            };
+            match created {
+                Ok(Ok(runtime)) => runtimes.push(runtime),
+                Ok(Err(error)) => return Err(create_failed(name, &error)),
+                Err(_) => return Err(ErrorReport::new(ErrorCode::HostFault, format!("creating {name} panicked"))),
+            }
+        }
+        Ok(())
+    }
+
+    async fn run(
+        &self,
+        request: &Request,
+        program: Program,
+        runtimes: Runtimes,
+        deadline: Instant,
+        cancel: &CancellationToken,
+        observer: Arc<dyn Observer>,
+    ) -> Middle {
+        let seed = request.seed.unwrap_or_else(|| {
+            let mut seed = [0; 32];
+            rand::rng().fill_bytes(&mut seed);
+            seed
+        });
+        let run = Run::new(run::Parts {
+            engine: self.engine.clone(),
+            registry: self.registry.clone(),
+            runtimes,
+            program,
+            seed,
+            clock: self.settings.clock.clone(),
+            deadline,
+            cpu: request.cpu,
+            cancel: cancel.clone(),
+            observer,
+        });
+        let (outcome, stats) = run.complete().await;
+        Middle { outcome, stats }
+    }
+
+    async fn finish(&self, id: &ExecutionId, middle: Middle, runtimes: &Runtimes) -> Execution {
+        let Middle { mut outcome, stats } = middle;
+        let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
+        runtimes.iter().for_each(|runtime| merge(&mut context, runtime.describe()));
+        let mut warnings = stats.warnings;
+        for error in dispose_all(runtimes, ending(&outcome)).await {
+            match &outcome {
+                Ok(_) => outcome = Err(error),
+                Err(_) => warnings.push(error.message),
+            }
+        }
+        for runtime in runtimes.iter() {
+            warnings.extend(runtime.warnings());
+        }
+        let artifacts = self.settings.state_dir.join("artifacts").join(id.as_str());
+        let outcome = outcome.map(|value| self.settings.transform.transform(value, &artifacts));
+        if let Ok(shaped) = &outcome {
+            warnings.extend(shaped.warnings.iter().cloned());
+        }
+        warnings.truncate(WARNINGS_MAX);
+        Execution {
+            id: id.clone(),
+            outcome,
+            console: stats.console,
+            console_dropped_bytes: stats.console_dropped_bytes,
+            context,
+            warnings,
+            calls: stats.calls,
+            cpu: stats.cpu,
+            duration: Duration::ZERO,
+        }
+    }
+}
+
+impl Execution {
+    fn failed(id: ExecutionId, error: ErrorReport) -> Self {
+        Self {
+            context: Context { execution_id: Some(id.to_string()), ..Context::default() },
+            id,
+            outcome: Err(error),
+            console: Vec::new(),
+            console_dropped_bytes: 0,
+            warnings: Vec::new(),
+            calls: 0,
+            cpu: Duration::ZERO,
+            duration: Duration::ZERO,
+        }
+    }
+}
+
+/// All faults of a request at once.
+fn check(request: &Request) -> Result<(), ErrorReport> {
+    let mut faults = Vec::new();
+    let wall_ms = request.timeout.as_millis();
+    if wall_ms < u128::from(WALL_MS_MIN) || wall_ms > u128::from(WALL_MS_MAX) {
+        faults.push(format!("timeout_ms must be between {WALL_MS_MIN} and {WALL_MS_MAX}, it is {wall_ms}"));
+    }
+    if request.cpu.is_zero() || request.cpu.as_millis() > u128::from(CPU_MS_MAX) {
+        faults.push(format!("the processor time must be between 1 and {CPU_MS_MAX} ms"));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))) }
+}
+
+/// Disposes in the reverse order of creation, each once, and returns what failed.
+async fn dispose_all(runtimes: &Runtimes, ending: Ending) -> Vec<ErrorReport> {
+    let deadline = Instant::now() + Duration::from_millis(DISPOSE_MS_MAX);
+    let mut errors = Vec::new();
+    for runtime in runtimes.iter().rev() {
+        let dispose = AssertUnwindSafe(runtime.dispose(ending)).catch_unwind();
+        let failure = match timeout(deadline.saturating_duration_since(Instant::now()), dispose).await {
+            Ok(Ok(Ok(()))) => continue,
+            Ok(Ok(Err(error))) => error.message,
+            Ok(Err(_)) => "it panicked".to_owned(),
+            Err(_) => format!("it took longer than {DISPOSE_MS_MAX} ms"),
+        };
+        warn!(failure, "a provider could not be disposed of");
+        let message = format!("a provider could not clean up: {failure}");
+        errors.push(ErrorReport::new(ErrorCode::ProviderDisposeFailed, message));
+    }
+    errors
+}
+
+fn ending(outcome: &Result<Value, ErrorReport>) -> Ending {
+    match outcome {
+        Ok(_) => Ending::Succeeded,
+        Err(error) => match error.code {
+            ErrorCode::Cancelled => Ending::Cancelled,
+            ErrorCode::CpuExceeded | ErrorCode::TimeExceeded | ErrorCode::MemoryExceeded | ErrorCode::StackOverflow => {
+                Ending::Exceeded
+            }
+            ErrorCode::ProviderCreateFailed | ErrorCode::CapacityExceeded => Ending::NotStarted,
+            _ => Ending::Failed,
+        },
+    }
+}
+
+/// What a later provider says does not replace what an earlier one said.
+fn merge(context: &mut Context, more: Context) {
+    let Context { execution_id: _, session_id, lease, target_id, url, title } = more;
+    context.session_id = context.session_id.take().or(session_id);
+    context.lease = context.lease.take().or(lease);
+    context.target_id = context.target_id.take().or(target_id);
+    context.url = context.url.take().or(url);
+    context.title = context.title.take().or(title);
+}
+
+fn create_failed(namespace: &str, error: &ErrorReport) -> ErrorReport {
+    let message = format!("the namespace {namespace} could not be set up: {}", error.message);
+    ErrorReport::new(ErrorCode::ProviderCreateFailed, message)
+        .with_hint(error.hint.clone())
+        .with_detail("cause", error.code.as_str())
+}
+
+fn cancelled() -> ErrorReport {
+    ErrorReport::new(ErrorCode::Cancelled, "the execution was cancelled")
+}
+
+fn time_over() -> ErrorReport {
+    ErrorReport::new(ErrorCode::TimeExceeded, "the execution's time was over")
+}
+
+/// 80 random bits: unique without asking anyone, short enough to type.
+fn new_id() -> ExecutionId {
+    let mut bytes = [0; 10];
+    rand::rng().fill_bytes(&mut bytes);
+    let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    ExecutionId::new(&format!("x-{text}"))
+}

@@ -1,0 +1,427 @@
+//! The turns of one execution.
+//!
+//! A run hops between two places: on a turn thread it runs the guest and polls the calls that the guest made; when
+//! nothing is ready it comes back to the async side and waits there, with no thread of its own. Calls that are ready at
+//! once, as cached answers are, cost no hop.
+
+use super::{Observer, Runtimes, cancelled, time_over};
+use crate::{
+    engine::{Allowance, Engine, Sandbox, Stop},
+    program::Program,
+};
+use codemode_provider::{CallContext, Clock, Registry};
+use codemode_spec::{
+    ErrorCode, ErrorReport, Value,
+    console::ConsoleBuffer,
+    limits::{CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, METHOD_NAME_CHARS_MAX, REPLY_BYTES_MAX},
+    message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
+};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
+use std::{
+    collections::{HashMap, VecDeque},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+    time::{Duration, UNIX_EPOCH},
+};
+use tokio::{runtime::Handle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// What a run is made of.
+pub(super) struct Parts {
+    pub engine: Engine,
+    pub registry: Arc<Registry>,
+    pub runtimes: Runtimes,
+    pub program: Program,
+    pub seed: [u8; 32],
+    pub clock: Arc<dyn Clock>,
+    pub deadline: Instant,
+    pub cpu: Duration,
+    pub cancel: CancellationToken,
+    pub observer: Arc<dyn Observer>,
+}
+
+/// What there is to say of a run besides its outcome.
+#[derive(Default)]
+pub(super) struct Stats {
+    pub console: Vec<ConsoleLine>,
+    pub console_dropped_bytes: u64,
+    pub warnings: Vec<String>,
+    pub calls: u64,
+    pub cpu: Duration,
+}
+
+type CallResult = (u32, Result<Value, ErrorReport>);
+
+pub(super) struct Run {
+    parts: Parts,
+    /// The wall clock at `began`, in milliseconds since the Unix epoch: time in the script is monotonic from there.
+    origin_ms: f64,
+    began: Instant,
+    sandbox: Option<Sandbox>,
+    in_flight: FuturesUnordered<BoxFuture<'static, CallResult>>,
+    /// Calls beyond those that may run at the same time.
+    waiting: VecDeque<Call>,
+    /// What runs, for the warning about calls that nobody awaited.
+    names: HashMap<u32, String>,
+    /// Calls that the script made too late.
+    unsent: Vec<String>,
+    /// The reports of failed calls, so that an uncaught one is the answer's error as it was.
+    failed: HashMap<u32, ErrorReport>,
+    console: ConsoleBuffer,
+    stats: Stats,
+}
+
+/// What a stretch on a turn thread came to.
+enum Stretch {
+    Waits { next_timer_ms: Option<f64> },
+    Ended(Result<Value, ErrorReport>),
+}
+
+impl Run {
+    pub(super) fn new(parts: Parts) -> Self {
+        let since_epoch = parts.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Self {
+            parts,
+            origin_ms: (since_epoch.as_secs_f64() * 1_000.0).floor(),
+            began: Instant::now(),
+            sandbox: None,
+            in_flight: FuturesUnordered::new(),
+            waiting: VecDeque::new(),
+            names: HashMap::new(),
+            unsent: Vec::new(),
+            failed: HashMap::new(),
+            console: ConsoleBuffer::default(),
+            stats: Stats::default(),
+        }
+    }
+
+    /// Runs to the end of the script or of its means.
+    pub(super) async fn complete(self) -> (Result<Value, ErrorReport>, Stats) {
+        let handle = Handle::current();
+        let threads = self.parts.engine.clone();
+        let mut replies: Option<Vec<CallResult>> = None;
+        let mut run = self;
+        loop {
+            let handle = handle.clone();
+            let stretch = threads.threads().run(move || {
+                let _runtime = handle.enter();
+                let stretch = run.stretch(replies);
+                if matches!(stretch, Stretch::Ended(_)) {
+                    run.drop_sandbox();
+                }
+                (run, stretch)
+            });
+            let Ok((back, stretch)) = stretch.await else {
+                let error = ErrorReport::new(ErrorCode::HostFault, "a turn panicked inside the host");
+                return (Err(error), Stats::default());
+            };
+            run = back;
+            let next_timer_ms = match stretch {
+                Stretch::Ended(outcome) => return run.end(outcome),
+                Stretch::Waits { next_timer_ms } => next_timer_ms,
+            };
+            match run.wait(next_timer_ms).await {
+                Ok(ready) => replies = Some(ready),
+                Err(error) => return run.end(Err(error)),
+            }
+        }
+    }
+
+    /// Runs the guest until it has to wait for something that is not ready. `None` begins.
+    fn stretch(&mut self, mut replies: Option<Vec<CallResult>>) -> Stretch {
+        loop {
+            let turn = match replies.take() {
+                None => self.begin(),
+                Some(ready) => self.resume(ready),
+            };
+            let turn = match turn {
+                Ok(turn) => turn,
+                Err(stop) => return Stretch::Ended(Err(stop.report())),
+            };
+            self.keep_console(turn.console, turn.console_dropped);
+            let next_timer_ms = match turn.state {
+                State::Done { outcome, unhandled, unsent } => {
+                    self.stats.warnings.extend(unhandled.into_iter().map(|text| format!("nothing handled: {text}")));
+                    self.unsent = unsent;
+                    return Stretch::Ended(self.outcome(outcome));
+                }
+                State::Waiting { calls, next_timer_ms } => {
+                    self.take_calls(calls);
+                    next_timer_ms
+                }
+            };
+            let ready = self.poll_ready();
+            if ready.is_empty() {
+                return self.waits(next_timer_ms);
+            }
+            if self.parts.cancel.is_cancelled() {
+                return Stretch::Ended(Err(cancelled()));
+            }
+            if Instant::now() >= self.parts.deadline {
+                return Stretch::Ended(Err(time_over()));
+            }
+            replies = Some(ready);
+        }
+    }
+
+    fn begin(&mut self) -> Result<Turn, Stop> {
+        let start = Start {
+            source: self.parts.program.source.clone(),
+            source_name: self.parts.program.source_name.clone(),
+            namespaces: self.parts.registry.namespaces(),
+            seed: self.parts.seed,
+            now_ms: self.now_ms(),
+            calls_max: CALLS_PER_EXECUTION_MAX,
+        };
+        let allowance = self.allowance();
+        let sandbox = self.sandbox.insert(self.parts.engine.sandbox()?);
+        sandbox.start(&start, allowance)
+    }
+
+    fn resume(&mut self, ready: Vec<CallResult>) -> Result<Turn, Stop> {
+        let replies = ready.into_iter().map(|(call, result)| self.reply(call, result)).collect();
+        let resume = Resume { now_ms: self.now_ms(), replies };
+        let allowance = self.allowance();
+        let sandbox = self.sandbox.as_mut().ok_or(Stop::Poisoned)?;
+        sandbox.resume(&resume, allowance)
+    }
+
+    fn reply(&mut self, call: u32, result: Result<Value, ErrorReport>) -> Reply {
+        let name = self.names.remove(&call).unwrap_or_default();
+        let result = result.and_then(|value| {
+            let bytes = value.encode();
+            if bytes.len() > REPLY_BYTES_MAX {
+                let message = format!("{name}: the reply is larger than {REPLY_BYTES_MAX} bytes");
+                return Err(ErrorReport::new(ErrorCode::CallFailed, message)
+                    .with_hint("Ask for less: a part of the document, a filtered list, a smaller image."));
+            }
+            Ok(Encoded(bytes))
+        });
+        let result = result.map_err(|report| {
+            let error = call_error(&report);
+            self.failed.insert(call, report.with_detail("call", name));
+            error
+        });
+        Reply { call, result }
+    }
+
+    fn allowance(&self) -> Allowance {
+        Allowance { deadline: self.parts.deadline.into_std(), cpu: self.parts.cpu, cancel: self.parts.cancel.clone() }
+    }
+
+    fn now_ms(&self) -> f64 {
+        self.origin_ms + self.began.elapsed().as_secs_f64() * 1_000.0
+    }
+
+    fn keep_console(&mut self, lines: Vec<ConsoleLine>, dropped_bytes: u64) {
+        for line in lines {
+            self.parts.observer.console(&line);
+            self.console.push(line);
+        }
+        self.console.count_dropped(dropped_bytes);
+    }
+
+    fn take_calls(&mut self, calls: Vec<Call>) {
+        for mut call in calls {
+            shorten(&mut call.method);
+            self.stats.calls += 1;
+            self.parts.observer.call(&call.namespace, &call.method, self.stats.calls);
+            self.names.insert(call.id, format!("{}.{}", call.namespace, call.method));
+            self.waiting.push_back(call);
+        }
+        self.start_calls();
+    }
+
+    fn start_calls(&mut self) {
+        while self.in_flight.len() < CALLS_OUTSTANDING_MAX {
+            let Some(call) = self.waiting.pop_front() else { break };
+            let context = CallContext { call: call.id, deadline: self.parts.deadline };
+            let (registry, runtimes) = (self.parts.registry.clone(), self.parts.runtimes.clone());
+            let id = call.id;
+            let carried_out = AssertUnwindSafe(carry_out(registry, runtimes, call, context)).catch_unwind();
+            self.in_flight.push(
+                async move {
+                    let panicked =
+                        |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
+                    (id, carried_out.await.unwrap_or_else(panicked))
+                }
+                .boxed(),
+            );
+        }
+    }
+
+    /// The calls that are complete without waiting.
+    fn poll_ready(&mut self) -> Vec<CallResult> {
+        let mut ready = Vec::new();
+        // No wake-up is lost: the next poll, on the async side, registers its own waker before it looks.
+        let mut context = Context::from_waker(Waker::noop());
+        while let Poll::Ready(Some(result)) = self.in_flight.poll_next_unpin(&mut context) {
+            ready.push(result);
+            self.start_calls();
+        }
+        ready
+    }
+
+    fn waits(&self, next_timer_ms: Option<f64>) -> Stretch {
+        if self.in_flight.is_empty() && next_timer_ms.is_none() {
+            let message = "the script waits for a promise that nothing can settle";
+            return Stretch::Ended(Err(ErrorReport::new(ErrorCode::Deadlock, message)));
+        }
+        Stretch::Waits { next_timer_ms }
+    }
+
+    /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
+    async fn wait(&mut self, next_timer_ms: Option<f64>) -> Result<Vec<CallResult>, ErrorReport> {
+        let due = next_timer_ms.map(|due_ms| {
+            let after_ms = (due_ms - self.origin_ms).max(0.0);
+            self.began + Duration::try_from_secs_f64(after_ms / 1_000.0).unwrap_or(Duration::MAX / 4)
+        });
+        let timer = async move {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut ready = Vec::new();
+        tokio::select! {
+            biased;
+            () = self.parts.cancel.cancelled() => return Err(cancelled()),
+            () = tokio::time::sleep_until(self.parts.deadline) => return Err(time_over()),
+            Some(result) = self.in_flight.next() => ready.push(result),
+            () = timer => {}
+        }
+        self.start_calls();
+        ready.extend(self.poll_ready());
+        Ok(ready)
+    }
+
+    fn outcome(&mut self, outcome: Outcome) -> Result<Value, ErrorReport> {
+        let program = &self.parts.program;
+        match outcome {
+            Outcome::Returned(Encoded(bytes)) => Value::decode(&bytes)
+                .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"))),
+            Outcome::Threw(thrown) => Err(self.threw(thrown)),
+            Outcome::Unserialisable { path, what } => {
+                let message = format!("{path} is {what}, which cannot be returned");
+                Err(ErrorReport::new(ErrorCode::ResultUnserialisable, message).with_detail("path", path))
+            }
+            Outcome::TooLarge => {
+                let message = "the result is larger than what may leave the sandbox";
+                Err(ErrorReport::new(ErrorCode::ResultTooLarge, message))
+            }
+            Outcome::RecursionLimit { stack } => {
+                let message = "the script's functions called each other too deeply";
+                let stack = program.map_stack(&stack);
+                Err(ErrorReport::new(ErrorCode::StackOverflow, message).with_detail("stack", stack))
+            }
+            Outcome::Syntax { message, line, column } => {
+                let (line, column) = program.map_position(line, column);
+                let frame = program.code_frame(line, column);
+                Err(ErrorReport::new(ErrorCode::SyntaxError, format!("{message}\n{frame}"))
+                    .with_detail("line", line)
+                    .with_detail("column", column))
+            }
+        }
+    }
+
+    /// The error of a call that the script did not catch is the answer's error as it was; anything else is the
+    /// script's.
+    fn threw(&mut self, thrown: Thrown) -> ErrorReport {
+        let stack = self.parts.program.map_stack(&thrown.stack);
+        if let Some(report) = thrown.call.and_then(|call| self.failed.remove(&call)) {
+            return if stack.is_empty() { report } else { report.with_detail("stack", stack) };
+        }
+        if let Some(refused) = thrown.refused {
+            return refused_report(refused).with_detail("stack", stack);
+        }
+        let mut report = ErrorReport::new(ErrorCode::ScriptError, format!("{}: {}", thrown.name, thrown.message))
+            .with_detail("name", thrown.name);
+        if !thrown.hint.is_empty() {
+            report = report.with_hint(thrown.hint);
+        }
+        if !stack.is_empty() {
+            if let Some((line, column)) = first_position(&stack, &self.parts.program.source_name) {
+                let frame = self.parts.program.code_frame(line, column);
+                report = report.with_detail("line", line).with_detail("column", column).with_detail("frame", frame);
+            }
+            report = report.with_detail("stack", stack);
+        }
+        if !thrown.causes.is_empty() {
+            report = report.with_detail("causes", thrown.causes);
+        }
+        report
+    }
+
+    fn end(mut self, outcome: Result<Value, ErrorReport>) -> (Result<Value, ErrorReport>, Stats) {
+        let running = self.in_flight.len() + self.waiting.len() + self.unsent.len();
+        if running > 0 && outcome.is_ok() {
+            self.unsent.iter_mut().for_each(shorten);
+            let mut names: Vec<_> = self.names.values().chain(&self.unsent).map(String::as_str).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.truncate(5);
+            let names = names.join(", ");
+            self.stats.warnings.push(format!(
+                "{running} calls had not ended when the script ended and were cancelled ({names}): await every call"
+            ));
+        }
+        (self.stats.console, self.stats.console_dropped_bytes) = self.console.take();
+        self.drop_sandbox();
+        (outcome, self.stats)
+    }
+
+    /// Resetting a sandbox's memory takes a while: it belongs on a turn thread where that is possible.
+    fn drop_sandbox(&mut self) {
+        if let Some(sandbox) = self.sandbox.take() {
+            self.stats.cpu = sandbox.cpu_used();
+        }
+    }
+}
+
+async fn carry_out(
+    registry: Arc<Registry>,
+    runtimes: Runtimes,
+    call: Call,
+    context: CallContext,
+) -> Result<Value, ErrorReport> {
+    let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
+    let Ok(Value::Array(arguments)) = Value::decode(&call.arguments.0) else { return Err(broken()) };
+    let (index, method) = registry.resolve(&call.namespace, &call.method, &arguments)?;
+    let runtime = runtimes.get(index).ok_or_else(broken)?;
+    // The provider's own name of the method, which may not be the one that a script can write.
+    runtime.call(&method.name, arguments, context).await
+}
+
+fn call_error(report: &ErrorReport) -> CallError {
+    let details = (!report.details.is_null()).then(|| Encoded(Value::from(report.details.clone()).encode()));
+    CallError {
+        code: report.code.as_str().to_owned(),
+        message: report.message.clone(),
+        hint: report.hint.clone(),
+        retryable: report.retryable,
+        details,
+    }
+}
+
+/// Why a call was refused inside the sandbox.
+fn refused_report(refused: CallError) -> ErrorReport {
+    let code = ErrorCode::ALL.iter().find(|code| code.as_str() == refused.code);
+    ErrorReport::new(*code.unwrap_or(&ErrorCode::CallFailed), refused.message).with_hint(refused.hint)
+}
+
+/// A name that no method has is only shown, and need not be whole for that.
+fn shorten(name: &mut String) {
+    if let Some((end, _)) = name.char_indices().nth(METHOD_NAME_CHARS_MAX) {
+        name.truncate(end);
+        name.push('…');
+    }
+}
+
+/// The first position of the script's own source in a stack.
+fn first_position(stack: &str, source_name: &str) -> Option<(u32, u32)> {
+    let rest = stack.split(source_name).nth(1)?.strip_prefix(':')?;
+    let (line, rest) = rest.split_once(':')?;
+    let column = rest.split(|c: char| !c.is_ascii_digit()).next()?;
+    Some((line.parse().ok()?, column.parse().ok()?))
+}

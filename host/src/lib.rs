@@ -1,0 +1,15 @@
+//! The host: it takes a script, runs it in a sandbox that reaches nothing but the providers' namespaces, and answers
+//! with one bounded envelope.
+//!
+//! Data's way through: surface → `service` → `program` (accept, strip types) → `exec` → `engine` turns ⇄ provider
+//! runtimes → outcome → `result` transforms → envelope → surface.
+#![deny(unsafe_code)]
+
+pub mod config;
+pub mod engine;
+pub mod exec;
+pub mod program;
+pub mod result;
+pub mod service;
+pub mod site;
+pub mod surface;

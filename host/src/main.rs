@@ -1,0 +1,38 @@
+//! The program `codemode`.
+
+use clap::Parser as _;
+use codemode_host::surface::cli::Cli;
+use std::{
+    env,
+    io::{self, IsTerminal as _},
+    process::ExitCode,
+};
+use tracing_subscriber::EnvFilter;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    log_to_stderr();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            tracing::error!(%error, "could not start");
+            return ExitCode::FAILURE;
+        }
+    };
+    let code = runtime.block_on(cli.run());
+    // Not waited for: a read of standard input may never end.
+    runtime.shutdown_background();
+    code
+}
+
+/// Standard output is data. What others log of their messages is left out: it holds scripts, arguments and cookies.
+fn log_to_stderr() {
+    let wanted = env::var("CODEMODE_LOG").or_else(|_| env::var("RUST_LOG")).unwrap_or_else(|_| "warn".to_owned());
+    let quiet = ["rmcp", "tungstenite", "tokio_tungstenite", "hyper", "chromiumoxide"];
+    let filter = quiet.into_iter().fold(EnvFilter::new(wanted), |filter, name| match format!("{name}=error").parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    });
+    let ansi = io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(ansi).with_writer(io::stderr).init();
+}

@@ -1,0 +1,187 @@
+//! What a script's result is: the forms in which models write code, brought to one.
+//!
+//! The result of a script is what `eval` would say, where that can be had by putting a `return` before the last
+//! expression. If that is a function, it is meant to be called.
+
+use oxc::{
+    ast::ast::{AssignmentTarget, Expression, FunctionBody, Statement},
+    semantic::{Scoping, SymbolId},
+    span::{GetSpan, Span},
+    syntax::scope::ScopeId,
+};
+use std::borrow::Cow;
+
+/// Names of the script.
+pub(super) struct Scope<'s> {
+    pub scoping: &'s Scoping,
+    /// The function that is put around the code.
+    pub function: Option<ScopeId>,
+}
+
+/// What to put into the body, so that it returns its result.
+#[derive(Debug, Default)]
+pub(super) struct Completion {
+    /// Before everything.
+    pub head: &'static str,
+    /// In between: before which byte, what.
+    pub inserts: Vec<(u32, Cow<'static, str>)>,
+    /// After everything.
+    pub tail: Cow<'static, str>,
+}
+
+const RETURN: &str = "return (";
+/// Around a value that may be a function: then its call is meant.
+const CALLED: (&str, &str) = ("((f) => typeof f === 'function' ? f() : f)(", ")");
+
+/// The one function of which the code consists, if so: an expression, or a declaration that nothing calls.
+pub(super) fn callable(body: &FunctionBody<'_>) -> Option<Span> {
+    if !body.directives.is_empty() {
+        return None;
+    }
+    let mut statements = body.statements.iter().filter(|it| !matches!(it, Statement::EmptyStatement(_)));
+    match (statements.next(), statements.next()) {
+        (Some(Statement::FunctionDeclaration(function)), None) => Some(function.span),
+        (Some(Statement::ExpressionStatement(only)), None) if is_function(&only.expression) => {
+            Some(only.expression.span())
+        }
+        _ => None,
+    }
+}
+
+/// How the body returns its result. `entry` names the value that is exported as the default.
+pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, entry: Option<&str>) -> Completion {
+    let mut completion = Completion::default();
+    if let Some(name) = entry {
+        completion.tail = called(name).into();
+        return completion;
+    }
+    if exports_as_common_js(body, scope) {
+        completion.head = "const module = {exports: {}}; ";
+        completion.tail = called("module.exports").into();
+        return completion;
+    }
+    // A text of nothing but a string is read as a directive.
+    if body.statements.is_empty() {
+        if let Some(directive) = body.directives.last() {
+            give_back(directive.expression.span, false, &mut completion);
+        }
+        return completion;
+    }
+    let last = last_of(&body.statements);
+    if let Some(last) = last {
+        complete(last, &mut completion);
+    }
+    if completion.inserts.is_empty() && last.is_none_or(is_declaration) {
+        if let Some(name) = forgotten_main(body, scope) {
+            completion.tail = format!("\n;return {name}()").into();
+        } else if last.is_none()
+            && let [Statement::FunctionDeclaration(only)] = &body.statements[..]
+            && let Some(name) = &only.id
+        {
+            completion.tail = format!("\n;return {}()", name.name).into();
+        }
+    }
+    completion
+}
+
+/// The last statement that does something when it is reached.
+fn last_of<'s, 'a>(statements: &'s [Statement<'a>]) -> Option<&'s Statement<'a>> {
+    let idle = |it: &&Statement<'_>| matches!(it, Statement::EmptyStatement(_) | Statement::FunctionDeclaration(_));
+    statements.iter().rev().find(|statement| !idle(statement))
+}
+
+/// Makes the statement's value the result. No `await` is needed: what the body returns is awaited, and a `try` does not
+/// catch what becomes of a promise that it only mentions.
+fn complete(statement: &Statement<'_>, completion: &mut Completion) {
+    match statement {
+        Statement::ExpressionStatement(it) => {
+            give_back(it.expression.span(), may_be_function(&it.expression), completion)
+        }
+        Statement::ReturnStatement(it) => {
+            if let Some(value) = it.argument.as_ref().filter(|value| may_be_function(value)) {
+                completion.inserts.push((value.span().start, CALLED.0.into()));
+                completion.inserts.push((value.span().end, CALLED.1.into()));
+            }
+        }
+        Statement::BlockStatement(it) => complete_list(&it.body, completion),
+        Statement::IfStatement(it) => {
+            complete(&it.consequent, completion);
+            if let Some(alternate) = &it.alternate {
+                complete(alternate, completion);
+            }
+        }
+        Statement::TryStatement(it) => {
+            complete_list(&it.block.body, completion);
+            if let Some(handler) = &it.handler {
+                complete_list(&handler.body.body, completion);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn complete_list(statements: &[Statement<'_>], completion: &mut Completion) {
+    if let Some(last) = last_of(statements) {
+        complete(last, completion);
+    }
+}
+
+fn give_back(span: Span, may_be_function: bool, completion: &mut Completion) {
+    let (open, close) = if may_be_function { CALLED } else { ("", "") };
+    completion.inserts.push((span.start, [RETURN, open].concat().into()));
+    completion.inserts.push((span.end, [close, ")"].concat().into()));
+}
+
+fn called(name: &str) -> String {
+    format!("\n;return {}{name}{}", CALLED.0, CALLED.1)
+}
+
+fn bare<'e, 'a>(mut expression: &'e Expression<'a>) -> &'e Expression<'a> {
+    while let Expression::ParenthesizedExpression(inner) = expression {
+        expression = &inner.expression;
+    }
+    expression
+}
+
+fn is_function(expression: &Expression<'_>) -> bool {
+    matches!(bare(expression), Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_))
+}
+
+fn may_be_function(expression: &Expression<'_>) -> bool {
+    is_function(expression) || matches!(bare(expression), Expression::Identifier(_))
+}
+
+fn is_declaration(statement: &Statement<'_>) -> bool {
+    matches!(statement, Statement::VariableDeclaration(_) | Statement::ClassDeclaration(_))
+}
+
+/// `main`, if the script declares such a function and never mentions it again.
+fn forgotten_main(body: &FunctionBody<'_>, scope: &Scope<'_>) -> Option<&'static str> {
+    const MAIN: &str = "main";
+    let symbol: SymbolId = scope.scoping.get_binding(scope.function?, MAIN.into())?;
+    if !scope.scoping.symbol_is_unused(symbol) {
+        return None;
+    }
+    let declares = |statement: &Statement<'_>| match statement {
+        Statement::FunctionDeclaration(function) => function.id.as_ref().is_some_and(|id| id.name == MAIN),
+        Statement::VariableDeclaration(it) => it.declarations.iter().any(|declarator| {
+            declarator.id.get_identifier_name().is_some_and(|name| name == MAIN)
+                && declarator.init.as_ref().is_some_and(is_function)
+        }),
+        _ => false,
+    };
+    body.statements.iter().any(declares).then_some(MAIN)
+}
+
+/// Whether the script assigns to `module.exports`, without a `module` of its own.
+fn exports_as_common_js(body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool {
+    let assigns = |statement: &Statement<'_>| {
+        let Statement::ExpressionStatement(statement) = statement else { return false };
+        let Expression::AssignmentExpression(assignment) = &statement.expression else { return false };
+        let AssignmentTarget::StaticMemberExpression(target) = &assignment.left else { return false };
+        target.property.name == "exports"
+            && matches!(&target.object, Expression::Identifier(object) if object.name == "module")
+    };
+    body.statements.iter().any(assigns)
+        && scope.function.is_none_or(|function| scope.scoping.get_binding(function, "module".into()).is_none())
+}

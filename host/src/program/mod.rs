@@ -1,0 +1,284 @@
+//! From what a model sent to the script that the guest evaluates.
+//!
+//! Models send code in many forms: an expression, statements, a function, a module with a default export, any of them in
+//! JavaScript or TypeScript, bare or in a Markdown fence with prose around it. [`Program::prepare`] makes one form of
+//! them all: a classic script whose completion value is a function without parameters. Nothing is printed anew unless
+//! types have to be stripped: the model's own text runs, with a few words put in.
+//!
+//! Sources are hostile. A parser that descends by recursion can be made to overflow the stack of its thread, which would
+//! end the host; so [`nesting`] measures first, shallow sources are parsed where the caller stands, and the others on a
+//! thread of their own whose stack fits.
+
+mod fence;
+mod form;
+mod frame;
+mod module;
+mod nesting;
+mod parse;
+mod position;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod typescript;
+
+use codemode_spec::{ErrorCode, ErrorReport, limits::SOURCE_BYTES_MAX};
+use fence::Located;
+use nesting::{Scan, TooNested};
+use parse::{Fault, Prepared, Refused};
+use position::{Lines, Place, Step, Unit};
+use std::{borrow::Cow, thread};
+
+/// The name of a script in its stacks.
+pub const SOURCE_NAME: &str = "script.js";
+
+/// Stack of the thread that parses what nests deeply: what the deepest tree takes that is let through, ...
+const STACK_BYTES: usize = 64 << 20;
+/// ... and what a parser may take for one byte of source, before it is known how deep that is. Only address space: what
+/// is not used is never there.
+const STACK_BYTES_PER_SOURCE_BYTE: usize = 2 << 10;
+
+/// Regular expressions with more brackets within each other are left to the engine to check.
+const PATTERN_BRACKETS_MAX: usize = 50;
+
+/// A script for the guest, and the way back to the model's own text.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// Plain JavaScript. Evaluated as a classic script, its completion value is a function without parameters, and what
+    /// that returns, awaited, is the result.
+    pub source: String,
+    /// Its name in stacks.
+    pub source_name: String,
+    map: PositionMap,
+}
+
+/// From the script's bytes to those of the text as it was sent.
+#[derive(Clone, Debug)]
+struct PositionMap {
+    text: String,
+    /// Where in the text the code begins.
+    base: usize,
+    /// From the code to the script.
+    steps: Vec<Step>,
+}
+
+impl Program {
+    /// Accepts what a model sent, or says why not. Takes time in proportion to the text: microseconds for what models
+    /// write, up to a second for the largest text allowed.
+    ///
+    /// # Errors
+    /// `SYNTAX_ERROR`, `SOURCE_TOO_LARGE`, `SOURCE_TOO_NESTED`, or `UNSUPPORTED_OPERATION` for an import. Where there is
+    /// a place in the text, `details` has `line` and `column`, counted from 1 in the text as it was sent, and `frame`,
+    /// which also ends the message.
+    #[expect(clippy::result_large_err, reason = "a report is made for a reader, once, where something has failed")]
+    pub fn prepare(text: &str) -> Result<Self, ErrorReport> {
+        if text.len() > SOURCE_BYTES_MAX {
+            let message = format!("the script has {} bytes; at most {SOURCE_BYTES_MAX} are accepted", text.len());
+            return Err(ErrorReport::new(ErrorCode::SourceTooLarge, message));
+        }
+        let (base, prepared) = locate_and_prepare(text).map_err(|fault| report(text, &fault))?;
+        let map = PositionMap { text: text.to_owned(), base, steps: prepared.steps };
+        Ok(Self { source: prepared.source, source_name: SOURCE_NAME.to_owned(), map })
+    }
+
+    /// The place in the model's own text of a place in the script; both are counted from 1, columns in characters.
+    #[must_use]
+    pub fn map_position(&self, line: u32, column: u32) -> (u32, u32) {
+        let place = Mapper::new(self).map(Place { line, column });
+        (place.line, place.column)
+    }
+
+    /// A stack of the guest with its positions in the script made positions in the model's own text.
+    #[must_use]
+    pub fn map_stack(&self, stack: &str) -> String {
+        let Some(first) = stack.find(&self.source_name) else { return stack.to_owned() };
+        let mapper = Mapper::new(self);
+        let mut out = String::with_capacity(stack.len());
+        let (head, mut rest) = stack.split_at(first);
+        out.push_str(head);
+        while let Some(at) = rest.find(&self.source_name) {
+            let end = at + self.source_name.len();
+            out.push_str(&rest[..end]);
+            rest = &rest[end..];
+            if let Some((place, length)) = position_in(rest) {
+                let Place { line, column } = mapper.map(place);
+                out.push_str(&format!(":{line}:{column}"));
+                rest = &rest[length..];
+            }
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// The lines around a place of the model's own text, as [`Self::map_position`] says it, with a caret under the column.
+    #[must_use]
+    pub fn code_frame(&self, line: u32, column: u32) -> String {
+        let lines = Lines::new(&self.map.text, Unit::Char);
+        let place = lines.place(lines.offset(Place { line, column }));
+        frame::frame(&lines, place)
+    }
+}
+
+/// What is built once for any number of positions.
+struct Mapper<'p> {
+    source: Lines<'p>,
+    text: Lines<'p>,
+    map: &'p PositionMap,
+}
+
+impl<'p> Mapper<'p> {
+    fn new(program: &'p Program) -> Self {
+        let map = &program.map;
+        Self { source: Lines::new(&program.source, Unit::Char), text: Lines::new(&map.text, Unit::Char), map }
+    }
+
+    fn map(&self, place: Place) -> Place {
+        let offset = self.source.offset(place);
+        let offset = self.map.steps.iter().rev().fold(offset, |offset, step| step.back(offset));
+        self.text.place(self.map.base + offset)
+    }
+}
+
+/// `:line:column` at the beginning of a text, and how long it is.
+fn position_in(text: &str) -> Option<(Place, usize)> {
+    let number = |text: &str| {
+        let digits = text.strip_prefix(':')?;
+        let length = digits.bytes().take_while(u8::is_ascii_digit).take(10).count();
+        digits[..length].parse::<u32>().ok().map(|number| (number, length + 1))
+    };
+    let (line, line_length) = number(text)?;
+    let (column, column_length) = number(&text[line_length..])?;
+    Some((Place { line, column }, line_length + column_length))
+}
+
+fn report(text: &str, fault: &Fault) -> ErrorReport {
+    let lines = Lines::new(text, Unit::Char);
+    let place = lines.place(fault.offset);
+    let frame = frame::frame(&lines, place);
+    let Place { line, column } = place;
+    let message = format!("{} at line {line}, column {column}\n\n{frame}", fault.message);
+    let report = ErrorReport::new(fault.code, message)
+        .with_detail("line", line)
+        .with_detail("column", column)
+        .with_detail("frame", frame);
+    match &fault.hint {
+        Some(hint) => report.with_hint(hint.as_ref()),
+        None => report,
+    }
+}
+
+/// Finds the code and prepares it. Positions of a fault are those of the text.
+fn locate_and_prepare(text: &str) -> Result<(usize, Prepared), Fault> {
+    let attempt = |located: &Located| match located {
+        Located::Code(range) => prepare_code(&text[range.clone()])
+            .map(|prepared| (range.start, prepared))
+            .map_err(|fault| Fault { offset: range.start + fault.offset, ..fault }),
+        Located::Several(second) => {
+            let fault = Fault::new(ErrorCode::SyntaxError, "there are several fenced blocks of code", *second);
+            Err(fault.with_hint("Send one script: the code alone, or in one fence. Nothing has run."))
+        }
+    };
+    let strict = fence::locate(text, false);
+    let fault = match attempt(&strict) {
+        Err(fault) if fault.code == ErrorCode::SyntaxError => fault,
+        other => return other,
+    };
+    let lenient = fence::locate(text, true);
+    if lenient == strict { Err(fault) } else { attempt(&lenient).map_err(|_| fault) }
+}
+
+fn prepare_code(code: &str) -> Result<Prepared, Fault> {
+    let scan =
+        nesting::scan(code).map_err(|TooNested { offset, how }| Fault::new(ErrorCode::SourceTooNested, how, offset))?;
+    if scan.is_shallow() {
+        return read(code, &scan);
+    }
+    let stack = STACK_BYTES + code.len() * STACK_BYTES_PER_SOURCE_BYTE;
+    thread::scope(|scope| {
+        let parser =
+            thread::Builder::new().name("parse".into()).stack_size(stack).spawn_scoped(scope, || read(code, &scan));
+        let parsed = parser.ok().and_then(|parser| parser.join().ok());
+        parsed.unwrap_or_else(|| {
+            let message = "the script is too large or too deep to be parsed on this machine";
+            Err(Fault::new(ErrorCode::SourceTooNested, message, 0)
+                .with_hint("Send a shorter script with less nesting; nothing has run."))
+        })
+    })
+}
+
+/// Tries the readings of the code, the likeliest first. Recursive in the depth of the code.
+fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
+    let Some(first) = scan.first else {
+        let fault = Fault::new(ErrorCode::SyntaxError, "there is no code in the script", 0);
+        return Err(
+            fault.with_hint("Send JavaScript: an expression, statements, or an async function; nothing has run.")
+        );
+    };
+    let patterns = !scan.unsure && scan.pattern_brackets <= PATTERN_BRACKETS_MAX;
+    let begin = &code[first..];
+    // An object and a function without a name are values only where a value is expected.
+    let braced = begin.starts_with('{');
+    let value = (braced || begin.starts_with("function") || begin.starts_with("async")).then(|| as_value(code, scan));
+    let as_script =
+        |value: &(String, Step)| parse::script(&value.0, None, patterns).map(|it| it.after([value.1.clone()]));
+
+    if braced && let Some(Ok(prepared)) = value.as_ref().map(as_script) {
+        return Ok(prepared);
+    }
+    let rewritten = if scan.module_words && scan.is_fit_for_types() { module::rewrite(code)? } else { None };
+    let (body, entry) = match &rewritten {
+        Some(rewritten) => (Cow::from(&rewritten.code), rewritten.entry.as_deref()),
+        None => (Cow::from(code), None),
+    };
+    let plain = match parse::script(&body, entry, patterns) {
+        Err(Refused::Final(fault)) => return Err(fault),
+        Ok(prepared) if !prepared.generic_call => return Ok(prepared),
+        other => other,
+    };
+    if !braced
+        && plain.is_err()
+        && let Some(Ok(prepared)) = value.as_ref().map(as_script)
+    {
+        return Ok(prepared);
+    }
+    if !scan.is_fit_for_types() {
+        return plain.map_err(|_| {
+            let fault =
+                Fault::new(ErrorCode::SourceTooNested, "the script compares or nests types too often to be read", 0);
+            fault.with_hint("Send plain JavaScript, or split the largest statement; nothing has run.")
+        });
+    }
+    let typed_value = |value: &(String, Step)| typed(&value.0, None, patterns).map(|it| it.after([value.1.clone()]));
+    if braced && let Some(Ok(prepared)) = value.as_ref().map(typed_value) {
+        return Ok(prepared);
+    }
+    match typed(&body, entry, patterns) {
+        Ok(prepared) => return Ok(prepared),
+        Err(Refused::Final(fault)) if plain.is_err() => return Err(fault),
+        Err(_) => {}
+    }
+    if !braced && let Some(Ok(prepared)) = value.as_ref().map(typed_value) {
+        return Ok(prepared);
+    }
+    plain.map_err(|refused| match refused {
+        Refused::Syntax(fault) | Refused::Final(fault) => parse::explain(&body, fault),
+    })
+}
+
+/// The script of TypeScript code.
+fn typed(code: &str, entry: Option<&str>, patterns: bool) -> Result<Prepared, Refused> {
+    let (stripped, step) = typescript::strip(code)?;
+    let back = |fault: Fault| Fault { offset: step.back(fault.offset), ..fault };
+    match parse::script(&stripped, entry, patterns) {
+        Ok(prepared) => Ok(prepared.after([step])),
+        Err(Refused::Syntax(fault)) => Err(Refused::Syntax(back(fault))),
+        Err(Refused::Final(fault)) => Err(Refused::Final(back(fault))),
+    }
+}
+
+/// The code in parentheses, without the semicolons at its end.
+fn as_value(code: &str, scan: &Scan) -> (String, Step) {
+    let end = (scan.last + 1).min(code.len());
+    let end =
+        code.get(..end).map_or(code.len(), |head| head.trim_end_matches(|c: char| c == ';' || c.is_whitespace()).len());
+    Step::insert(&code[..end], vec![(0, "(".into()), (end, "\n)".into())])
+}

@@ -1,0 +1,133 @@
+//! What there is to know of a syntax tree before anything else walks it: how deep it is, and what the sandbox lacks.
+
+use super::parse::Fault;
+use codemode_spec::ErrorCode;
+use oxc::{
+    ast::ast::{
+        BinaryExpression, BindingPattern, Decorator, Expression, ImportExpression, Program, Statement,
+        TSNamespaceDeclaration, TSType, TSTypeName,
+    },
+    ast_visit::{
+        Visit,
+        walk::{
+            walk_binary_expression, walk_binding_pattern, walk_expression, walk_statement,
+            walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name,
+        },
+    },
+    span::GetSpan,
+    syntax::operator::BinaryOperator,
+};
+
+/// Expressions, statements and types within each other. What walks a tree later needs stack for each; a sum of so many
+/// terms is beyond what the engine evaluates, and nobody writes it.
+pub(super) const TREE_DEPTH_MAX: usize = 6_000;
+
+/// What a walk over the tree found. Offsets are those of the tree's spans.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    depth: usize,
+    /// Where the tree is too deep. What lies below was not looked at.
+    too_deep: Option<u32>,
+    import_call: Option<u32>,
+    decorator: Option<u32>,
+    /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and nobody means the former.
+    pub generic_call: bool,
+}
+
+impl Survey {
+    pub fn of(program: &Program<'_>) -> Self {
+        let mut survey = Self::default();
+        survey.visit_program(program);
+        survey
+    }
+
+    /// Why the program cannot run, if so. `shift` is what its spans are ahead of the code.
+    pub fn fault(&self, shift: usize) -> Option<Fault> {
+        let at = |offset: u32| (offset as usize).saturating_sub(shift);
+        if let Some(offset) = self.too_deep {
+            let message =
+                format!("the script nests an expression or a statement more than {TREE_DEPTH_MAX} levels deep");
+            return Some(Fault::new(ErrorCode::SourceTooNested, message, at(offset)));
+        }
+        if let Some(offset) = self.import_call {
+            let fault = Fault::new(ErrorCode::UnsupportedOperation, "import() has nothing to import", at(offset));
+            return Some(fault.with_hint(super::parse::NO_MODULES_HINT));
+        }
+        self.decorator.map(|offset| {
+            Fault::new(ErrorCode::SyntaxError, "decorators are not supported", at(offset))
+                .with_hint("Apply the decorator as a plain function call instead; nothing has run.")
+        })
+    }
+
+    fn enter(&mut self, offset: impl FnOnce() -> u32) -> bool {
+        if self.depth >= TREE_DEPTH_MAX {
+            self.too_deep.get_or_insert_with(offset);
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+}
+
+impl<'a> Visit<'a> for Survey {
+    fn visit_expression(&mut self, it: &Expression<'a>) {
+        if self.enter(|| it.span().start) {
+            walk_expression(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_statement(&mut self, it: &Statement<'a>) {
+        if self.enter(|| it.span().start) {
+            walk_statement(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_binding_pattern(&mut self, it: &BindingPattern<'a>) {
+        if self.enter(|| it.span().start) {
+            walk_binding_pattern(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_ts_type(&mut self, it: &TSType<'a>) {
+        if self.enter(|| it.span().start) {
+            walk_ts_type(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_ts_type_name(&mut self, it: &TSTypeName<'a>) {
+        if self.enter(|| it.span().start) {
+            walk_ts_type_name(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_ts_namespace_declaration(&mut self, it: &TSNamespaceDeclaration<'a>) {
+        if self.enter(|| it.span.start) {
+            walk_ts_namespace_declaration(self, it);
+            self.depth -= 1;
+        }
+    }
+
+    fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
+        self.import_call.get_or_insert(it.span.start);
+    }
+
+    fn visit_decorator(&mut self, it: &Decorator<'a>) {
+        self.decorator.get_or_insert(it.span.start);
+    }
+
+    fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
+        if it.operator == BinaryOperator::GreaterThan
+            && let Expression::BinaryExpression(left) = &it.left
+            && left.operator == BinaryOperator::LessThan
+            && matches!(it.right, Expression::ParenthesizedExpression(_))
+        {
+            self.generic_call = true;
+        }
+        walk_binary_expression(self, it);
+    }
+}

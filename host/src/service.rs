@@ -1,0 +1,199 @@
+//! The façade: plain requests in, envelopes out. Every surface calls it and nothing below it.
+
+mod demo;
+mod doctor;
+mod preparation;
+mod request;
+mod warming;
+
+pub use demo::{DemoData, Timings, demo};
+pub use doctor::{Check, Diagnosis, Status, doctor};
+pub use preparation::{setup, warm_up};
+pub use request::{ExecuteRequest, SessionMode, SessionRequest};
+pub use warming::Warming;
+
+pub use crate::exec::{Observer, Unobserved};
+
+use crate::{
+    config::Config,
+    engine::Engine,
+    exec::{Execution, Executor, Request, Settings},
+};
+use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_provider::Registry;
+use codemode_spec::{
+    Envelope, ErrorCode, ErrorReport, Manifest,
+    envelope::{Context, ExecutionData, Meta},
+    limits::{LOG_CHARS_MAX, WALL_MS_DEFAULT},
+    message::ConsoleLine,
+};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// The name of the one tool.
+pub const TOOL: &str = "browser_execute";
+
+/// A host that is ready to execute.
+#[derive(Clone)]
+pub struct Service {
+    executor: Executor,
+}
+
+/// Is told, in a line, what takes its time.
+pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+
+impl Service {
+    /// A host with the providers of this build. Makes the sandbox image if it is missing, which is told to `progress`.
+    ///
+    /// # Errors
+    /// `NOT_READY` when the sandbox cannot be prepared.
+    pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
+        let state_dir = config.state_dir();
+        reap(&state_dir);
+        let engine = warm(&config.image_dir(), progress)?;
+        let registry = registry(config)?;
+        let settings =
+            Settings { concurrent_max: config.concurrent, queued_max: config.queued, ..Settings::new(state_dir) };
+        Ok(Self { executor: Executor::new(engine, registry, settings) })
+    }
+
+    /// Executes a script and answers. Never fails: failures are answers.
+    ///
+    /// # Cancellation
+    /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
+    pub async fn execute(
+        &self,
+        request: ExecuteRequest,
+        observer: Arc<dyn Observer>,
+        cancel: CancellationToken,
+    ) -> Envelope {
+        let SessionRequest { mode: SessionMode::OneShot } = request.session;
+        let timeout = Duration::from_millis(request.timeout_ms.unwrap_or(WALL_MS_DEFAULT));
+        let request = Request { timeout, cancel, ..Request::new(request.code) };
+        envelope(self.executor.execute(request, observer).await)
+    }
+}
+
+/// The providers of this build.
+fn registry(config: &Config) -> Result<Registry, ErrorReport> {
+    let provider = CdpProvider::new(CdpConfig {
+        browser: config.browser.clone(),
+        cdp_url: config.cdp_url.clone(),
+        headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
+        headless: !config.headed,
+    });
+    Registry::new(vec![Arc::new(provider)]).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
+}
+
+/// The namespaces that scripts can reach. Needs no sandbox.
+///
+/// # Errors
+/// When the providers of this build cannot be offered together.
+pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
+    Ok(registry(config)?.providers().map(|provider| provider.manifest().clone()).collect())
+}
+
+/// Ends what hosts that died left behind. What cannot be removed now is not this execution's business: the next start
+/// tries again.
+fn reap(state_dir: &Path) {
+    match codemode_chromium::reap(&state_dir.join(codemode_cdp::PROFILES)) {
+        Ok(reaped) if reaped.processes + reaped.profiles > 0 => {
+            tracing::info!(reaped.processes, reaped.profiles, "browsers of a dead host were removed");
+        }
+        Ok(_) => {}
+        Err(error) => tracing::warn!(%error, "what a dead host left could not be removed"),
+    }
+}
+
+/// An engine for the image in a folder, made there if it is missing.
+///
+/// # Errors
+/// `NOT_READY` when it can be neither loaded nor made.
+pub fn warm(images: &Path, progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
+    Engine::open(images, progress).map_err(|error| {
+        tracing::error!(error = ?error, "the sandbox could not be prepared");
+        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        ErrorReport::new(ErrorCode::NotReady, format!("{error}{cause}"))
+    })
+}
+
+/// The answer to an execution.
+fn envelope(execution: Execution) -> Envelope {
+    let mut meta = Meta {
+        duration_ms: millis(execution.duration),
+        warnings: execution.warnings,
+        logs_dropped_bytes: execution.console_dropped_bytes,
+        calls: execution.calls,
+        cpu_ms: millis(execution.cpu),
+        ..Meta::default()
+    };
+    let logs = within_budget(execution.console, &mut meta.logs_dropped_bytes);
+    let (data, error) = match execution.outcome {
+        Ok(shaped) => {
+            meta.truncated = !shaped.cuts.is_empty() || shaped.cuts_unlisted > 0;
+            meta.cuts = shaped.cuts;
+            meta.cuts_unlisted = shaped.cuts_unlisted;
+            let (result, images, artifact) = (Some(shaped.result), shaped.images, shaped.artifact);
+            (Some(ExecutionData { result, logs, images, artifact }), None)
+        }
+        Err(error) if logs.is_empty() => (None, Some(error)),
+        Err(error) => (Some(ExecutionData { logs, ..ExecutionData::default() }), Some(error)),
+    };
+    Envelope {
+        ok: error.is_none(),
+        command: TOOL.to_owned(),
+        context: execution.context,
+        data: data.map(|data| serde_json::to_value(data).expect("plain data can be written as JSON")),
+        error,
+        meta,
+    }
+}
+
+/// An answer of a command that is no execution.
+#[must_use]
+pub fn answer(command: &str, outcome: Result<serde_json::Value, ErrorReport>, duration: Duration) -> Envelope {
+    let (data, error) = match outcome {
+        Ok(data) => (Some(data), None),
+        Err(error) => (None, Some(error)),
+    };
+    Envelope {
+        ok: error.is_none(),
+        command: command.to_owned(),
+        context: Context::default(),
+        data,
+        error,
+        meta: Meta { duration_ms: millis(duration), ..Meta::default() },
+    }
+}
+
+/// The first and the last lines within the model's budget; what falls out is counted.
+fn within_budget(lines: Vec<ConsoleLine>, dropped_bytes: &mut u64) -> Vec<ConsoleLine> {
+    let mut total: usize = lines.iter().map(|line| line.text.len() + 1).sum();
+    if total <= LOG_CHARS_MAX {
+        return lines;
+    }
+    let mut head_bytes = 0;
+    let head = lines.iter().take_while(|line| {
+        head_bytes += line.text.len() + 1;
+        head_bytes <= LOG_CHARS_MAX / 2
+    });
+    let head = head.count();
+    let mut kept = lines;
+    let mut tail = kept.split_off(head);
+    total -= kept.iter().map(|line| line.text.len() + 1).sum::<usize>();
+    let fall_out = tail.iter().take_while(|line| {
+        let falls = total > LOG_CHARS_MAX / 2;
+        if falls {
+            total -= line.text.len() + 1;
+            *dropped_bytes += line.text.len() as u64 + 1;
+        }
+        falls
+    });
+    let fall_out = fall_out.count();
+    kept.extend(tail.drain(fall_out..));
+    kept
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

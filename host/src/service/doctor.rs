@@ -1,0 +1,276 @@
+//! Whether everything is there that an execution needs, and what to do if not.
+
+use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
+use crate::{config::Config, engine::Image, exec::Unobserved};
+use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
+use rustix::{fs::statvfs, process::geteuid};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    path::Path,
+    sync::Arc,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+/// Room for a browser's profile and the sandbox image.
+const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
+/// A first start from a slow disk takes its time.
+const EXECUTION_MS_MAX: u64 = 45_000;
+const _: () = assert!(EXECUTION_MS_MAX <= WALL_MS_MAX);
+
+/// What `data` of a diagnosis holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Diagnosis {
+    /// What was looked at, in order.
+    pub checks: Vec<Check>,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What.
+    pub name: String,
+    /// How it is.
+    pub status: Status,
+    /// What was found.
+    pub message: String,
+    /// What to do about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// How a thing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// As it should be.
+    Ok,
+    /// It works, and could be better.
+    Note,
+    /// Not tried, because something that it needs failed.
+    Skipped,
+    /// It does not work.
+    Failed,
+}
+
+/// Looks at everything that an execution needs, makes what can be made, and starts the browser once.
+///
+/// # Cancellation
+/// Cancelling the token ends what is being tried; dropping the future leaves the closing of the browser to the
+/// background.
+pub async fn doctor(config: &Config, progress: &Progress, cancel: CancellationToken) -> Envelope {
+    let began = Instant::now();
+    let mut checks = vec![state_folder(&config.state_dir())];
+    let (sandbox, service) = sandbox(config, progress, &cancel).await;
+    checks.push(sandbox);
+    checks.push(browser(config).await);
+    checks.push(browser_start(config, service.as_ref(), &cancel).await);
+    checks.extend([isolation(config), kernel()]);
+
+    let failed: Vec<_> = checks.iter().filter(|check| check.status == Status::Failed).collect();
+    let error = failed.first().map(|first| {
+        let names: Vec<_> = failed.iter().map(|check| check.name.as_str()).collect();
+        let message = format!("{} of {} checks failed: {}", failed.len(), checks.len(), names.join(", "));
+        let remedy = first.remedy.clone().unwrap_or_else(|| first.message.clone());
+        ErrorReport::new(ErrorCode::NotReady, message).with_hint(remedy)
+    });
+    let data = serde_json::to_value(Diagnosis { checks }).expect("plain data can be written as JSON");
+    let mut envelope = answer("doctor", Ok(data), began.elapsed());
+    envelope.ok = error.is_none();
+    envelope.error = error;
+    envelope
+}
+
+impl Check {
+    fn new(name: &str, status: Status, message: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), status, message: message.into(), remedy: None }
+    }
+
+    fn failed(name: &str, error: &ErrorReport) -> Self {
+        Self::new(name, Status::Failed, format!("{}: {}", error.code, error.message)).remedy(&error.hint)
+    }
+
+    fn remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
+    }
+}
+
+fn state_folder(folder: &Path) -> Check {
+    let name = "state folder";
+    let shown = folder.display();
+    let writable = || -> io::Result<(fs::Metadata, u64)> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        tempfile::NamedTempFile::new_in(folder)?.write_all(b"codemode")?;
+        let space = statvfs(folder)?;
+        Ok((fs::metadata(folder)?, space.f_bavail.saturating_mul(space.f_frsize)))
+    };
+    let (metadata, free_bytes) = match writable() {
+        Ok(found) => found,
+        Err(error) => {
+            return Check::new(name, Status::Failed, format!("{shown} cannot be written: {error}"))
+                .remedy("Make it writable, or name another folder with --state-dir or CODEMODE_STATE_DIR.");
+        }
+    };
+    let free = format!("{} MiB free", free_bytes >> 20);
+    if metadata.uid() != geteuid().as_raw() {
+        return Check::new(name, Status::Failed, format!("{shown} belongs to another user"))
+            .remedy("Name a folder of your own with --state-dir or CODEMODE_STATE_DIR.");
+    }
+    if metadata.mode() & 0o077 != 0 {
+        let message = format!("{shown} is open to other users (mode {:o})", metadata.mode() & 0o777);
+        return Check::new(name, Status::Failed, message).remedy(format!("Run: chmod 700 {shown}"));
+    }
+    if free_bytes < FREE_BYTES_MIN {
+        return Check::new(name, Status::Failed, format!("{shown}: only {free}"))
+            .remedy(format!("Free {} MiB there, or name another folder with --state-dir.", FREE_BYTES_MIN >> 20));
+    }
+    Check::new(name, Status::Ok, format!("{shown}, private, {free}"))
+}
+
+/// Loads the image, or makes it, and runs a script in it.
+async fn sandbox(config: &Config, progress: &Progress, cancel: &CancellationToken) -> (Check, Option<Service>) {
+    let name = "sandbox";
+    let (owned, told) = (config.clone(), progress.clone());
+    let began = Instant::now();
+    let opened = preparation::blocking(move || {
+        let cached = Image::is_cached(&owned.image_dir());
+        Service::open(&owned, &*told).map(|service| (service, cached))
+    });
+    let (service, cached) = match opened.await.and_then(|opened| opened) {
+        Ok(opened) => opened,
+        Err(error) => return (sandbox_failed(config, &error), None),
+    };
+    let opened = began.elapsed();
+    let answer = execute(&service, "1 + 1", cancel).await;
+    match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
+        (None, Some(result)) if result == 2 => {
+            let how = if cached { "loaded" } else { "made" };
+            let message = format!("image {how} in {} ms, `1 + 1` took {} ms", millis(opened), answer.meta.duration_ms);
+            (Check::new(name, Status::Ok, message), Some(service))
+        }
+        (Some(error), _) => (Check::failed(name, &error), None),
+        (None, result) => {
+            let message = format!("`1 + 1` is {} here", result.unwrap_or_default());
+            (Check::new(name, Status::Failed, message).remedy(remake(config)), None)
+        }
+    }
+}
+
+fn sandbox_failed(config: &Config, error: &ErrorReport) -> Check {
+    let check = Check::failed("sandbox", error);
+    // The hint of NOT_READY sends its reader here.
+    if error.code == ErrorCode::NotReady { check.remedy(remake(config)) } else { check }
+}
+
+fn remake(config: &Config) -> String {
+    let folder = config.image_dir();
+    format!(
+        "Make sure that {0} belongs to you and to nobody else (chmod 700 {0}), remove what is in it, and run `codemode warm`.",
+        folder.display()
+    )
+}
+
+async fn browser(config: &Config) -> Check {
+    let name = "browser";
+    if config.cdp_url.is_some() {
+        return Check::new(name, Status::Ok, "an external endpoint is configured; none is launched");
+    }
+    let named = config.browser.clone();
+    match preparation::blocking(move || codemode_chromium::find(named.as_deref())).await.and_then(|found| found) {
+        Ok(browser) => Check::new(name, Status::Ok, format!("{} at {}", browser.version, browser.path.display())),
+        Err(error) => Check::failed(name, &error),
+    }
+}
+
+/// Starts the browser, or connects to it, as an execution does.
+async fn browser_start(config: &Config, service: Option<&Service>, cancel: &CancellationToken) -> Check {
+    let name = if config.cdp_url.is_some() { "browser endpoint" } else { "browser start" };
+    let Some(service) = service else {
+        return Check::new(name, Status::Skipped, "not tried without a sandbox");
+    };
+    let answer = execute(service, "(await cdp.send(\"Browser.getVersion\")).product", cancel).await;
+    match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
+        (Some(error), _) => Check::failed(name, &error),
+        (None, product) => {
+            let product = product.as_ref().and_then(|product| product.as_str()).unwrap_or("a browser");
+            Check::new(
+                name,
+                Status::Ok,
+                format!("{product} answered and was let go of in {} ms", answer.meta.duration_ms),
+            )
+        }
+    }
+}
+
+async fn execute(service: &Service, code: &str, cancel: &CancellationToken) -> Envelope {
+    let request = ExecuteRequest { timeout_ms: Some(EXECUTION_MS_MAX), ..ExecuteRequest::new(code) };
+    service.execute(request, Arc::new(Unobserved), cancel.clone()).await
+}
+
+/// Whether Chromium can use its own sandbox.
+fn isolation(config: &Config) -> Check {
+    let name = "browser isolation";
+    if config.cdp_url.is_some() {
+        return Check::new(name, Status::Ok, "the business of the external endpoint");
+    }
+    if geteuid().is_root() {
+        return Check::new(name, Status::Note, "as root, Chromium runs without its own sandbox")
+            .remedy("Run codemode as an ordinary user, or in a container that holds nothing else.");
+    }
+    let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
+    let forbidden = [
+        ("/proc/sys/kernel/unprivileged_userns_clone", "0", "1"),
+        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+        ("/proc/sys/user/max_user_namespaces", "0", "10000"),
+    ];
+    match forbidden.into_iter().find(|(path, value, _)| is(path, value)) {
+        Some((path, value, better)) => {
+            let setting = path.trim_start_matches("/proc/sys/").replace('/', ".");
+            let message =
+                format!("{setting} is {value}: a Chromium without a setuid helper cannot start its own sandbox");
+            Check::new(name, Status::Note, message)
+                .remedy(format!("If the browser does not start, run: sudo sysctl -w {setting}={better}"))
+        }
+        None => Check::new(name, Status::Ok, "Chromium can use its own sandbox"),
+    }
+}
+
+/// What of the kernel makes sandboxes faster.
+fn kernel() -> Check {
+    let name = "kernel";
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let release = release.trim();
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(major), Some(minor)) if (major, minor) >= (6, 7) => {
+            Check::new(name, Status::Ok, format!("{release}, with PAGEMAP_SCAN"))
+        }
+        (Some(_), Some(_)) => Check::new(name, Status::Note, format!("{release}, without PAGEMAP_SCAN"))
+            .remedy("Linux 6.7 or newer resets sandboxes faster; nothing else depends on it."),
+        _ => Check::new(name, Status::Note, "of an unknown version"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_state_folder_is_made_private_and_an_open_one_is_refused_with_its_remedy() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = temp.path().join("a/b");
+        assert_eq!(state_folder(&folder).status, Status::Ok);
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        let check = state_folder(&folder);
+        assert_eq!(check.status, Status::Failed);
+        assert_eq!(check.remedy.unwrap(), format!("Run: chmod 700 {}", folder.display()));
+        fs::write(temp.path().join("file"), "").unwrap();
+        assert_eq!(state_folder(&temp.path().join("file")).status, Status::Failed);
+    }
+}

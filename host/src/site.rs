@@ -1,0 +1,150 @@
+//! The small site that the demo and the tests drive: a login with a session cookie, and pages that are awkward in one
+//! way each. Its pages lie in `tests/site`.
+
+use axum::{
+    Form, Router,
+    extract::{Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{Html, IntoResponse, Redirect, Response},
+    routing::{get, post},
+};
+use serde::Deserialize;
+use std::{fmt::Write as _, io, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle};
+
+/// Who can log in.
+pub const USER: &str = "ada";
+/// With what.
+pub const PASSWORD: &str = "lovelace";
+
+const LOGIN: &str = include_str!("../../tests/site/login.html");
+const ACCOUNT: &str = include_str!("../../tests/site/account.html");
+const DIALOG: &str = include_str!("../../tests/site/dialog.html");
+const STYLE: &str = include_str!("../../tests/site/style.css");
+/// How long `/slow` may take, in milliseconds.
+const SLOW_MS_MAX: u64 = 60_000;
+/// Items that `/big` may have.
+const BIG_ITEMS_MAX: usize = 100_000;
+
+/// The site on a port of this machine. Dropping it ends it.
+#[derive(Debug)]
+pub struct Site {
+    url: String,
+    server: JoinHandle<()>,
+}
+
+impl Site {
+    /// Where it is, as `http://127.0.0.1:40123`.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// Serves the site on a free port of the loopback interface.
+///
+/// # Errors
+/// When no port can be had.
+pub async fn serve() -> io::Result<Site> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let url = format!("http://{}", listener.local_addr()?);
+    let server = tokio::spawn(async move {
+        if let Err(error) = axum::serve(listener, router()).await {
+            tracing::error!(%error, "the demo site ended");
+        }
+    });
+    Ok(Site { url, server })
+}
+
+/// What the value of the session cookie must be; another one for each site.
+type Session = Arc<str>;
+
+/// The pages.
+pub fn router() -> Router {
+    let session: Session = format!("{:032x}", rand::random::<u128>()).into();
+    Router::new()
+        .route("/", get(Redirect::to("/account")))
+        .route("/login", get(login_page).post(login))
+        .route("/logout", post(logout))
+        .route("/account", get(account))
+        .route("/slow", get(slow))
+        .route("/dialog", get(Html(DIALOG)))
+        .route("/big", get(big))
+        .route("/style.css", get(([(header::CONTENT_TYPE, "text/css")], STYLE)))
+        .with_state(session)
+}
+
+#[derive(Deserialize)]
+struct Credentials {
+    user: String,
+    password: String,
+}
+
+async fn login_page() -> Html<String> {
+    Html(LOGIN.replace("{{message}}", ""))
+}
+
+async fn login(State(session): State<Session>, Form(credentials): Form<Credentials>) -> Response {
+    if credentials.user != USER || credentials.password != PASSWORD {
+        let message = r#"<p class="error" id="error">User and password do not match.</p>"#;
+        return (StatusCode::UNAUTHORIZED, Html(LOGIN.replace("{{message}}", message))).into_response();
+    }
+    let cookie = format!("session={session}; HttpOnly; SameSite=Lax; Path=/");
+    ([(header::SET_COOKIE, cookie)], Redirect::to("/account")).into_response()
+}
+
+async fn logout() -> Response {
+    ([(header::SET_COOKIE, "session=; Max-Age=0; Path=/")], Redirect::to("/login")).into_response()
+}
+
+async fn account(State(session): State<Session>, headers: HeaderMap) -> Response {
+    let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
+    let logged_in = cookies
+        .flat_map(|cookies| cookies.split(';'))
+        .filter_map(|cookie| cookie.trim().strip_prefix("session="))
+        .any(|value| value == &*session);
+    if !logged_in {
+        return Redirect::to("/login").into_response();
+    }
+    Html(ACCOUNT.replace("{{user}}", USER)).into_response()
+}
+
+#[derive(Deserialize)]
+struct Slow {
+    #[serde(default)]
+    ms: u64,
+}
+
+async fn slow(Query(Slow { ms }): Query<Slow>) -> Html<String> {
+    let ms = ms.min(SLOW_MS_MAX);
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+    Html(format!("<!doctype html><title>Slow</title><p id=\"took\">{ms}</p>"))
+}
+
+#[derive(Deserialize)]
+struct Big {
+    #[serde(default = "Big::items")]
+    items: usize,
+}
+
+impl Big {
+    fn items() -> usize {
+        1_000
+    }
+}
+
+async fn big(Query(Big { items }): Query<Big>) -> Html<String> {
+    let mut page = String::from("<!doctype html><title>Big</title><ol>\n");
+    for item in 0..items.min(BIG_ITEMS_MAX) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(page, "<li id=\"item-{item}\">Item {item} of a long list</li>");
+    }
+    page.push_str("</ol>\n");
+    Html(page)
+}
