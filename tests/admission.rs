@@ -1,0 +1,253 @@
+//! How many executions run, wait and are refused; and that they do not stand in each other's way.
+
+use crate::support::{
+    lab::{self, Lab},
+    tools::Tools,
+};
+use codemode_host::exec::{Execution, Observer, Request, Settings};
+use codemode_provider::testkit::{FakeProvider, Journal, Moment};
+use codemode_spec::{ErrorCode, message::ConsoleLine};
+use futures::future::join_all;
+use serde_json::json;
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+use tokio::{sync::Notify, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// A host of few places.
+struct Small {
+    lab: Lab,
+    journal: Journal,
+    _state: TempDir,
+}
+
+impl Small {
+    fn new(concurrent_max: usize, queued_max: usize) -> Self {
+        let fake = FakeProvider::new("fake");
+        let journal = fake.journal().clone();
+        let state = tempfile::tempdir().unwrap();
+        let settings = Settings { concurrent_max, queued_max, ..Settings::new(state.path()) };
+        Self { lab: Lab::with(vec![Arc::new(fake), Arc::new(Tools::default())], settings), journal, _state: state }
+    }
+
+    /// An execution that runs until it is cancelled, and runs already.
+    async fn occupy(&self) -> Occupied {
+        let running = Arc::new(Running::default());
+        let request = Request::new("console.log('running'); await fake.wait(1); await fake.hang()");
+        let cancel = request.cancel.clone();
+        let (executor, observer) = (self.lab.executor().clone(), running.clone());
+        let task = tokio::spawn(async move { executor.execute(request, observer).await });
+        running.begun.notified().await;
+        Occupied { cancel, task }
+    }
+
+    /// As many executions as wait in the queue.
+    async fn queue(&self, count: usize) -> Vec<(CancellationToken, JoinHandle<Execution>)> {
+        let mut queued = Vec::new();
+        for place in 0..count {
+            let request = Request::new(format!("await fake.write({place})"));
+            let (cancel, lab) = (request.cancel.clone(), self.lab.clone());
+            queued.push((cancel, tokio::spawn(async move { lab.execute(request).await })));
+        }
+        queued
+    }
+}
+
+struct Occupied {
+    cancel: CancellationToken,
+    task: JoinHandle<Execution>,
+}
+
+impl Occupied {
+    async fn leave(self) {
+        self.cancel.cancel();
+        assert_eq!(code(&self.task.await.unwrap()), Some(ErrorCode::Cancelled));
+    }
+}
+
+#[derive(Default)]
+struct Running {
+    begun: Notify,
+}
+
+impl Observer for Running {
+    fn console(&self, _: &ConsoleLine) {
+        self.begun.notify_one();
+    }
+}
+
+fn code(execution: &Execution) -> Option<ErrorCode> {
+    execution.outcome.as_ref().err().map(|error| error.code)
+}
+
+#[test]
+fn one_more_than_the_queue_holds_is_refused_at_once() {
+    let small = Small::new(2, 3);
+    lab::block_on(async {
+        let occupied = [small.occupy().await, small.occupy().await];
+        let queued = small.queue(10).await;
+        let mut refused = 0;
+        let mut waiting = Vec::new();
+        // Seven are answered without any place coming free; three are not.
+        let mut open: Vec<_> = queued.into_iter().map(|(_, task)| task).collect();
+        while refused < 7 {
+            let (execution, _, rest) = futures::future::select_all(open).await;
+            let report = execution.unwrap().outcome.unwrap_err();
+            assert_eq!(report.code, ErrorCode::CapacityExceeded);
+            assert_eq!(report.message, "2 executions are running, and the queue is full");
+            assert!(report.retryable && !report.hint.is_empty());
+            assert_eq!(report.details["running"], 2);
+            refused += 1;
+            open = rest;
+        }
+        waiting.extend(open);
+        assert_eq!(small.journal.count("fake", &Moment::Called("write".into())), 0, "nothing of the queue has run");
+        for one in occupied {
+            one.leave().await;
+        }
+        for execution in join_all(waiting).await {
+            assert_eq!(code(&execution.unwrap()), None);
+        }
+        assert_eq!(small.journal.count("fake", &Moment::Called("write".into())), 3);
+    });
+}
+
+#[test]
+fn a_queued_execution_can_be_cancelled_and_gives_its_place_in_the_queue_to_another() {
+    let small = Small::new(1, 1);
+    lab::block_on(async {
+        let occupied = small.occupy().await;
+        for _ in 0..3 {
+            let (cancel, task) = small.queue(1).await.remove(0);
+            cancel.cancel();
+            assert_eq!(code(&task.await.unwrap()), Some(ErrorCode::Cancelled));
+        }
+        let queued = small.lab.execute(Request::new("'queued'"));
+        let (queued, ()) = tokio::join!(queued, occupied.leave());
+        assert_eq!(queued.outcome.unwrap().result, "queued");
+    });
+}
+
+#[test]
+fn waiting_in_the_queue_has_an_end() {
+    let small = Small::new(1, 5);
+    lab::block_on(async {
+        let occupied = small.occupy().await;
+        let request = Request { timeout: Duration::from_millis(50), ..Request::new("1") };
+        let report = small.lab.execute(request).await.outcome.unwrap_err();
+        assert_eq!(report.code, ErrorCode::CapacityExceeded);
+        assert_eq!(report.message, "1 executions are running, and none came free in time");
+        occupied.leave().await;
+        assert_eq!(small.lab.result("2").await, 2);
+    });
+}
+
+#[test]
+fn never_more_than_the_bound_run_at_once() {
+    let small = Small::new(3, 64);
+    let peak = lab::block_on(async {
+        // Each execution is open between its creation and its disposal.
+        let executions = (0..20).map(|place| small.lab.execute(Request::new(format!("await fake.wait(5, {place})"))));
+        for (place, execution) in join_all(executions).await.into_iter().enumerate() {
+            assert_eq!(execution.outcome.unwrap().result, place);
+        }
+        let mut open = 0_usize;
+        let open_after = small.journal.moments().into_iter().map(move |(_, moment)| {
+            match moment {
+                Moment::Created => open += 1,
+                Moment::Disposed(_) => open -= 1,
+                _ => {}
+            }
+            open
+        });
+        open_after.max()
+    });
+    assert_eq!(peak, Some(3));
+}
+
+#[test]
+fn twenty_executions_at_once_do_not_see_each_other() {
+    let scripts = (0..20).map(|place| {
+        format!(
+            "globalThis.mine = {place}; const before = mine; const replies = [];\n\
+             for (let i = 0; i < 20; i++) replies.push(await fake.wait(i % 3, [mine, i]));\n\
+             [before === mine, mine, replies.every(([who, i], at) => who === {place} && i === at)]"
+        )
+    });
+    let scripts: Vec<_> = scripts.collect();
+    let results = lab::block_on(join_all(scripts.iter().map(|script| Lab::shared().result(script))));
+    for (place, result) in results.into_iter().enumerate() {
+        assert_eq!(result, json!([true, place, true]));
+    }
+}
+
+#[test]
+fn spinning_scripts_delay_nobodys_timers() {
+    let lab = Lab::shared();
+    lab::block_on(async {
+        let spinning: Vec<_> = (0..4)
+            .map(|_| {
+                let request = Request::new("for (;;);");
+                let cancel = request.cancel.clone();
+                (cancel, tokio::spawn(lab.execute(request)))
+            })
+            .collect();
+        // The turns spin on threads of their own: what runs beside them is not even slow on one core, where the system
+        // gives each thread its share. Were it on their thread, it would take the seconds of their processor time.
+        let began = Instant::now();
+        for _ in 0..5 {
+            assert_eq!(lab.result("const t = Date.now(); await new Promise((r) => setTimeout(r, 5)); 'x'").await, "x");
+        }
+        let took = began.elapsed();
+        for (cancel, task) in spinning {
+            cancel.cancel();
+            assert_eq!(code(&task.await.unwrap()), Some(ErrorCode::Cancelled));
+        }
+        assert!(took < Duration::from_secs(8), "it took {took:?}");
+    });
+}
+
+#[test]
+fn every_fault_of_a_request_is_named_at_once() {
+    let request = Request { timeout: Duration::ZERO, cpu: Duration::from_secs(3600), ..Request::new("1") };
+    let report = lab::block_on(Lab::shared().execute(request)).outcome.unwrap_err();
+    assert_eq!(report.code, ErrorCode::InvalidArgument);
+    assert_eq!(
+        report.message,
+        "timeout_ms must be between 1 and 600000, it is 0; the processor time must be between 1 and 120000 ms"
+    );
+    let request = Request { timeout: Duration::from_secs(601), ..Request::new("1") };
+    let report = lab::block_on(Lab::shared().execute(request)).outcome.unwrap_err();
+    assert!(report.message.contains("it is 601000"), "{report}");
+}
+
+#[test]
+fn an_observer_sees_lines_and_calls_as_they_happen() {
+    #[derive(Default)]
+    struct Seen(std::sync::Mutex<Vec<String>>);
+    impl Observer for Seen {
+        fn console(&self, line: &ConsoleLine) {
+            self.0.lock().unwrap().push(line.text.clone());
+        }
+        fn call(&self, namespace: &str, method: &str, calls: u64) {
+            self.0.lock().unwrap().push(format!("{calls} {namespace}.{method}"));
+        }
+    }
+    let seen = Arc::new(Seen::default());
+    let code = "console.log('a'); await fake.echo(1); console.log('b'); await fake.nothing().catch(() => {})";
+    lab::block_on(Lab::shared().executor().execute(Request::new(code), seen.clone()));
+    assert_eq!(*seen.0.lock().unwrap(), ["a", "1 fake.echo", "b", "2 fake.nothing"]);
+}
+
+#[test]
+fn an_execution_tells_what_it_took() {
+    let code = "for (let i = 0; i < 300000; i++); await fake.wait(30); 1";
+    let execution = lab::block_on(Lab::shared().execute(Request::new(code)));
+    assert!(execution.duration >= Duration::from_millis(30), "{:?}", execution.duration);
+    assert!(execution.cpu > Duration::from_millis(1) && execution.cpu < execution.duration, "{:?}", execution.cpu);
+    assert_eq!(execution.calls, 1);
+    assert_eq!(execution.context.execution_id.as_deref(), Some(execution.id.as_str()));
+}

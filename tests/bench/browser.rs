@@ -1,0 +1,152 @@
+//! The road to a real browser, against a bare WebSocket client on the same browser.
+
+use crate::measure::{Bench, Named, Table, execute, executor, median};
+use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_chromium::{Browser, LaunchOptions};
+use codemode_host::site;
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value as Json, json};
+use std::{sync::Arc, time::Duration};
+use tokio::{net::TcpStream, runtime::Runtime};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, tungstenite::Message};
+
+pub const BENCHES: &[Named] = &[("cdp.send", cdp_send), ("login flow", login_flow)];
+
+const CALLS: u32 = 500;
+
+async fn launch(bench: &Bench) -> Browser {
+    let executable = match codemode_chromium::find(None) {
+        Ok(executable) => executable,
+        Err(_) => codemode_chromium::install(&|line| eprintln!("{line}")).await.expect("Chromium can be installed"),
+    };
+    let options = LaunchOptions {
+        executable: executable.path,
+        profiles_dir: bench.state.path().join("profiles"),
+        name: "bench".to_owned(),
+        downloads_dir: None,
+        headless: true,
+        start_timeout: Duration::from_secs(20),
+    };
+    Browser::launch(options).await.expect("Chromium starts")
+}
+
+/// The least that a client can be: one socket, one call at a time.
+struct Bare {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    next: u64,
+    session: Option<String>,
+}
+
+impl Bare {
+    /// Connected and attached to the first page.
+    async fn connect(url: &str) -> Self {
+        let (socket, _) =
+            tokio_tungstenite::connect_async_with_config(url, None, true).await.expect("the browser listens");
+        let mut bare = Self { socket, next: 0, session: None };
+        let targets = bare.call("Target.getTargets", json!({})).await;
+        let pages = targets["targetInfos"].as_array().expect("a list of targets");
+        let page = pages.iter().find(|target| target["type"] == "page").expect("a page");
+        let attach = json!({"targetId": page["targetId"], "flatten": true});
+        let attached = bare.call("Target.attachToTarget", attach).await;
+        bare.session = attached["sessionId"].as_str().map(str::to_owned);
+        bare.call("Page.enable", json!({})).await;
+        bare
+    }
+
+    async fn call(&mut self, method: &str, params: Json) -> Json {
+        self.next += 1;
+        let mut message = json!({"id": self.next, "method": method, "params": params});
+        if let Some(session) = &self.session {
+            message["sessionId"] = json!(session);
+        }
+        self.socket.send(Message::text(message.to_string())).await.expect("the browser listens");
+        let id = self.next;
+        self.until(|message| message["id"] == id).await["result"].take()
+    }
+
+    async fn event(&mut self, method: &str) {
+        self.until(|message| message["method"] == method).await;
+    }
+
+    async fn until(&mut self, wanted: impl Fn(&Json) -> bool) -> Json {
+        loop {
+            let message = self.socket.next().await.expect("the browser answers").expect("whole messages");
+            let message: Json = serde_json::from_slice(&message.into_data()).expect("the protocol is JSON");
+            if wanted(&message) {
+                return message;
+            }
+        }
+    }
+}
+
+/// An executor on a browser that is there already, so that both sides talk to the same one.
+fn on(bench: &Bench, browser: &Browser) -> codemode_host::exec::Executor {
+    let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+    executor(&bench.engine, bench.state.path().to_owned(), vec![Arc::new(CdpProvider::new(config))])
+}
+
+fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
+    let browser = runtime.block_on(launch(bench));
+    let executor = on(bench, &browser);
+    let script = |calls: u32| {
+        format!(
+            "async () => {{ const sessionId = await cdp.attachToTarget(); \
+             for (let i = 0; i < {calls}; i++) await cdp.send('Runtime.evaluate', {{expression: '1+1'}}, {{sessionId}}) }}"
+        )
+    };
+    let (many, one) = (script(CALLS + 1), script(1));
+    let with = median(7, || drop(execute(runtime, &executor, &many)));
+    let without = median(7, || drop(execute(runtime, &executor, &one)));
+    let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().ws_url));
+    let bound = median(7, || {
+        runtime.block_on(async {
+            for _ in 0..CALLS {
+                bare.call("Runtime.evaluate", json!({"expression": "1+1"})).await;
+            }
+        });
+    });
+    let ours = with.saturating_sub(without) / CALLS;
+    table.time("cdp.send of Runtime.evaluate", ours, Some(("a bare client", bound / CALLS)), "≤ 1.1 ×");
+    drop(bare);
+    runtime.block_on(browser.close()).expect("the browser is ours to close");
+}
+
+const FILL: &str = "document.querySelector('[name=username]').value = 'ada'; \
+                    document.querySelector('[name=password]').value = 'lovelace'; \
+                    document.querySelector('form').requestSubmit()";
+const WHO: &str = "document.querySelector('h1').textContent";
+
+fn login_flow(bench: &Bench, runtime: &Runtime, table: &mut Table) {
+    let site = runtime.block_on(site::serve()).expect("the loopback has a free port");
+    let browser = runtime.block_on(launch(bench));
+    let executor = on(bench, &browser);
+    let login = format!("{}/login", site.url());
+    let code = format!(
+        "async () => {{
+            const sessionId = await cdp.attachToTarget();
+            const send = (method, params) => cdp.send(method, params, {{sessionId}});
+            const loaded = () => cdp.waitForEvent('Page.loadEventFired', {{sessionId}});
+            await send('Page.navigate', {{url: {login}}});
+            await loaded();
+            await send('Runtime.evaluate', {{expression: {fill}}});
+            await loaded();
+            return (await send('Runtime.evaluate', {{expression: {who}}})).result.value;
+        }}",
+        login = json!(login),
+        fill = json!(FILL),
+        who = json!(WHO),
+    );
+    let ours = median(15, || drop(execute(runtime, &executor, &code)));
+    let bound = median(15, || {
+        runtime.block_on(async {
+            let mut bare = Bare::connect(&browser.endpoint().ws_url).await;
+            bare.call("Page.navigate", json!({"url": login})).await;
+            bare.event("Page.loadEventFired").await;
+            bare.call("Runtime.evaluate", json!({"expression": FILL})).await;
+            bare.event("Page.loadEventFired").await;
+            bare.call("Runtime.evaluate", json!({"expression": WHO})).await;
+        });
+    });
+    table.time("login flow on a running browser", ours, Some(("the same by bare CDP", bound)), "≤ 1.3 ×");
+    runtime.block_on(browser.close()).expect("the browser is ours to close");
+}

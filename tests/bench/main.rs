@@ -1,0 +1,25 @@
+//! `cargo bench`: each figure is a median and stands beside a raw lower bound that was measured in the same run, where
+//! there is one. Nothing is asserted: a figure is read, not tested.
+//!
+//! `cargo bench -- NAME…` runs those whose name contains one of the words.
+
+mod browser;
+mod measure;
+mod provider;
+mod sandbox;
+
+use measure::Table;
+
+fn main() {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
+    let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+    let bench = measure::Bench::open();
+    let mut table = Table::default();
+    for (name, run) in sandbox::BENCHES.iter().chain(provider::BENCHES).chain(browser::BENCHES) {
+        if wanted(name) {
+            run(&bench, &runtime, &mut table);
+        }
+    }
+    table.print();
+}

@@ -1,0 +1,303 @@
+//! A real Chromium behind the executor: what comes out, and that nothing is left, however it ends. The case files of the
+//! group `browser` say how the protocol is used.
+
+use crate::support::{
+    browsing::{Browsing, GONE, held},
+    lab,
+    program::{PATIENCE, Place, Running, need_browser},
+};
+use codemode_host::{
+    exec::{Execution, Observer, Request},
+    result::ForModel,
+};
+use codemode_spec::{ErrorCode, message::ConsoleLine};
+use futures::future::join_all;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value as Json, json};
+use std::{fs, sync::Arc, time::Duration};
+use tokio::sync::Notify;
+
+/// What follows has a page, and functions to use it.
+const PAGE: &str = "
+const sessionId = await cdp.attachToTarget();
+const send = (method, params) => cdp.send(method, params, { sessionId });
+const evaluate = async (expression) => (await send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true })).result.value;
+const visit = async (url) => { await send('Page.navigate', { url }); await cdp.waitForEvent('Page.loadEventFired', { sessionId }) };
+";
+const FOREVER: &str = "await evaluate('new Promise(() => {})')";
+
+fn code(execution: &Execution) -> Option<ErrorCode> {
+    execution.outcome.as_ref().err().map(|error| error.code)
+}
+
+impl Browsing {
+    fn request(&self, code: &str) -> Request {
+        Request::new(self.script(&format!("{PAGE}{code}")))
+    }
+
+    async fn run(&self, code: &str) -> Execution {
+        self.lab.execute(self.request(code)).await
+    }
+
+    /// Runs a script while something happens to it, once it has said that it has come so far.
+    async fn run_until(&self, code: &str, happens: impl FnOnce()) -> Execution {
+        let said = Arc::new(Said::default());
+        let execution = self.lab.executor().execute(self.request(code), said.clone());
+        let happening = async {
+            said.0.notified().await;
+            happens();
+        };
+        tokio::join!(execution, happening).0
+    }
+}
+
+/// Notices the first line.
+#[derive(Default)]
+struct Said(Notify);
+
+impl Observer for Said {
+    fn console(&self, _: &ConsoleLine) {
+        self.0.notify_one();
+    }
+}
+
+#[test]
+fn a_screenshot_is_an_image() {
+    lab::block_on(async {
+        let browsing = Browsing::with(Arc::new(ForModel::default())).await;
+        let code = "await visit('{{site}}/login'); ({ shot: (await send('Page.captureScreenshot', {})).data, n: 1 })";
+        let shaped = browsing.run(code).await.outcome.unwrap();
+        let [image] = shaped.images.as_slice() else { panic!("one image: {}", shaped.images.len()) };
+        assert_eq!((image.path.as_str(), image.mime_type.as_str()), ("/shot", "image/png"));
+        assert!(image.data.starts_with("iVBORw0KGgo") && image.data.len() > 2_000, "{} characters", image.data.len());
+        assert_eq!(shaped.result["n"], 1);
+        let words = shaped.result["shot"].as_str().unwrap();
+        assert!(words.starts_with("[image 1: image/png, "), "{words}");
+        browsing.assert_gone(Duration::ZERO).await;
+    });
+}
+
+#[test]
+fn forty_screenshots_in_a_row() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let code = "
+            await visit('{{site}}/login');
+            const { targetId } = await cdp.send('Target.createTarget', { url: '{{site}}/dialog' });
+            const behind = await cdp.attachToTarget(targetId);
+            let good = 0;
+            for (let i = 0; i < 40; i++) {
+                // Every fourth one of a page that is not in front.
+                const session = i % 4 === 3 ? sessionId : behind;
+                const { data } = await cdp.send('Page.captureScreenshot', { format: i % 2 ? 'png' : 'jpeg' }, { sessionId: session });
+                good += data.length > 1000;
+            }
+            good";
+        let execution = browsing.run(code).await;
+        assert_eq!(execution.outcome.unwrap().result, 40);
+        browsing.assert_gone(Duration::ZERO).await;
+    });
+}
+
+#[test]
+fn two_executions_have_two_browsers() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let code = |name: &str| {
+            format!(
+                "await visit('{{{{site}}}}/login'); await evaluate('document.cookie = \"{name}=1\"');\n\
+                 await visit('{{{{site}}}}/slow?ms=200'); [await evaluate('document.cookie'), await evaluate('took.textContent')]"
+            )
+        };
+        let (one, two) = (code("one"), code("two"));
+        let (one, two) = tokio::join!(browsing.run(&one), browsing.run(&two));
+        assert_eq!(one.outcome.unwrap().result, json!(["one=1", "200"]));
+        assert_eq!(two.outcome.unwrap().result, json!(["two=1", "200"]));
+        browsing.assert_gone(Duration::ZERO).await;
+    });
+}
+
+#[test]
+fn the_answer_says_what_it_was_about() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let context = browsing.run("await visit('{{site}}/login'); 1").await.context;
+        assert!(context.session_id.is_some() && context.target_id.is_some(), "{context:?}");
+        assert_eq!(context.url, Some(browsing.script("{{site}}/login")));
+        assert_eq!(context.title.as_deref(), Some("Log in"));
+        let context = browsing.lab.execute(Request::new("1")).await.context;
+        assert_eq!((context.target_id, context.url), (None, None), "no browser, nothing to say of it");
+    });
+}
+
+#[test]
+fn a_browser_that_is_killed_in_mid_call_is_an_error_of_its_own_and_leaves_nothing() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let kill = || {
+            let pid = Pid::from_raw(browsing.browser_pid()).unwrap();
+            kill_process(pid, Signal::KILL).unwrap();
+        };
+        let execution = browsing.run_until(&format!("console.log('now'); {FOREVER}"), kill).await;
+        let report = execution.outcome.unwrap_err();
+        assert_eq!(report.code, ErrorCode::BrowserGone);
+        assert!(report.retryable && !report.hint.is_empty());
+        assert!(execution.duration < Duration::from_secs(20), "{:?}", execution.duration);
+        browsing.assert_gone(Duration::ZERO).await;
+        assert_eq!(code(&browsing.run("await visit('{{site}}/login')").await), None, "the next one has a new browser");
+    });
+}
+
+#[test]
+fn nothing_is_left_however_an_execution_ends() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let rows = [
+            ("1", None),
+            ("throw new Error('x')", Some(ErrorCode::ScriptError)),
+            ("({ f() {} })", Some(ErrorCode::ResultUnserialisable)),
+            ("await new Promise(() => {})", Some(ErrorCode::Deadlock)),
+            ("evaluate('new Promise(() => {})'); 1", None),
+            (FOREVER, Some(ErrorCode::TimeExceeded)),
+            ("for (;;);", Some(ErrorCode::CpuExceeded)),
+            ("let v = []; for (let i = 0; i < 1e5; i++) v = [v]; v.flat(Infinity)", Some(ErrorCode::StackOverflow)),
+            ("let t = 'x'; for (;;) { t += t; t.charCodeAt(t.length - 1) }", Some(ErrorCode::MemoryExceeded)),
+            ("await cdp.send('Browser.close')", None),
+        ];
+        for (script, expected) in rows {
+            let mut request = browsing.request(script);
+            request.cpu = Duration::from_secs(2);
+            if script == FOREVER {
+                request.timeout = Duration::from_secs(5);
+            }
+            let execution = browsing.lab.execute(request).await;
+            assert_eq!(code(&execution), expected, "{script}: {:?}", execution.outcome);
+            assert_eq!(browsing.held(), Vec::<String>::new(), "{script}");
+        }
+    });
+}
+
+#[test]
+fn a_client_that_goes_away_takes_its_browser_along() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        // The future is dropped at different points of the browser's life, the first ones before it has begun.
+        let begun = Arc::new(Said::default());
+        for script in ["", "console.log('now');", "console.log('now'); await fake.echo(1); for (;;);"] {
+            let request = browsing.request(&format!("{script}{FOREVER}"));
+            let execution = browsing.lab.executor().execute(request, begun.clone());
+            let gone = async {
+                if script.is_empty() {
+                    lab::until("a browser", || !browsing.held().is_empty()).await;
+                } else {
+                    begun.0.notified().await;
+                }
+            };
+            tokio::select! {
+                execution = execution => panic!("it ended: {:?}", execution.outcome),
+                () = gone => {}
+            }
+            browsing.assert_gone(GONE).await;
+        }
+    });
+}
+
+#[test]
+fn a_cancelled_execution_closes_its_browser_before_it_answers() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let request = browsing.request(FOREVER);
+        let cancel = request.cancel.clone();
+        let cancelling = async {
+            lab::until("a browser", || !browsing.held().is_empty()).await;
+            cancel.cancel();
+        };
+        let (execution, ()) = tokio::join!(browsing.lab.execute(request), cancelling);
+        assert_eq!(code(&execution), Some(ErrorCode::Cancelled));
+        assert_eq!(browsing.held(), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn many_executions_with_browsers_at_once() {
+    lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let scripts: Vec<_> = (0..6).map(|place| format!("await evaluate('{place} * 2')")).collect();
+        for (place, execution) in
+            join_all(scripts.iter().map(|script| browsing.run(script))).await.into_iter().enumerate()
+        {
+            assert_eq!(execution.outcome.map(|shaped| shaped.result), Ok(json!(place * 2)));
+        }
+        browsing.assert_gone(Duration::ZERO).await;
+    });
+}
+
+/// In a process of its own, where nothing else opens or closes a file.
+#[test]
+fn fifty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
+    need_browser();
+    let place = Place::new();
+    let state = place.folder().join("state");
+    let mut server = Server::start(&place);
+    let code = format!("{PAGE} await visit('data:text/html,<title>x</title>'); await evaluate('document.title')");
+    for _ in 0..3 {
+        assert_eq!(server.execute(&code)["data"]["result"], "x");
+    }
+    let before = server.open_files();
+    for run in 0..50 {
+        assert_eq!(server.execute(&code)["data"]["result"], "x");
+        assert_eq!(held(&state), Vec::<String>::new(), "after run {run}");
+    }
+    // What the last execution held may be closed a moment after its answer.
+    crate::support::program::wait_until("files are closed", PATIENCE, || server.open_files().len() <= before.len());
+    let after = server.open_files();
+    assert!(after.len() <= before.len(), "before: {before:?}\nafter: {after:?}");
+    assert_eq!(server.children(), 0);
+}
+
+/// `codemode mcp`, asked in the revision that needs no handshake.
+struct Server {
+    program: Running,
+    pid: i32,
+    next_id: u64,
+}
+
+impl Server {
+    fn start(place: &Place) -> Self {
+        let program = Running::start(place.command(&["mcp"]));
+        let pid = program.pid();
+        Self { program, pid, next_id: 1 }
+    }
+
+    /// The envelope of an execution.
+    fn execute(&mut self, code: &str) -> Json {
+        let id = self.next_id;
+        self.next_id += 1;
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"name": "browser_execute", "arguments": {"code": code}, "_meta": meta});
+        self.program.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+        loop {
+            let mut message = self.program.receive();
+            if message["id"] == id {
+                return message["result"]["structuredContent"].take();
+            }
+        }
+    }
+
+    fn open_files(&self) -> Vec<String> {
+        let files = fs::read_dir(format!("/proc/{}/fd", self.pid)).unwrap().flatten();
+        files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.display().to_string())).collect()
+    }
+
+    fn children(&self) -> usize {
+        let parent = |entry: &fs::DirEntry| {
+            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<i32>().ok()
+        };
+        fs::read_dir("/proc").unwrap().flatten().filter(|entry| parent(entry) == Some(self.pid)).count()
+    }
+}

@@ -1,0 +1,38 @@
+//! The case files, a test for each.
+
+use crate::support::case;
+use std::{collections::BTreeSet, fs};
+
+macro_rules! cases {
+    ($($group:ident: $($name:ident)+;)+) => {
+        $(mod $group {
+            $(#[test]
+            fn $name() {
+                super::case::run_file(stringify!($group), stringify!($name));
+            })+
+        })+
+
+        const FILES: &[&str] = &[$($(concat!(stringify!($group), "/", stringify!($name), ".js")),+),+];
+    };
+}
+
+cases! {
+    bounds: calls console cpu memory recursion sizes source wall;
+    browser: pages protocol;
+    calls: arguments errors unknown;
+    forms: bytes expressions fences functions modules statements syntax_errors typescript;
+    hostile: forged leaks namespaces pollution rejections results throws;
+    sandbox: clock console missing random timers web;
+    values: arguments host_made objects returned;
+}
+
+#[test]
+fn every_case_file_has_its_test() {
+    let mut found = BTreeSet::new();
+    for group in fs::read_dir(case::folder()).unwrap().flatten() {
+        for file in fs::read_dir(group.path()).unwrap().flatten() {
+            found.insert(format!("{}/{}", group.file_name().to_str().unwrap(), file.file_name().to_str().unwrap()));
+        }
+    }
+    assert_eq!(found, FILES.iter().map(|file| (*file).to_owned()).collect());
+}

@@ -1,0 +1,93 @@
+// The protocol as the namespace offers it: what is wrong says what would be right.
+
+// --- the namespace is awaited like any object
+//! result: true
+//! calls: 0
+(await cdp) === cdp
+// --- no browser is started for what needs none
+//! result: /"state":"/
+await cdp.sessionInfo()
+// --- a command that does not exist
+//! error: UNKNOWN_METHOD
+//! message: the browser has no command Page.navigat
+//! hint: /^Did you mean Page\.navigate\?/
+await cdp.send('Page.navigat', { url: 'about:blank' })
+// --- a page's command without its page
+//! error: INVALID_ARGUMENT
+//! hint: /sessionId/
+await cdp.send('Page.navigate', { url: 'about:blank' })
+// --- an event sent as a command
+//! error: UNKNOWN_METHOD
+//! message: Page.loadEventFired is an event, not a command
+//! hint: /await cdp\.waitForEvent\("Page\.loadEventFired"/
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.loadEventFired', {}, { sessionId })
+// --- a parameter that does not exist
+//! error: INVALID_ARGUMENT
+//! message: /uri: is unknown; did you mean url\?/
+//! hint: /cdp\.spec\("Page\.navigate"\)/
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.navigate', { uri: 'about:blank' }, { sessionId })
+// --- several wrong parameters at once
+//! error: INVALID_ARGUMENT
+//! message: Runtime.evaluate: expresion: is unknown; did you mean expression?; returnByValue: is a string, must be a boolean; expression: is missing; it is required, a string
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Runtime.evaluate', { expresion: '1', returnByValue: 'yes' }, { sessionId })
+// --- a method of the namespace that does not exist
+//! error: UNKNOWN_METHOD
+//! hint: /Did you mean cdp\.send\?/
+await cdp.sends('Page.navigate')
+// --- a page that does not exist
+//! error: /CDP_TARGET_CLOSED|INVALID_ARGUMENT/
+await cdp.attachToTarget('no such target')
+// --- files of the machine are not read
+//! error: POLICY_REFUSED
+//! hint: /./
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.navigate', { url: 'file:///etc/passwd' }, { sessionId })
+// --- nor the browser's own pages
+//! error: POLICY_REFUSED
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.navigate', { url: 'chrome://settings' }, { sessionId })
+// --- a call has its own time
+//! error: CALL_TIMEOUT
+//! hint: /timeoutMs/
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Runtime.evaluate', { expression: 'new Promise(() => {})', awaitPromise: true }, { sessionId, timeoutMs: 200 })
+// --- a page that refuses a connection is no error of the call
+//! result: /^net::ERR_(CONNECTION_REFUSED|UNSAFE_PORT)$/
+const sessionId = await cdp.attachToTarget();
+(await cdp.send('Page.navigate', { url: 'http://127.0.0.1:9/' }, { sessionId })).errorText
+// --- what the page throws is told, not thrown
+//! result: "Error: in the page"
+const sessionId = await cdp.attachToTarget();
+const { exceptionDetails } = await cdp.send('Runtime.evaluate', { expression: 'throw new Error("in the page")' }, { sessionId });
+exceptionDetails.exception.description.split('\n')[0]
+// --- the protocol explains itself
+//! result: [true,"url",true]
+const index = await cdp.spec();
+const navigate = await cdp.spec('Page.navigate');
+const found = await cdp.spec({ search: 'screenshot' });
+[JSON.stringify(index).includes('Page'), navigate.parameters.find((one) => !one.optional).name, JSON.stringify(found).includes('Page.captureScreenshot')]
+// --- what was sent is remembered
+//! result: [true,0]
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Runtime.evaluate', { expression: '1' }, { sessionId });
+const log = await cdp.getDebugLog();
+await cdp.clearDebugLog();
+[JSON.stringify(log).includes('Runtime.evaluate'), (await cdp.getDebugLog()).length]
+// --- a script may close its own browser
+//! error: BROWSER_GONE
+await cdp.attachToTarget();
+await cdp.send('Browser.close');
+await cdp.attachToTarget();
+// --- a browser costs an execution no processor time of its own
+//! error: CPU_EXCEEDED
+//! cpu_ms: 300
+await cdp.attachToTarget();
+for (;;);
+// --- nor does waiting for one
+//! error: TIME_EXCEEDED
+//! timeout_ms: 3000
+const sessionId = await cdp.attachToTarget();
+await cdp.waitForEvent('Page.loadEventFired', { sessionId, timeoutMs: 60000 })

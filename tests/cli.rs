@@ -1,0 +1,154 @@
+//! The command line as its users see it: output, exit codes, signals.
+
+use crate::support::program::{PATIENCE, Place, Running, need_browser};
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use std::{
+    io::{Read as _, Write as _},
+    process::{Output, Stdio},
+};
+
+fn seen(output: &Output) -> (i32, &str, &str) {
+    let text = |bytes| std::str::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+}
+
+/// The one line of `--json`.
+fn envelope(output: &Output) -> Json {
+    let (_, out, _) = seen(output);
+    assert_eq!(out.matches('\n').count(), 1, "one line: {out}");
+    serde_json::from_str(out).unwrap()
+}
+
+#[test]
+fn results_are_data_and_the_rest_is_said_beside_them() {
+    let place = Place::new();
+    let cases: [(&str, &str, &str); 5] = [
+        ("1 + 1", "2\n", ""),
+        ("'a string\\nas it is'", "a string\nas it is\n", ""),
+        ("({ a: [1] })", "{\n  \"a\": [\n    1\n  ]\n}\n", ""),
+        ("console.log('log'); console.error('oh'); undefined", "undefined\n", "log\nerror: oh\n"),
+        ("null", "null\n", ""),
+    ];
+    for (code, out, err) in cases {
+        assert_eq!(seen(&place.run(&["run", "-e", code])), (0, out, err), "{code}");
+    }
+    let script = place.folder().join("script.ts");
+    std::fs::write(&script, "const n: number = 20;\nn + 1").unwrap();
+    assert_eq!(seen(&place.run(&["run", script.to_str().unwrap()])), (0, "21\n", ""));
+
+    let mut child = place.command(&["run", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(b"'from standard input'").unwrap();
+    assert_eq!(seen(&child.wait_with_output().unwrap()).1, "from standard input\n");
+}
+
+#[test]
+fn json_is_one_line_of_the_same_envelope() {
+    let place = Place::new();
+    let good = envelope(&place.run(&["run", "--json", "-e", "console.log('l'); ({ n: null, d: new Date(0) })"]));
+    assert_eq!((&good["ok"], &good["command"]), (&json!(true), &json!("browser_execute")));
+    let date = json!({"$type": "date", "value": "1970-01-01T00:00:00.000Z"});
+    assert_eq!(good["data"]["result"], json!({"n": null, "d": date}));
+    assert_eq!(good["data"]["logs"], json!([{"level": "log", "text": "l"}]));
+    assert!(good["context"]["execution_id"].is_string() && good["meta"]["duration_ms"].is_u64(), "{good}");
+
+    let output = place.run(&["run", "--json", "-e", "throw new Error('bad')"]);
+    let bad = envelope(&output);
+    assert_eq!(
+        (output.status.code(), &bad["ok"], &bad["error"]["code"]),
+        (Some(1), &json!(false), &json!("SCRIPT_ERROR"))
+    );
+    assert!(bad["error"]["hint"].is_string() && bad["error"]["retryable"] == false, "{bad}");
+}
+
+#[test]
+fn failures_exit_with_1_and_wrong_command_lines_with_2() {
+    let place = Place::new();
+    for (code, beginning) in [("throw new Error('bad')", "error SCRIPT_ERROR: "), ("let = = 1", "error SYNTAX_ERROR: ")]
+    {
+        let output = place.run(&["run", "-e", code]);
+        let (exit, out, err) = seen(&output);
+        assert_eq!((exit, out), (1, ""), "{err}");
+        assert!(err.starts_with(beginning) && err.contains("\nhint: "), "{err}");
+    }
+    let output = place.run(&["run", "/no/such/file.js"]);
+    assert!(seen(&output).2.starts_with("error IO_ERROR: "), "{output:?}");
+    let timeout = place.run(&["run", "--timeout", "50ms", "-e", "await new Promise((r) => setTimeout(r, 1e6))"]);
+    assert!(seen(&timeout).2.starts_with("error TIME_EXCEEDED: "), "{timeout:?}");
+    let wrong: [&[&str]; 5] =
+        [&[], &["run"], &["run", "-e", "1", "file"], &["run", "--timeout", "5", "-e", "1"], &["fly"]];
+    for arguments in wrong {
+        let output = place.run(arguments);
+        let (exit, out, err) = seen(&output);
+        assert_eq!((exit, out), (2, ""), "{arguments:?}");
+        assert!(!err.is_empty());
+    }
+}
+
+#[test]
+fn an_interrupt_cancels_and_a_closed_output_is_no_panic() {
+    let place = Place::new();
+    let mut command = place.command(&["run", "--json", "-e", "await new Promise((r) => setTimeout(r, 1e8))"]);
+    command.env("CODEMODE_LOG", "off");
+    let mut program = Running::start(command);
+    // Whether it is interrupted before or while the script runs, the answer is the same.
+    program.wait_until_it_handles(Signal::INT);
+    program.signal(Signal::INT);
+    assert_eq!(program.receive()["error"]["code"], "CANCELLED");
+    assert_eq!(program.ended(PATIENCE).code(), Some(1));
+
+    let mut command = place.command(&["run", "-e", "'x'.repeat(20000)"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn types_are_typescript() {
+    let output = Place::new().run(&["types"]);
+    let (exit, out, _) = seen(&output);
+    assert!(exit == 0 && out.contains("declare const cdp: {") && out.contains("waitForEvent("), "{out}");
+}
+
+#[test]
+fn the_doctor_finds_all_well_or_names_the_remedy() {
+    need_browser();
+    let place = Place::new();
+    let output = place.run(&["doctor", "--json"]);
+    let healthy = envelope(&output);
+    assert_eq!((output.status.code(), &healthy["ok"]), (Some(0), &json!(true)), "{healthy}");
+    let checks = healthy["data"]["checks"].as_array().unwrap();
+    assert!(checks.iter().all(|check| check["status"] == "ok" || check["remedy"].is_string()), "{healthy}");
+    assert!(place.processes().is_empty());
+
+    let output = place.run(&["doctor", "--json", "--browser", "/no/such/browser"]);
+    let ill = envelope(&output);
+    assert_eq!((output.status.code(), &ill["error"]["code"]), (Some(1), &json!("NOT_READY")), "{ill}");
+    let browser = ill["data"]["checks"].as_array().unwrap().iter().find(|check| check["name"] == "browser").unwrap();
+    assert!(browser["status"] == "failed" && browser["remedy"].is_string(), "{ill}");
+    let output = place.run(&["doctor", "--browser", "/no/such/browser"]);
+    assert!(seen(&output).1.contains("\nFAILED  browser: ") && seen(&output).1.contains("\n        -> "), "{output:?}");
+}
+
+#[test]
+fn the_demo_logs_in() {
+    need_browser();
+    let place = Place::new();
+    let output = place.run(&["demo", "--json"]);
+    let demo = envelope(&output);
+    assert_eq!(output.status.code(), Some(0), "{demo}");
+    let answer = &demo["data"]["answer"];
+    let account = json!({"user": "ada", "plan": "analytical", "title": "Account of ada", "sessionCookie": true});
+    assert_eq!(answer["data"]["result"], account);
+    assert!(demo["meta"]["duration_ms"].as_u64().unwrap() < 10_000, "{demo}");
+    assert!(place.processes().is_empty());
+
+    let output = place.run(&["demo"]);
+    let (_, out, _) = seen(&output);
+    for part in ["--- script\nconst site = \"http://127.0.0.1:", "--- answer\n{\n  \"user\": \"ada\"", "--- timings\n"]
+    {
+        assert!(out.contains(part), "{part} is missing in {out}");
+    }
+}

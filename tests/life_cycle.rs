@@ -1,0 +1,350 @@
+//! What the executor promises to providers: runtimes are made in order and disposed of in reverse, exactly once, however
+//! the execution ends; nothing that a script started goes on behind it.
+
+use crate::support::lab::{self, Lab};
+use async_trait::async_trait;
+use codemode_host::exec::{Execution, Request, Settings, Unobserved};
+use codemode_provider::{
+    CallContext, Ending, ExecutionContext, Provider, ProviderRuntime,
+    testkit::{FakeProvider, Journal, Moment},
+};
+use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value};
+use std::{sync::Arc, time::Duration};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+/// Three providers that write into one journal, and the host that offers them.
+struct Trio {
+    lab: Lab,
+    journal: Journal,
+    _state: TempDir,
+}
+
+impl Trio {
+    fn new() -> Self {
+        Self::with(|second| second)
+    }
+
+    /// With a second provider that is told to misbehave.
+    fn with(change: impl FnOnce(FakeProvider) -> FakeProvider) -> Self {
+        let journal = Journal::default();
+        let fake = |name: &str| FakeProvider::new(name).with_journal(&journal);
+        let providers: Vec<Arc<dyn Provider>> =
+            vec![Arc::new(fake("a")), Arc::new(change(fake("b"))), Arc::new(fake("c"))];
+        let state = tempfile::tempdir().expect("a folder");
+        let lab = Lab::with(providers, Settings { concurrent_max: 4, ..Settings::new(state.path()) });
+        Self { lab, journal, _state: state }
+    }
+
+    fn execute(&self, request: Request) -> Execution {
+        lab::block_on(self.lab.execute(request))
+    }
+
+    /// What happened but calls, as `namespace: what`.
+    fn life(&self) -> Vec<String> {
+        let is_call = |moment: &Moment| matches!(moment, Moment::Called(_) | Moment::Ended(_) | Moment::Dropped(_));
+        let moments = self.journal.moments().into_iter().filter(|(_, moment)| !is_call(moment));
+        moments.map(|(name, moment)| format!("{name}: {moment:?}")).collect()
+    }
+
+    fn assert_life(&self, ending: Ending) {
+        let created = ["a", "b", "c"].map(|name| format!("{name}: Created"));
+        let disposed = ["c", "b", "a"].map(|name| format!("{name}: Disposed({ending:?})"));
+        assert_eq!(self.life(), [created, disposed].concat());
+    }
+}
+
+fn code(execution: &Execution) -> Option<ErrorCode> {
+    execution.outcome.as_ref().err().map(|error| error.code)
+}
+
+fn within(ms: u64, code: &str) -> Request {
+    Request { timeout: Duration::from_millis(ms), ..Request::new(code) }
+}
+
+#[test]
+fn every_ending_disposes_of_all_in_reverse_exactly_once() {
+    let cpu = |ms, code: &str| Request { cpu: Duration::from_millis(ms), ..Request::new(code) };
+    let rows = [
+        (Request::new("await a.echo(1)"), None, Ending::Succeeded),
+        (Request::new("undefined"), None, Ending::Succeeded),
+        (Request::new("throw new Error('x')"), Some(ErrorCode::ScriptError), Ending::Failed),
+        (Request::new("await b.fail('POLICY_REFUSED')"), Some(ErrorCode::PolicyRefused), Ending::Failed),
+        (Request::new("({ f() {} })"), Some(ErrorCode::ResultUnserialisable), Ending::Failed),
+        (Request::new("await new Promise(() => {})"), Some(ErrorCode::Deadlock), Ending::Failed),
+        (within(100, "await c.hang()"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
+        (within(100, "for (;;) await b.echo(1)"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
+        (cpu(100, "for (;;);"), Some(ErrorCode::CpuExceeded), Ending::Exceeded),
+        (Request::new("const f = () => [1].map(f); f()"), Some(ErrorCode::StackOverflow), Ending::Exceeded),
+        (
+            Request::new("let t = 'x'; for (;;) { t += t; t.charCodeAt(t.length - 1) }"),
+            Some(ErrorCode::MemoryExceeded),
+            Ending::Exceeded,
+        ),
+    ];
+    for (request, expected, ending) in rows {
+        let trio = Trio::new();
+        let script = request.code.clone();
+        assert_eq!(code(&trio.execute(request)), expected, "{script}");
+        trio.assert_life(ending);
+    }
+}
+
+#[test]
+fn what_does_not_run_creates_nothing() {
+    let trio = Trio::new();
+    assert_eq!(code(&trio.execute(Request::new("let = = 1"))), Some(ErrorCode::SyntaxError));
+    assert_eq!(code(&trio.execute(within(0, "1"))), Some(ErrorCode::InvalidArgument));
+    assert_eq!(trio.life(), Vec::<String>::new());
+}
+
+#[test]
+fn a_failed_create_disposes_of_the_earlier_ones() {
+    let error = ErrorReport::new(ErrorCode::BrowserNotFound, "there is none");
+    let trio = Trio::with(|second| second.with_create_error(error));
+    let execution = trio.execute(Request::new("await a.echo(1)"));
+    let report = execution.outcome.unwrap_err();
+    assert_eq!(report.code, ErrorCode::ProviderCreateFailed);
+    assert_eq!(report.message, "the namespace b could not be set up: there is none");
+    assert_eq!(report.hint, ErrorCode::BrowserNotFound.hint(), "the remedy of the cause");
+    assert_eq!(trio.life(), ["a: Created", "b: CreateFailed", "a: Disposed(NotStarted)"]);
+}
+
+#[test]
+fn a_create_that_takes_too_long_is_dropped() {
+    let trio = Trio::with(|second| second.with_create_delay(Duration::from_secs(3600)));
+    assert_eq!(code(&trio.execute(within(100, "1"))), Some(ErrorCode::TimeExceeded));
+    assert_eq!(trio.life().first().map(String::as_str), Some("a: Created"));
+    assert_eq!((trio.journal.disposals("a"), trio.journal.disposals("b"), trio.journal.disposals("c")), (1, 0, 0));
+}
+
+#[test]
+fn a_failing_dispose_is_an_error_only_if_the_script_succeeded() {
+    let failing = || {
+        let error = ErrorReport::new(ErrorCode::IoError, "the folder is stuck");
+        Trio::with(|second| second.with_dispose_error(error))
+    };
+    let trio = failing();
+    let report = trio.execute(Request::new("1")).outcome.unwrap_err();
+    assert_eq!(report.code, ErrorCode::ProviderDisposeFailed);
+    assert!(report.message.contains("the folder is stuck"), "{report}");
+    trio.assert_life(Ending::Succeeded);
+
+    let trio = failing();
+    let execution = trio.execute(Request::new("throw new Error('mine')"));
+    assert_eq!(code(&execution), Some(ErrorCode::ScriptError));
+    assert_eq!(execution.warnings, ["a provider could not clean up: the folder is stuck"]);
+    trio.assert_life(Ending::Failed);
+}
+
+#[test]
+fn what_providers_warn_of_is_told() {
+    let trio = Trio::with(|second| second.with_warning("the page had crashed"));
+    assert_eq!(trio.execute(Request::new("1")).warnings, ["the page had crashed"]);
+}
+
+#[test]
+fn a_cancelled_execution_ends_at_once_and_its_calls_are_dropped() {
+    for script in ["await Promise.all([a.hang(), b.hang()])", "a.echo(1); await new Promise((r) => setTimeout(r, 1e8))"]
+    {
+        let trio = Trio::new();
+        let request = Request::new(script);
+        let cancel = request.cancel.clone();
+        let execution = lab::block_on(async {
+            let execution = trio.lab.execute(request);
+            let cancelling = async {
+                called(&trio.journal, "a").await;
+                cancel.cancel();
+            };
+            tokio::join!(execution, cancelling).0
+        });
+        assert_eq!(code(&execution), Some(ErrorCode::Cancelled), "{script}");
+        trio.assert_life(Ending::Cancelled);
+        let hanging = if script.contains("hang") { 1 } else { 0 };
+        assert_eq!(trio.journal.count("a", &Moment::Dropped("hang".into())), hanging);
+        assert_eq!(trio.journal.count("b", &Moment::Dropped("hang".into())), hanging);
+    }
+}
+
+#[test]
+fn a_spinning_script_can_be_cancelled() {
+    let trio = Trio::new();
+    let request = Request::new("await a.echo(1); for (;;);");
+    let cancel = request.cancel.clone();
+    let execution = lab::block_on(async {
+        let cancelling = async {
+            called(&trio.journal, "a").await;
+            cancel.cancel();
+        };
+        tokio::join!(trio.lab.execute(request), cancelling).0
+    });
+    assert_eq!(code(&execution), Some(ErrorCode::Cancelled));
+    trio.assert_life(Ending::Cancelled);
+}
+
+#[test]
+fn a_dropped_future_ends_the_execution_as_well() {
+    for script in ["await a.hang()", "await a.echo(1); for (;;);"] {
+        let trio = Trio::new();
+        lab::block_on(async {
+            // As a server does when its client is gone: the future is dropped in the middle.
+            tokio::select! {
+                execution = trio.lab.execute(Request::new(script)) => panic!("it ended: {execution:?}"),
+                () = called(&trio.journal, "a") => {}
+            }
+            lab::until("disposal", || trio.life().len() == 6).await;
+        });
+        trio.assert_life(Ending::Cancelled);
+        assert_eq!(trio.journal.count("a", &Moment::Dropped("hang".into())), usize::from(script.contains("hang")));
+    }
+}
+
+#[test]
+fn calls_in_flight_are_dropped_before_anything_is_disposed_of() {
+    let trio = Trio::new();
+    let execution = trio.execute(Request::new("a.hang(); c.hang(); await b.echo('result')"));
+    assert_eq!(execution.outcome.unwrap().result, "result");
+    assert_eq!(
+        execution.warnings,
+        ["2 calls had not ended when the script ended and were cancelled (a.hang, c.hang): await every call"]
+    );
+    let moments = trio.journal.moments();
+    let first_disposal = moments.iter().position(|(_, moment)| matches!(moment, Moment::Disposed(_))).unwrap();
+    let dropped = |(_, moment): &(String, Moment)| *moment == Moment::Dropped("hang".into());
+    assert_eq!(moments[..first_disposal].iter().filter(|moment| dropped(moment)).count(), 2, "{moments:?}");
+    assert_eq!(moments[first_disposal..].len(), 3, "nothing but disposals: {moments:?}");
+}
+
+#[test]
+fn calls_made_too_late_reach_nobody() {
+    // From the result's getter, from a timer that is due later, and after a throw.
+    for script in [
+        "({ get x() { a.write(1); return 1 } })",
+        "setTimeout(() => a.write(1), 1); 'done'",
+        "Promise.resolve().then(() => {}).then(() => a.write(1)); 'done'",
+    ] {
+        let trio = Trio::new();
+        assert_eq!(code(&trio.execute(Request::new(script))), None, "{script}");
+        assert_eq!(trio.journal.count("a", &Moment::Called("write".into())), 0, "{script}");
+        trio.assert_life(Ending::Succeeded);
+    }
+}
+
+#[test]
+fn a_runtime_that_panics_is_disposed_of_like_any_other() {
+    let journal = Journal::default();
+    for panics in [Panics::Create, Panics::Call, Panics::Dispose] {
+        let journal_before = journal.moments().len();
+        let first = FakeProvider::new("first").with_journal(&journal);
+        let last = FakeProvider::new("last").with_journal(&journal);
+        let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(first), Arc::new(Panicking::new(panics)), Arc::new(last)];
+        let state = tempfile::tempdir().unwrap();
+        let lab = Lab::new(providers, state.path().to_owned());
+        let execution = lab::block_on(lab.execute(Request::new("await panicking.echo(1)")));
+        let expected = match panics {
+            Panics::Create | Panics::Call => ErrorCode::HostFault,
+            Panics::Dispose => ErrorCode::ProviderDisposeFailed,
+        };
+        assert_eq!(code(&execution), Some(expected));
+        let moments = &journal.moments()[journal_before..];
+        let names: Vec<&str> = moments.iter().map(|(name, _)| name.as_str()).collect();
+        match panics {
+            Panics::Create => assert_eq!(names, ["first", "first"]),
+            Panics::Call | Panics::Dispose => assert_eq!(names, ["first", "last", "last", "first"]),
+        }
+        assert_eq!(lab::block_on(lab.execute(Request::new("await first.echo(2)"))).outcome.is_ok(), {
+            matches!(panics, Panics::Call)
+        });
+    }
+}
+
+#[test]
+fn runtimes_learn_of_the_end_and_of_their_options() {
+    let (sender, mut seen) = watch::channel(None);
+    let provider = Seeing { manifest: manifest("seeing"), seen: sender };
+    let state = tempfile::tempdir().unwrap();
+    let lab = Lab::new(vec![Arc::new(provider)], state.path().to_owned());
+    let mut request = within(30_000, "await seeing.echo(1)");
+    request.options.insert("seeing".to_owned(), serde_json::json!({"wanted": 7}));
+    lab::block_on(lab.executor().execute(request, Arc::new(Unobserved)));
+    let context = seen.borrow_and_update().clone().expect("a runtime was made");
+    assert_eq!(context.options["seeing"]["wanted"], 7);
+    assert_eq!(context.state_dir, state.path());
+    assert!(context.cancel.is_cancelled(), "what a runtime started knows that it is over");
+    assert!(context.execution.as_str().chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
+}
+
+/// Waits for the first call to a namespace.
+async fn called(journal: &Journal, namespace: &str) {
+    let is_call = |(name, moment): &(String, Moment)| name == namespace && matches!(moment, Moment::Called(_));
+    lab::until("a call", || journal.moments().iter().any(is_call)).await;
+}
+
+fn manifest(namespace: &str) -> Manifest {
+    let mut manifest = FakeProvider::new(namespace).manifest().clone();
+    manifest.methods.retain(|method| method.name == "echo");
+    manifest
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Panics {
+    Create,
+    Call,
+    Dispose,
+}
+
+struct Panicking {
+    manifest: Manifest,
+    panics: Panics,
+}
+
+impl Panicking {
+    fn new(panics: Panics) -> Self {
+        Self { manifest: manifest("panicking"), panics }
+    }
+}
+
+#[async_trait]
+impl Provider for Panicking {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    async fn create(&self, _: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        assert_ne!(self.panics, Panics::Create, "as it was told");
+        Ok(Arc::new(PanickingRuntime(self.panics)))
+    }
+}
+
+struct PanickingRuntime(Panics);
+
+#[async_trait]
+impl ProviderRuntime for PanickingRuntime {
+    async fn call(&self, _: &str, _: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+        assert_ne!(self.0, Panics::Call, "as it was told");
+        Ok(Value::Undefined)
+    }
+
+    async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
+        assert_ne!(self.0, Panics::Dispose, "as it was told");
+        Ok(())
+    }
+}
+
+/// Shows the context that its runtimes get.
+struct Seeing {
+    manifest: Manifest,
+    seen: watch::Sender<Option<ExecutionContext>>,
+}
+
+#[async_trait]
+impl Provider for Seeing {
+    fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        self.seen.send_replace(Some(context));
+        Ok(Arc::new(PanickingRuntime(Panics::Create)))
+    }
+}

@@ -1,0 +1,16 @@
+//! The tests of the whole: scripts through the executor, the executor's promises to providers, a real Chromium, and the
+//! program as its users have it.
+//!
+//! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
+
+mod admission;
+mod browser;
+mod cases;
+mod cli;
+mod life_cycle;
+mod mcp;
+mod randomness;
+mod readme;
+mod site;
+mod support;
+mod tidy;

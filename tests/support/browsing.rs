@@ -1,0 +1,100 @@
+//! A host with a real Chromium, a site to visit, and a look at what is left of both.
+
+use super::{
+    lab::{self, Lab},
+    program::need_browser,
+};
+use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_host::{
+    exec::Settings,
+    result::{Identity, Transform},
+    site::{self, Site},
+};
+use codemode_provider::testkit::FakeProvider;
+use std::{fs, path::Path, sync::Arc, time::Duration};
+use tempfile::TempDir;
+
+/// How soon nothing of an execution may be left once its client is gone.
+pub const GONE: Duration = Duration::from_secs(2);
+
+/// A host whose executions have a browser: the namespaces `cdp` and `fake`.
+pub struct Browsing {
+    pub lab: Lab,
+    pub site: Site,
+    state: TempDir,
+}
+
+impl Browsing {
+    /// Results come out whole.
+    pub async fn new() -> Self {
+        Self::with(Arc::new(Identity)).await
+    }
+
+    pub async fn with(transform: Arc<dyn Transform>) -> Self {
+        tokio::task::block_in_place(need_browser);
+        let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
+        let settings = Settings { transform, ..Settings::new(state.path()) };
+        let cdp = CdpProvider::new(CdpConfig::default());
+        let lab = Lab::with(vec![Arc::new(FakeProvider::new("fake")), Arc::new(cdp)], settings);
+        Self { lab, site: site::serve().await.expect("a port"), state }
+    }
+
+    /// The script, with `{{site}}` standing for where the site is.
+    pub fn script(&self, code: &str) -> String {
+        code.replace("{{site}}", self.site.url())
+    }
+
+    /// What executions hold outside of the test's memory at the moment.
+    pub fn held(&self) -> Vec<String> {
+        held(self.state.path())
+    }
+
+    /// The main process of the one browser that runs.
+    pub fn browser_pid(&self) -> i32 {
+        let mains: Vec<_> = processes(self.state.path())
+            .into_iter()
+            .filter(|(_, line)| line.contains("--user-data-dir=") && !line.contains("--type="))
+            .collect();
+        assert_eq!(mains.len(), 1, "one browser: {mains:?}");
+        mains[0].0
+    }
+
+    /// Nothing is left, or will be in a moment.
+    pub async fn assert_gone(&self, patience: Duration) {
+        let gone = lab::until("the end of the browser", || self.held().is_empty());
+        if tokio::time::timeout(patience, gone).await.is_err() {
+            panic!("not gone within {patience:?}: {:?}", self.held());
+        }
+    }
+}
+
+/// Processes that name a state folder, and whatever lies in it besides empty folders.
+pub fn held(state: &Path) -> Vec<String> {
+    let mut held: Vec<_> = processes(state).into_iter().map(|(pid, line)| format!("process {pid}: {line}")).collect();
+    files(state, &mut held);
+    held
+}
+
+fn processes(state: &Path) -> Vec<(i32, String)> {
+    let state = state.to_str().expect("a temporary folder has a plain name");
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(state).then_some((pid, line))
+    });
+    processes.collect()
+}
+
+fn files(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            // A profile's own folder counts even if it is empty; the folder of all profiles does not.
+            Ok(kind) if kind.is_dir() && entry.file_name().to_str().is_some_and(|name| name.starts_with("x-")) => {
+                found.push(entry.path().display().to_string());
+            }
+            Ok(kind) if kind.is_dir() => files(&entry.path(), found),
+            _ => found.push(entry.path().display().to_string()),
+        }
+    }
+}

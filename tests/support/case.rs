@@ -1,0 +1,343 @@
+//! Case files: scripts, each with its expected outcome in header comments.
+//!
+//! A file holds any number of cases. Each begins with a line `// --- title` and goes on with lines `//! key: value`; the
+//! rest, up to the next case, is the script byte for byte, without the line break at its end. Lines `//!| text` continue
+//! the value above. In a script, `«1000 "ab"»` stands for a thousand times `ab`.
+//!
+//! | key | value |
+//! |---|---|
+//! | `result` | the result in the form of `Value::to_json` |
+//! | `error`, `message`, `hint` | code and texts of the error |
+//! | `details.path` | a fact of the error, as JSON; a path without a fact is written `absent` |
+//! | `console` | the lines as a JSON array, those of another level than `log` as `level: text`; `[]` if not given |
+//! | `warnings` | a JSON array; `[]` if not given |
+//! | `calls` | how many calls the script made |
+//! | `timeout_ms`, `cpu_ms`, `seed` | of the request |
+//! | `as` | `crlf` or `bom`: how the script is sent |
+//!
+//! In the group `browser`, executions have the namespace `cdp`, and `{{site}}` in a script is where the demo's site is.
+//! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
+//! or an `error`.
+
+use super::{
+    browsing::Browsing,
+    lab::{self, Lab},
+};
+use codemode_host::exec::{Execution, Request};
+use codemode_spec::{
+    limits::{CONSOLE_BYTES_KEPT, ERROR_TEXT_CHARS_MAX, WARNINGS_MAX},
+    message::Level,
+};
+use regex::Regex;
+use serde_json::{Value as Json, json};
+use std::{fmt::Write as _, fs, path::PathBuf, time::Duration};
+
+const KEYS: &[&str] =
+    &["result", "error", "message", "hint", "console", "warnings", "calls", "timeout_ms", "cpu_ms", "seed", "as"];
+/// Characters of a script or of a value that are shown when a case fails.
+const SHOWN_CHARS: usize = 1_000;
+
+/// A script and its expected outcome.
+struct Case {
+    title: String,
+    line: usize,
+    script: String,
+    expected: Vec<(String, String)>,
+}
+
+/// The folder of the case files.
+pub fn folder() -> PathBuf {
+    super::root().join("tests/cases")
+}
+
+/// Runs the cases of a file and fails with all that went wrong. After each case the host must still answer, and if the
+/// cases are hostile, others that run at the same time must not be slowed beyond their own time.
+pub fn run_file(group: &str, name: &str) {
+    let path = folder().join(group).join(format!("{name}.js"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{group}/{name}.js: {error}"));
+    let cases = parse(&text).unwrap_or_else(|fault| panic!("{group}/{name}.js:{fault}"));
+    let failures = lab::block_on(async {
+        let browsing = if group == "browser" { Some(Browsing::new().await) } else { None };
+        let lab = browsing.as_ref().map_or(Lab::shared(), |browsing| &browsing.lab);
+        let neighbour = matches!(group, "hostile" | "bounds").then(|| lab.neighbour());
+        let mut failures = Vec::new();
+        for case in &cases {
+            let mut request = case.request();
+            if let Some(browsing) = &browsing {
+                request.code = browsing.script(&request.code);
+            }
+            let execution = lab.execute(request).await;
+            let mut faults = case.faults(&execution);
+            let after = lab.execute(Request::new("1 + 1")).await;
+            if after.outcome.as_ref().map(|shaped| &shaped.result) != Ok(&json!(2)) {
+                faults.push(format!("afterwards the host answers {:?}", after.outcome));
+            }
+            let held = browsing.as_ref().map(Browsing::held).unwrap_or_default();
+            if !held.is_empty() {
+                faults.push(format!("afterwards this is left: {held:?}"));
+            }
+            if !faults.is_empty() {
+                failures.push(case.report(group, name, &faults));
+            }
+        }
+        if let Some(neighbour) = neighbour {
+            neighbour.end().await;
+        }
+        failures
+    });
+    assert!(failures.is_empty(), "{} of {} cases failed\n\n{}", failures.len(), cases.len(), failures.join("\n"));
+}
+
+fn parse(text: &str) -> Result<Vec<Case>, String> {
+    let mut cases: Vec<Case> = Vec::new();
+    let mut in_header = false;
+    for (index, line) in text.split('\n').enumerate() {
+        let line_number = index + 1;
+        let wrong = |what: &str| Err(format!("{line_number}: {what}"));
+        if let Some(title) = line.strip_prefix("// --- ") {
+            let (title, expected, script) = (title.trim().to_owned(), Vec::new(), String::new());
+            cases.push(Case { title, line: line_number, script, expected });
+            in_header = true;
+            continue;
+        }
+        let Some(case) = cases.last_mut() else {
+            if !line.is_empty() && !line.starts_with("//") {
+                return wrong("only comments stand before the first case");
+            }
+            continue;
+        };
+        if let (true, Some(more)) = (in_header, line.strip_prefix("//!|")) {
+            let Some((_, value)) = case.expected.last_mut() else { return wrong("there is nothing to continue") };
+            value.push('\n');
+            value.push_str(more.strip_prefix(' ').unwrap_or(more));
+        } else if let (true, Some(header)) = (in_header, line.strip_prefix("//! ")) {
+            let Some((key, value)) = header.split_once(':') else { return wrong("a header is written `key: value`") };
+            if !KEYS.contains(&key) && !key.starts_with("details.") {
+                return wrong(&format!("there is no key {key}"));
+            }
+            case.expected.push((key.to_owned(), value.strip_prefix(' ').unwrap_or(value).to_owned()));
+        } else {
+            in_header = false;
+            case.script.push_str(line);
+            case.script.push('\n');
+        }
+    }
+    for case in &mut cases {
+        // The text's own line break before the next case, and the one of the last line.
+        case.script.truncate(case.script.trim_end_matches('\n').len());
+        case.script = expand(&case.script).map_err(|fault| format!("{}: {fault}", case.line))?;
+        if case.value("result").is_none() == case.value("error").is_none() {
+            return Err(format!("{}: a case has a result or an error", case.line));
+        }
+        match case.value("as") {
+            None => {}
+            Some("crlf") => case.script = case.script.replace('\n', "\r\n"),
+            Some("bom") => case.script.insert(0, '\u{FEFF}'),
+            Some(other) => return Err(format!("{}: a script cannot be sent as {other}", case.line)),
+        }
+    }
+    if cases.is_empty() { Err("1: there is no case".to_owned()) } else { Ok(cases) }
+}
+
+/// Carries out the repetitions of a script.
+fn expand(script: &str) -> Result<String, String> {
+    let mut out = String::new();
+    let mut rest = script;
+    while let Some((before, after)) = rest.split_once('«') {
+        let (repetition, after) = after.split_once('»').ok_or("a « has no »")?;
+        let (count, text) = repetition.split_once(' ').ok_or("a repetition is written «count \"text\"»")?;
+        let count: usize = count.parse().map_err(|error| format!("{count}: {error}"))?;
+        let text: String = serde_json::from_str(text).map_err(|error| format!("{text}: {error}"))?;
+        out.push_str(before);
+        out.push_str(&text.repeat(count));
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+impl Case {
+    fn value(&self, wanted: &str) -> Option<&str> {
+        self.expected.iter().find(|(key, _)| key == wanted).map(|(_, value)| value.as_str())
+    }
+
+    fn number(&self, key: &str) -> Option<u64> {
+        self.value(key).map(|value| value.parse().unwrap_or_else(|_| panic!("line {}: {key} is a number", self.line)))
+    }
+
+    fn request(&self) -> Request {
+        let mut request = Request::new(self.script.clone());
+        if let Some(ms) = self.number("timeout_ms") {
+            request.timeout = Duration::from_millis(ms);
+        }
+        if let Some(ms) = self.number("cpu_ms") {
+            request.cpu = Duration::from_millis(ms);
+        }
+        request.seed = self.number("seed").map(|seed| [seed as u8; 32]);
+        request
+    }
+
+    fn faults(&self, execution: &Execution) -> Vec<String> {
+        let mut faults = bounds_exceeded(execution);
+        match (&execution.outcome, self.value("result")) {
+            (Ok(shaped), Some(result)) => compare_json("result", result, Some(&shaped.result), &mut faults),
+            (Ok(shaped), None) => faults.push(format!("it returned {}", shown(&shaped.result.to_string()))),
+            (Err(error), _) => {
+                compare_text("error", self.value("error").unwrap_or("none"), error.code.as_str(), &mut faults);
+                if let Some(message) = self.value("message") {
+                    compare_text("message", message, &error.message, &mut faults);
+                } else if self.value("error").is_none() {
+                    faults.push(format!("it says: {}", shown(&error.message)));
+                }
+                if let Some(hint) = self.value("hint") {
+                    compare_text("hint", hint, &error.hint, &mut faults);
+                }
+                for (key, expected) in &self.expected {
+                    let Some(path) = key.strip_prefix("details.") else { continue };
+                    let fact = error.details.pointer(&format!("/{}", path.replace('.', "/")));
+                    compare_json(key, expected, fact, &mut faults);
+                }
+            }
+        }
+        let console: Vec<String> = execution
+            .console
+            .iter()
+            .map(|line| match line.level {
+                Level::Log => line.text.clone(),
+                level => format!("{}: {}", json!(level).as_str().unwrap_or_default(), line.text),
+            })
+            .collect();
+        compare_texts("console", self.value("console").unwrap_or("[]"), &console, &mut faults);
+        compare_texts("warnings", self.value("warnings").unwrap_or("[]"), &execution.warnings, &mut faults);
+        if let Some(calls) = self.number("calls").filter(|calls| *calls != execution.calls) {
+            faults.push(format!("calls: expected {calls}, it made {}", execution.calls));
+        }
+        faults
+    }
+
+    fn report(&self, group: &str, name: &str, faults: &[String]) -> String {
+        let Self { title, line, script, .. } = self;
+        let mut report = format!("tests/cases/{group}/{name}.js:{line}: {title}\n");
+        for fault in faults {
+            let _ = writeln!(report, "  {}", fault.replace('\n', "\n  "));
+        }
+        let _ = writeln!(report, "  script: {}", shown(script).replace('\n', "\n  |       "));
+        report
+    }
+}
+
+/// What holds for every answer.
+fn bounds_exceeded(execution: &Execution) -> Vec<String> {
+    let mut faults = Vec::new();
+    if let Err(error) = &execution.outcome {
+        if error.hint.is_empty() || error.message.is_empty() {
+            faults.push(format!("an error without words: {error:?}"));
+        }
+        // A syntax error carries its frame, a stack trace the positions.
+        if error.message.chars().count() > ERROR_TEXT_CHARS_MAX + 1_000 {
+            faults.push(format!("the message has {} characters", error.message.chars().count()));
+        }
+    }
+    let kept: usize = execution.console.iter().map(|line| line.text.len()).sum();
+    if kept > CONSOLE_BYTES_KEPT {
+        faults.push(format!("{kept} bytes of console text are kept"));
+    }
+    if execution.warnings.len() > WARNINGS_MAX {
+        faults.push(format!("there are {} warnings", execution.warnings.len()));
+    }
+    faults
+}
+
+fn pattern(expected: &str) -> Option<Regex> {
+    let pattern = expected.strip_prefix('/')?.strip_suffix('/')?;
+    Some(Regex::new(&format!("(?s){pattern}")).unwrap_or_else(|error| panic!("{error}")))
+}
+
+fn matches(expected: &str, actual: &str) -> bool {
+    pattern(expected).map_or(expected == actual, |pattern| pattern.is_match(actual))
+}
+
+fn compare_text(what: &str, expected: &str, actual: &str, faults: &mut Vec<String>) {
+    if !matches(expected, actual) {
+        faults.push(format!("{what}: expected {}\n{what}: but got  {}", shown(expected), shown(actual)));
+    }
+}
+
+fn compare_json(what: &str, expected: &str, actual: Option<&Json>, faults: &mut Vec<String>) {
+    let Some(actual) = actual else {
+        if expected != "absent" {
+            faults.push(format!("{what}: expected {}, it is absent", shown(expected)));
+        }
+        return;
+    };
+    let text = actual.as_str().map_or_else(|| actual.to_string(), str::to_owned);
+    let equal = match pattern(expected) {
+        Some(pattern) => pattern.is_match(&text),
+        None => serde_json::from_str::<Json>(expected).is_ok_and(|expected| expected == *actual),
+    };
+    if !equal {
+        faults.push(format!("{what}: expected {}\n{what}: but got  {}", shown(expected), shown(&actual.to_string())));
+    }
+}
+
+fn compare_texts(what: &str, expected: &str, actual: &[String], faults: &mut Vec<String>) {
+    let equal = match pattern(expected) {
+        Some(pattern) => pattern.is_match(&actual.join("\n")),
+        None => serde_json::from_str::<Vec<String>>(expected).is_ok_and(|expected| {
+            expected.len() == actual.len() && expected.iter().zip(actual).all(|(one, other)| matches(one, other))
+        }),
+    };
+    if !equal {
+        let actual = json!(actual).to_string();
+        faults.push(format!("{what}: expected {}\n{what}: but got  {}", shown(expected), shown(&actual)));
+    }
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_CHARS) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+    }
+}
+
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_says() {
+        let text = "// About.\n// --- one\n//! error: X\n//! message: a\n//!| b\n//!|\n//!|  c\n```js\n//! not: a header\n\n\n\
+                    // --- two\n//! result: «\n//! as: crlf\na\n«3 \"[\\n\"»\n";
+        let cases = parse(text).unwrap_or_else(|fault| panic!("{fault}"));
+        assert_eq!(cases.len(), 2);
+        assert_eq!((cases[0].title.as_str(), cases[0].line), ("one", 2));
+        assert_eq!(cases[0].value("message"), Some("a\nb\n\n c"));
+        assert_eq!(cases[0].script, "```js\n//! not: a header");
+        assert_eq!(cases[1].script, "a\r\n[\r\n[\r\n[\r\n");
+        for wrong in ["", "1 + 1", "// --- a\n1", "// --- a\n//! result: 1\n//! error: X\n1", "// --- a\n//! x: 1\n"] {
+            assert!(parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_expectation_fails() {
+        let right = "// --- t\n//! result: 3\n//! console: [\"a\", \"/^warn: b/\"]\n\
+                     console.log('a'); console.warn('bc'); 1 + 2";
+        let wrong = [
+            ("result: 3", "result: 4"),
+            ("result: 3", "error: SCRIPT_ERROR"),
+            ("\"a\"", "\"b\""),
+            ("warn: b/", "warn: c/"),
+            ("1 + 2", "Promise.reject(1); 3"),
+            ("1 + 2", "throw 3"),
+            ("3\n", "3\n//! calls: 1\n"),
+        ];
+        let faults = |text: &str| {
+            let case = parse(text).unwrap_or_else(|fault| panic!("{fault}")).remove(0);
+            case.faults(&lab::block_on(Lab::shared().execute(case.request())))
+        };
+        assert_eq!(faults(right), Vec::<String>::new());
+        for (part, by) in wrong {
+            assert_ne!(faults(&right.replace(part, by)), Vec::<String>::new(), "{by}");
+        }
+    }
+}

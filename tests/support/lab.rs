@@ -1,0 +1,130 @@
+//! A host for tests: the sandbox as it ships, with providers that do as they are told.
+
+use super::tools::Tools;
+use codemode_host::{
+    engine::Engine,
+    exec::{Execution, Executor, Request, Settings, Unobserved},
+    result::Identity,
+};
+use codemode_provider::{Provider, Registry, testkit::FakeProvider};
+use serde_json::{Value as Json, json};
+use std::{
+    future::Future,
+    path::{Path, PathBuf},
+    sync::{Arc, LazyLock},
+    time::{Duration, Instant},
+};
+use tokio::{runtime::Runtime, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+
+/// Longer than anything here takes on a slow machine: what is not over by then hangs.
+pub const PATIENCE: Duration = Duration::from_secs(240);
+
+static RUNTIME: LazyLock<Runtime> =
+    LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime"));
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    Engine::open(&super::image_dir(), &|line| eprintln!("{line}")).expect("the sandbox image can be prepared")
+});
+
+static SHARED: LazyLock<Lab> = LazyLock::new(|| {
+    let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(FakeProvider::new("fake")), Arc::new(Tools::default())];
+    // Nothing of these providers and of this transform writes there.
+    Lab::new(providers, Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"))
+});
+
+/// Runs a future on the runtime that all tests share.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    RUNTIME.block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("it hangs") })
+}
+
+/// Waits for a condition; in vain is a failure.
+pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The one engine of this process.
+pub fn engine() -> Engine {
+    ENGINE.clone()
+}
+
+/// An executor whose results come out whole.
+#[derive(Clone)]
+pub struct Lab {
+    executor: Executor,
+}
+
+impl Lab {
+    /// The one of the case files: the namespaces `fake` and `tools`.
+    pub fn shared() -> &'static Self {
+        &SHARED
+    }
+
+    pub fn new(providers: Vec<Arc<dyn Provider>>, state_dir: PathBuf) -> Self {
+        Self::with(providers, Settings { transform: Arc::new(Identity), ..Settings::new(state_dir) })
+    }
+
+    pub fn with(providers: Vec<Arc<dyn Provider>>, settings: Settings) -> Self {
+        let registry = Registry::new(providers).expect("the providers can be registered");
+        Self { executor: Executor::new(engine(), registry, settings) }
+    }
+
+    pub fn executor(&self) -> &Executor {
+        &self.executor
+    }
+
+    pub async fn execute(&self, request: Request) -> Execution {
+        self.executor.execute(request, Arc::new(Unobserved)).await
+    }
+
+    /// The result of a script that succeeds.
+    pub async fn result(&self, code: &str) -> Json {
+        match self.execute(Request::new(code)).await.outcome {
+            Ok(shaped) => shaped.result,
+            Err(error) => panic!("{code}\n{error:?}"),
+        }
+    }
+
+    /// Executions that others make at the same time, one after the other until it is ended.
+    pub fn neighbour(&self) -> Neighbour {
+        let stop = CancellationToken::new();
+        let (lab, until) = (self.clone(), stop.clone());
+        let executions = RUNTIME.spawn(async move {
+            loop {
+                lab.neighbourly().await;
+                if until.is_cancelled() {
+                    return;
+                }
+            }
+        });
+        Neighbour { stop, executions }
+    }
+
+    /// Ten timers of 20 ms within five seconds.
+    async fn neighbourly(&self) {
+        let code = "let n = 0; while (n < 10) { await new Promise((done) => setTimeout(done, 20)); n++ } n";
+        let execution = self.execute(Request { timeout: Duration::from_secs(5), ..Request::new(code) }).await;
+        let result = execution.outcome.map(|shaped| shaped.result);
+        assert_eq!(result, Ok(json!(10)), "a neighbour was slowed beyond its own time");
+    }
+}
+
+/// See [`Lab::neighbour`].
+pub struct Neighbour {
+    stop: CancellationToken,
+    executions: JoinHandle<()>,
+}
+
+impl Neighbour {
+    /// Fails if any of its executions did.
+    pub async fn end(self) {
+        self.stop.cancel();
+        if let Err(error) = self.executions.await {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
+}

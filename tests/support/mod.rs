@@ -1,0 +1,20 @@
+//! What the tests share.
+
+pub mod browsing;
+pub mod case;
+pub mod lab;
+pub mod program;
+pub mod tools;
+
+use std::path::{Path, PathBuf};
+
+/// The folder of the project.
+pub fn root() -> PathBuf {
+    let host = Path::new(env!("CARGO_MANIFEST_DIR"));
+    host.parent().expect("the host's crate lies in the project's folder").to_owned()
+}
+
+/// Where all tests of this build find the sandbox image, and whoever comes first makes it.
+pub fn image_dir() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("images")
+}

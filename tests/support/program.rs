@@ -1,0 +1,158 @@
+//! The program as its users have it: a process with a state folder of its own.
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value as Json;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader, Write as _},
+    path::Path,
+    process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio},
+    sync::{
+        LazyLock,
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+use tempfile::TempDir;
+
+/// Longer than anything here takes on a slow machine; waiting for it is a failure.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A place for one test: what the program keeps there goes with it. The sandbox image is shared, and is there before the
+/// first test begins.
+pub struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    pub fn new() -> Self {
+        static WARM: LazyLock<Output> = LazyLock::new(|| Place::cold().run(&["warm", "--json"]));
+        assert!(WARM.status.success(), "no image: {}", String::from_utf8_lossy(&WARM.stdout));
+        Self::cold()
+    }
+
+    fn cold() -> Self {
+        Self { folder: tempfile::Builder::new().prefix("codemode-test-").tempdir().unwrap() }
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The program, with nothing of the surroundings' settings.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_codemode"));
+        for (name, _) in std::env::vars_os() {
+            let settings =
+                name.to_str().is_some_and(|name| name.starts_with("CODEMODE_") && name != "CODEMODE_BROWSER");
+            if settings || name == "RUST_LOG" {
+                command.env_remove(name);
+            }
+        }
+        command
+            .env("CODEMODE_STATE_DIR", self.folder().join("state"))
+            .env("CODEMODE_IMAGE_DIR", super::image_dir())
+            .args(arguments);
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).stdin(Stdio::null()).output().unwrap()
+    }
+
+    /// Processes that were started with something of this place in their command line: its browsers.
+    pub fn processes(&self) -> Vec<String> {
+        let folder = self.folder().to_str().unwrap();
+        let command_line = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("cmdline")).ok();
+        let processes = fs::read_dir("/proc").unwrap().flatten().filter_map(command_line);
+        processes.filter(|line| line.contains(folder)).map(|line| line.replace('\0', " ")).collect()
+    }
+}
+
+/// Makes sure that there is a browser, as a user would.
+pub fn need_browser() {
+    static SETUP: LazyLock<Output> = LazyLock::new(|| Place::new().run(&["setup", "--json"]));
+    assert!(SETUP.status.success(), "no browser: {}", String::from_utf8_lossy(&SETUP.stdout));
+}
+
+/// Waits for a condition, and fails with what it was about if it does not come true in time.
+pub fn wait_until(what: &str, patience: Duration, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < patience, "{what}: not within {patience:?}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// A running program that is spoken to in lines.
+pub struct Running {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let (sender, lines) = channel();
+        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        Self { input: child.stdin.take(), child, lines }
+    }
+
+    pub fn send(&mut self, message: &Json) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// The next message.
+    pub fn receive(&mut self) -> Json {
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}")),
+            Err(RecvTimeoutError::Timeout) => panic!("no message within {PATIENCE:?}"),
+            Err(RecvTimeoutError::Disconnected) => panic!("the program closed its output: {:?}", self.child.wait()),
+        }
+    }
+
+    /// Waits until it has a handler for a signal; before, the signal would just kill it.
+    pub fn wait_until_it_handles(&self, signal: Signal) {
+        let bit = 1_u64 << (signal.as_raw() - 1);
+        wait_until("a handler", PATIENCE, || {
+            let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+            let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+            caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).is_ok_and(|mask| mask & bit != 0))
+        });
+    }
+
+    pub fn pid(&self) -> i32 {
+        Pid::from_child(&self.child).as_raw_nonzero().get()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Closes its input, as a client does that goes away.
+    pub fn hang_up(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits for its end.
+    pub fn ended(&mut self, patience: Duration) -> ExitStatus {
+        let mut status = None;
+        wait_until("the program's end", patience, || {
+            status = self.child.try_wait().unwrap();
+            status.is_some()
+        });
+        status.unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Gone already, if all is well.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,238 @@
+//! What the project is not: the absences on which its design stands, and the habits that it does not take up.
+
+use crate::support::root;
+use regex::Regex;
+use std::{collections::BTreeMap, fs, path::Path};
+
+/// Each crate, and the crates of this project that it may depend on.
+const CRATES: &[(&str, &[&str])] = &[
+    ("spec", &[]),
+    ("guest", &["spec"]),
+    ("providers/api", &["spec"]),
+    ("providers/chromium", &["provider", "spec"]),
+    ("providers/cdp", &["chromium", "provider", "spec"]),
+    ("host", &["cdp", "chromium", "provider", "spec"]),
+];
+/// Crates of others, and the only crates that may depend on them.
+const CONFINED: &[(&str, &[&str])] = &[
+    ("wasmtime", &["host"]),
+    ("wasmtime-wasi", &["host"]),
+    ("wasmtime-wizer", &["host"]),
+    ("boa_engine", &["guest"]),
+    ("boa_gc", &["guest"]),
+    ("chromiumoxide", &["providers/chromium"]),
+    ("tokio-tungstenite", &["providers/chromium"]),
+    ("oxc", &["host"]),
+    ("rmcp", &["host"]),
+    ("clap", &["host"]),
+];
+/// Words that a folder does not know.
+const UNKNOWN: &[(&str, &str)] = &[
+    ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::"),
+    ("host/src/session", r"\bwasmtime\b"),
+    ("host/src/result", r"\bwasmtime\b"),
+    ("host/src/program", r"\bwasmtime\b"),
+    ("host/src/exec", r"\bwasmtime\b"),
+    ("host/src/service", r"\bwasmtime\b"),
+    ("providers", r"\bcodemode_host\b"),
+    ("providers/chromium/src", r"\bcodemode_cdp\b"),
+    ("spec/src", r"\bboa_"),
+    ("host/src", r"\bboa_"),
+];
+/// The only files with unsafe code, each of which says why.
+const UNSAFE: &[&str] = &["guest/src/exports.rs", "host/src/engine/artifact.rs"];
+/// What must not be committed.
+const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!|#\[ignore|#!?\[allow\(";
+const LINES_MAX: usize = 600;
+/// Of tables of expectations.
+const TEST_LINES_MAX: usize = 900;
+
+#[test]
+fn crates_know_only_what_they_may() {
+    let mut faults = Vec::new();
+    for (krate, allowed) in CRATES {
+        for (dependency, section) in &dependencies(krate) {
+            if let Some(name) = dependency.strip_prefix("codemode-").filter(|name| !allowed.contains(name)) {
+                faults.push(format!("{krate} depends on codemode-{name}"));
+            }
+            let confined = CONFINED.iter().find(|(name, _)| name == dependency);
+            if let Some((name, _)) = confined.filter(|(_, crates)| !crates.contains(krate) && section != "dev") {
+                faults.push(format!("{krate} depends on {name}"));
+            }
+        }
+    }
+    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
+    let members = manifest.lines().find(|line| line.starts_with("members")).unwrap();
+    for member in members.split('"').skip(1).step_by(2) {
+        if !CRATES.iter().any(|(krate, _)| *krate == member) {
+            faults.push(format!("{member} is a new crate: say in tests/tidy.rs what it may know"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn folders_do_not_name_what_they_do_not_know() {
+    let sources = sources();
+    let mut faults = Vec::new();
+    for (folder, word) in UNKNOWN {
+        let word = Regex::new(word).unwrap();
+        for (path, text) in sources.iter().filter(|(path, _)| path.starts_with(&format!("{folder}/"))) {
+            faults.extend(found(path, text, &word));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn unsafe_code_stands_only_where_it_must() {
+    let word = Regex::new(r"\bunsafe\b").unwrap();
+    let sources = sources();
+    let faults: Vec<_> = sources
+        .iter()
+        .filter(|(path, _)| !UNSAFE.contains(&path.as_str()) && *path != "tests/tidy.rs")
+        .flat_map(|(path, text)| found(path, text, &word))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    for path in UNSAFE {
+        assert!(sources[*path].contains("reason = \""), "{path} says why it is unsafe");
+    }
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    let word = Regex::new(UNFINISHED).unwrap();
+    let faults: Vec<_> = sources()
+        .iter()
+        .filter(|(path, _)| *path != "tests/tidy.rs")
+        .flat_map(|(path, text)| found(path, text, &word))
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// A test that waits for a duration is slow on a fast machine and fails on a slow one.
+#[test]
+fn tests_wait_for_conditions() {
+    let word = Regex::new(r"\bsleep(_until)?\(").unwrap();
+    let function = Regex::new(r"\bfn (\w+)").unwrap();
+    let mut faults = Vec::new();
+    for (path, text) in sources() {
+        let is_test = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+        if !is_test || path.starts_with("tests/bench/") || path == "tests/tidy.rs" {
+            continue;
+        }
+        let mut current = String::new();
+        for (index, line) in text.lines().enumerate() {
+            if let Some(found) = function.captures(line) {
+                found[1].clone_into(&mut current);
+            }
+            // The one place of each suite where a condition is asked again after a while.
+            if word.is_match(line) && !current.ends_with("until") && !current.starts_with("wait") {
+                faults.push(format!("{path}:{}: {}", index + 1, line.trim()));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn no_file_knows_the_machine_it_was_written_on() {
+    // Put together here, or this file would be the first to be found.
+    let folders = ["root", "home", "Users", "work", "workspace"].map(|folder| format!("/{folder}/[A-Za-z.]"));
+    let word = Regex::new(&format!(r#"(?:^|[\s"'`=(])(?:{})"#, folders.join("|"))).unwrap();
+    let faults: Vec<_> = files().iter().flat_map(|(path, text)| found(path, text, &word)).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn files_are_as_long_as_one_noun() {
+    let faults: Vec<_> = sources()
+        .into_iter()
+        .filter_map(|(path, text)| {
+            let is_test = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+            let (lines, most) = (text.lines().count(), if is_test { TEST_LINES_MAX } else { LINES_MAX });
+            (lines > most).then(|| format!("{path} has {lines} lines; {most} are enough for one noun"))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn the_top_level_is_what_a_newcomer_expects() {
+    let expected = [
+        "Cargo.lock",
+        "Cargo.toml",
+        "README.md",
+        "guest",
+        "host",
+        "providers",
+        "rust-toolchain.toml",
+        "rustfmt.toml",
+        "spec",
+        "tests",
+    ];
+    let names = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let unexpected: Vec<_> =
+        names.filter(|name| !name.starts_with('.') && name != "target" && !expected.contains(&name.as_str())).collect();
+    assert!(unexpected.is_empty(), "{unexpected:?}");
+}
+
+/// The lines of a text that hold a word, without comments where the text is Rust.
+fn found(path: &str, text: &str, word: &Regex) -> Vec<String> {
+    let is_rust = path.ends_with(".rs");
+    let code = |line: &'_ str| !is_rust || !line.trim_start().starts_with("//");
+    let lines = text.lines().enumerate().filter(|(_, line)| code(line) && word.is_match(line));
+    lines.map(|(index, line)| format!("{path}:{}: {}", index + 1, line.trim())).collect()
+}
+
+/// The dependencies of a crate by name, and which of its sections names them: `dev`, `build` or none of these.
+fn dependencies(krate: &str) -> Vec<(String, String)> {
+    let manifest = fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
+    let own = manifest.lines().find_map(|line| line.strip_prefix("name = \"codemode-")).unwrap();
+    let own = format!("codemode-{}", own.trim_end_matches('"'));
+    let mut names = Vec::new();
+    let mut dependencies_of = None;
+    for line in manifest.lines() {
+        if let Some(section) = line.strip_prefix('[') {
+            let kind = section.trim_end_matches(']').strip_suffix("dependencies");
+            dependencies_of = kind.map(|kind| kind.trim_end_matches('-').to_owned());
+        } else if let (Some(section), Some(name)) = (&dependencies_of, line.split(['.', ' ', '=']).next())
+            && !name.is_empty()
+            && !name.starts_with('#')
+            && name != own
+        {
+            names.push((name.to_owned(), section.clone()));
+        }
+    }
+    assert!(!names.is_empty(), "{krate} depends on nothing at all?");
+    names
+}
+
+/// Every Rust file, by its path from the project's folder.
+fn sources() -> BTreeMap<String, String> {
+    files().into_iter().filter(|(path, _)| path.ends_with(".rs")).collect()
+}
+
+/// Every text file of the project.
+fn files() -> BTreeMap<String, String> {
+    fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
+        for entry in fs::read_dir(folder).unwrap().flatten() {
+            let name = entry.file_name().into_string().unwrap();
+            let path = format!("{prefix}{name}");
+            if entry.file_type().unwrap().is_dir() {
+                // A linked worktree's `.git` is a file, and no text of ours either.
+                if name != ".git" && name != "target" {
+                    walk(&entry.path(), &format!("{path}/"), files);
+                }
+            } else if name != ".git"
+                && let Ok(text) = fs::read_to_string(entry.path())
+            {
+                files.insert(path, text);
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    walk(&root(), "", &mut files);
+    assert!(files.len() > 100, "the project's files are found");
+    files
+}
