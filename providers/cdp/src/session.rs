@@ -92,17 +92,19 @@ impl Live {
         self.targets.target_of(&raw).is_some().then_some(raw)
     }
 
-    /// Asks a page that was just attached for its events, the dialogs above all.
+    /// Asks a page that was just attached for its events: the dialogs, and its crash.
     async fn watch(&self, raw: &str) {
         if !self.targets.watch(raw) {
             return;
         }
         self.targets.set_enabled(raw, "Page", true);
-        let command = Command { method: "Page.enable", params: Json::Null, session: Some(raw), timeout: WATCH_MAX };
+        let enable = |method| {
+            self.connection.call(Command { method, params: Json::Null, session: Some(raw), timeout: WATCH_MAX })
+        };
         tokio::select! {
             biased;
             // A page that does not answer is attached all the same: its next command says what is wrong with it.
-            _ = self.connection.call(command) => {}
+            _ = async { tokio::join!(enable("Page.enable"), enable("Inspector.enable")) } => {}
             _ = self.obstructed(raw, "Page.enable") => {}
         }
     }
