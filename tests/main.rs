@@ -7,6 +7,7 @@ mod admission;
 mod browser;
 mod cases;
 mod cli;
+mod lease_sim;
 mod life_cycle;
 mod mcp;
 mod randomness;

@@ -1,7 +1,12 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
-use codemode_spec::limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX};
-use std::{env, fmt, path::PathBuf};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
+    session::SessionRequest,
+};
+use serde::Deserialize;
+use std::{env, fmt, fs, io, path::PathBuf};
 
 /// A value that must not be shown: its `Debug` prints a name.
 #[derive(Clone, PartialEq, Eq)]
@@ -63,6 +68,18 @@ pub struct Config {
     #[arg(long, env = "CODEMODE_HEADED", global = true)]
     pub headed: bool,
 
+    /// The file of defaults [default: $XDG_CONFIG_HOME/codemode/config.toml, or ~/.config/codemode/config.toml]
+    #[arg(id = "config_file", long = "config", env = "CODEMODE_CONFIG", global = true, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+
+    /// The program that keeps browsers [default: this one]
+    #[arg(long, env = "CODEMODE_KEEPER", global = true, value_name = "FILE", hide = true)]
+    pub keeper: Option<PathBuf>,
+
+    /// How long a lease holds that nobody renews, in milliseconds
+    #[arg(long, env = "CODEMODE_LEASE_TTL_MS", global = true, default_value_t = LEASE_TTL_MS, hide = true)]
+    pub lease_ttl_ms: u64,
+
     /// Executions that run at the same time
     #[arg(long, env = "CODEMODE_CONCURRENT", global = true, default_value_t = EXECUTIONS_CONCURRENT_MAX, hide = true)]
     pub concurrent: usize,
@@ -81,13 +98,53 @@ impl Default for Config {
             cdp_url: None,
             cdp_header: Vec::new(),
             headed: false,
+            file: None,
+            keeper: None,
+            lease_ttl_ms: LEASE_TTL_MS,
             concurrent: EXECUTIONS_CONCURRENT_MAX,
             queued: EXECUTIONS_QUEUED_MAX,
         }
     }
 }
 
+/// What the file of defaults may say.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Defaults {
+    /// The session of executions that ask for none.
+    pub session: SessionRequest,
+}
+
 impl Config {
+    /// Reads the file of defaults. One that nobody named need not be there.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when it cannot be read, or says what it must not.
+    pub fn defaults(&self) -> Result<Defaults, ErrorReport> {
+        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let usual = || {
+            let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+            Some(folder.join("codemode/config.toml"))
+        };
+        let Some(path) = self.file.clone().or_else(usual) else { return Ok(Defaults::default()) };
+        let wrong = |fault: &str| {
+            let message = format!("the file of defaults {} is wrong: {fault}", path.display());
+            ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Write for example: [session] mode = \"reuse\", key = \"shop\", ttl_ms = 600000.")
+        };
+        match fs::read_to_string(&path) {
+            Ok(text) => {
+                let defaults: Defaults = toml::from_str(&text).map_err(|error| wrong(error.message()))?;
+                match defaults.session.faults() {
+                    faults if faults.is_empty() => Ok(defaults),
+                    faults => Err(wrong(&faults.join("; "))),
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound && self.file.is_none() => Ok(Defaults::default()),
+            Err(error) => Err(wrong(&error.to_string())),
+        }
+    }
+
     /// The folder of everything that is kept, by the XDG base directory specification.
     #[must_use]
     pub fn state_dir(&self) -> PathBuf {

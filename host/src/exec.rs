@@ -9,7 +9,7 @@ use crate::{
     result::{Shaped, Transform},
 };
 use admission::Admission;
-use codemode_provider::{Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Registry};
+use codemode_provider::{Account, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Registry, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
     envelope::Context,
@@ -18,6 +18,7 @@ use codemode_spec::{
         WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
+    session::SessionRequest,
 };
 use futures::FutureExt as _;
 use rand::Rng as _;
@@ -52,6 +53,10 @@ pub struct Settings {
     pub transform: Arc<dyn Transform>,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
+    /// Where browser sessions come from; without it, providers have one-shot browsers of their own at most.
+    pub sessions: Option<Arc<dyn Sessions>>,
+    /// Who writes down what executions do.
+    pub record: Arc<dyn Record>,
     /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
     pub concurrent_max: usize,
     /// Executions that wait for a place.
@@ -69,6 +74,8 @@ pub struct Request {
     pub cpu: Duration,
     /// Options for the providers, by namespace.
     pub options: serde_json::Map<String, serde_json::Value>,
+    /// The browser session to run in.
+    pub session: SessionRequest,
     /// Ends the execution.
     pub cancel: CancellationToken,
     /// The seed of the script's randomness; drawn if absent.
@@ -83,6 +90,7 @@ impl Request {
             timeout: Duration::from_millis(WALL_MS_DEFAULT),
             cpu: Duration::from_millis(CPU_MS_DEFAULT),
             options: serde_json::Map::new(),
+            session: SessionRequest::default(),
             cancel: CancellationToken::new(),
             seed: None,
         }
@@ -102,6 +110,22 @@ pub trait Observer: Send + Sync {
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
+
+/// Writes down what executions do, for an audit. Must return at once.
+pub trait Record: Send + Sync {
+    /// A script is about to run.
+    fn started(&self, _id: &ExecutionId, _code: &str, _session: &SessionRequest) {}
+    /// It is about to do something that has an effect. Never told: the values of its arguments.
+    fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
+    /// It is over, and disposed of.
+    fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64) {}
+}
+
+/// Writes down nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Unrecorded;
+
+impl Record for Unrecorded {}
 
 /// How an execution went.
 #[derive(Clone, Debug)]
@@ -133,6 +157,8 @@ impl Settings {
             state_dir: state_dir.into(),
             transform: Arc::new(crate::result::ForModel::default()),
             clock: Arc::new(codemode_provider::SystemClock),
+            sessions: None,
+            record: Arc::new(Unrecorded),
             concurrent_max: EXECUTIONS_CONCURRENT_MAX,
             queued_max: EXECUTIONS_QUEUED_MAX,
         }
@@ -225,16 +251,22 @@ impl Inner {
             clock: self.settings.clock.clone(),
             state_dir: self.settings.state_dir.clone(),
             options: Arc::new(request.options.clone()),
+            session: request.session.clone(),
+            sessions: self.settings.sessions.clone(),
         };
+        self.settings.record.started(id, &request.code, &request.session);
         let mut runtimes = Vec::new();
         let created = self.create_all(&context, &mut runtimes).await;
         let runtimes: Runtimes = runtimes.into();
         let middle = match created {
-            Ok(()) => self.run(&request, program, runtimes.clone(), deadline, cancel, observer).await,
+            Ok(()) => self.run(id, &request, program, runtimes.clone(), deadline, cancel, observer).await,
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        Ok(self.finish(id, middle, &runtimes).await)
+        let execution = self.finish(id, middle, &runtimes).await;
+        let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
+        self.settings.record.ended(id, outcome, execution.calls);
+        Ok(execution)
     }
 
     async fn create_all(
@@ -260,8 +292,10 @@ impl Inner {
         Ok(())
     }
 
+    #[expect(clippy::too_many_arguments, reason = "each is a part of the run, named where it is made")]
     async fn run(
         &self,
+        id: &ExecutionId,
         request: &Request,
         program: Program,
         runtimes: Runtimes,
@@ -275,6 +309,8 @@ impl Inner {
             seed
         });
         let run = Run::new(run::Parts {
+            id: id.clone(),
+            record: self.settings.record.clone(),
             engine: self.engine.clone(),
             registry: self.registry.clone(),
             runtimes,

@@ -11,5 +11,6 @@ pub mod exec;
 pub mod program;
 pub mod result;
 pub mod service;
+pub mod session;
 pub mod site;
 pub mod surface;

@@ -7,12 +7,14 @@ use std::{
     io::{self, IsTerminal as _},
     process::ExitCode,
 };
+use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let mut runtime = if cli.is_small() { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             tracing::error!(%error, "could not start");

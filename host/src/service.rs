@@ -1,23 +1,30 @@
 //! The façade: plain requests in, envelopes out. Every surface calls it and nothing below it.
 
+mod audit;
 mod demo;
 mod doctor;
 mod preparation;
+mod record;
 mod request;
+mod sessions;
 mod warming;
 
+pub use audit::{AuditQuery, audit_show, audit_verify};
 pub use demo::{DemoData, Timings, demo};
 pub use doctor::{Check, Diagnosis, Status, doctor};
 pub use preparation::{setup, warm_up};
-pub use request::{ExecuteRequest, SessionMode, SessionRequest};
+pub use request::ExecuteRequest;
+pub use sessions::{SessionInfo, keep, sessions_close, sessions_list, sessions_revoke, sessions_show, sessions_sweep};
 pub use warming::Warming;
 
 pub use crate::exec::{Observer, Unobserved};
+pub use codemode_spec::session::{SessionMode, SessionRequest};
 
 use crate::{
-    config::Config,
+    config::{Config, Defaults},
     engine::Engine,
     exec::{Execution, Executor, Request, Settings},
+    session::SessionManager,
 };
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_provider::Registry;
@@ -27,6 +34,7 @@ use codemode_spec::{
     limits::{LOG_CHARS_MAX, WALL_MS_DEFAULT},
     message::ConsoleLine,
 };
+use record::Recorder;
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +45,9 @@ pub const TOOL: &str = "browser_execute";
 #[derive(Clone)]
 pub struct Service {
     executor: Executor,
+    sessions: SessionManager,
+    defaults: Defaults,
+    external: bool,
 }
 
 /// Is told, in a line, what takes its time.
@@ -49,12 +60,20 @@ impl Service {
     /// `NOT_READY` when the sandbox cannot be prepared.
     pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
         let state_dir = config.state_dir();
+        let defaults = config.defaults()?;
+        let sessions = sessions::open(config)?;
         reap(&state_dir);
         let engine = warm(&config.image_dir(), progress)?;
         let registry = registry(config)?;
-        let settings =
-            Settings { concurrent_max: config.concurrent, queued_max: config.queued, ..Settings::new(state_dir) };
-        Ok(Self { executor: Executor::new(engine, registry, settings) })
+        let settings = Settings {
+            concurrent_max: config.concurrent,
+            queued_max: config.queued,
+            sessions: Some(Arc::new(sessions.clone())),
+            record: Arc::new(Recorder::new(sessions.store().clone())),
+            ..Settings::new(state_dir)
+        };
+        let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
+        Ok(Self { executor, sessions, defaults, external })
     }
 
     /// Executes a script and answers. Never fails: failures are answers.
@@ -67,10 +86,29 @@ impl Service {
         observer: Arc<dyn Observer>,
         cancel: CancellationToken,
     ) -> Envelope {
-        let SessionRequest { mode: SessionMode::OneShot } = request.session;
+        if let Err(error) = request.check() {
+            return answer(TOOL, Err(error), Duration::ZERO);
+        }
+        let session = match request.session {
+            Some(session) => session,
+            // The defaults are for browsers of our own.
+            None if self.external => SessionRequest::default(),
+            None => self.defaults.session.clone(),
+        };
+        if self.external && session.mode != SessionMode::OneShot {
+            let message = format!("the browser of an external endpoint cannot be shared: the mode is {}", session.mode);
+            let error = ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url.");
+            return answer(TOOL, Err(error), Duration::ZERO);
+        }
         let timeout = Duration::from_millis(request.timeout_ms.unwrap_or(WALL_MS_DEFAULT));
-        let request = Request { timeout, cancel, ..Request::new(request.code) };
-        envelope(self.executor.execute(request, observer).await)
+        let request = Request { timeout, cancel, session, ..Request::new(request.code) };
+        let mut execution = self.executor.execute(request, observer).await;
+        // What is answered stands in the audit.
+        if let Err(error) = self.sessions.store().run(|_| Ok(())).await {
+            execution.warnings.push(format!("The audit is incomplete: {error}"));
+        }
+        envelope(execution)
     }
 }
 

@@ -113,6 +113,9 @@ error_codes! {
     /// The session expired or was swept.
     SessionExpired = "SESSION_EXPIRED", false, "The session is gone; start a new one and log in again.";
 
+    /// The audit is not what was written.
+    AuditBroken = "AUDIT_BROKEN", false, "Somebody changed the store: compare it with a backup. Rows before the broken one are as they were written.";
+
     // The rest.
     /// Whoever asked went away or cancelled.
     Cancelled = "CANCELLED", false, "The call was cancelled; nothing that it started goes on.";

@@ -11,6 +11,7 @@ pub mod error;
 pub mod limits;
 pub mod manifest;
 pub mod message;
+pub mod session;
 pub mod value;
 
 pub use envelope::Envelope;

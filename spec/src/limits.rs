@@ -88,8 +88,38 @@ pub const ERROR_TEXT_CHARS_MAX: usize = 4_000;
 pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
 /// Executions that wait for a place; one more is refused.
 pub const EXECUTIONS_QUEUED_MAX: usize = 64;
-/// Browsers of one host.
-pub const SESSIONS_MAX: usize = 16;
+/// Browser sessions that live at the same time in one state folder, all hosts together.
+pub const SESSIONS_MAX: usize = 64;
+/// Characters of a session's key.
+pub const SESSION_KEY_CHARS_MAX: usize = 128;
+/// Time that a shared browser is kept unused, unless the caller says otherwise.
+pub const SESSION_IDLE_MS_DEFAULT: u64 = 600_000;
+/// The least time that a caller may have a browser kept.
+pub const SESSION_IDLE_MS_MIN: u64 = 1_000;
+/// The most time that a caller may have a browser kept.
+pub const SESSION_IDLE_MS_MAX: u64 = 24 * 3_600_000;
+/// Time after which what ended sessions left, their records and the profiles of their keys, is removed.
+pub const SESSION_ABANDONED_MS: u64 = 24 * 3_600_000;
+/// A lease that was not renewed for this time is lost.
+pub const LEASE_TTL_MS: u64 = 30_000;
+/// How often a lease is renewed.
+pub const LEASE_RENEW_MS: u64 = 5_000;
+/// Time that an execution waits for a browser in use, unless the caller says otherwise.
+pub const LEASE_WAIT_MS_DEFAULT: u64 = 30_000;
+/// The most time that a caller may wait for a browser in use.
+pub const LEASE_WAIT_MS_MAX: u64 = WALL_MS_MAX;
+/// A waiter that did not ask again for this time has gone.
+pub const LEASE_WAITER_TTL_MS: u64 = 3_000;
+/// Executions that wait for the same browser; one more is refused.
+pub const LEASE_WAITERS_MAX: u32 = 64;
+/// The cookies that are kept of a key.
+pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
+/// Rows of the audit; older ones go, and a checkpoint says which.
+pub const AUDIT_ROWS_MAX: u64 = 200_000;
+/// Age at which a row of the audit goes.
+pub const AUDIT_AGE_MS_MAX: u64 = 90 * 24 * 3_600_000;
+/// Rows of the audit in one answer, unless the caller says otherwise.
+pub const AUDIT_ROWS_SHOWN: usize = 1_000;
 /// Time for disposing the providers of one execution, all together.
 pub const DISPOSE_MS_MAX: u64 = 15_000;
 
@@ -110,4 +140,7 @@ const _: () = assert!(ARGUMENT_BYTES_MAX < MEMORY_BYTES_MAX && REPLY_BYTES_MAX <
 const _: () = assert!(CALLS_OUTSTANDING_MAX <= CALLS_PER_EXECUTION_MAX as usize);
 const _: () = assert!(CONSOLE_LINE_BYTES_MAX * 2 <= CONSOLE_BYTES_KEPT);
 const _: () = assert!(LOG_CHARS_MAX <= CONSOLE_BYTES_KEPT);
+const _: () = assert!(LEASE_RENEW_MS * 3 < LEASE_TTL_MS, "two renewals may fail");
+const _: () = assert!(SESSION_IDLE_MS_MIN <= SESSION_IDLE_MS_DEFAULT && SESSION_IDLE_MS_DEFAULT <= SESSION_IDLE_MS_MAX);
+const _: () = assert!(LEASE_WAIT_MS_DEFAULT <= LEASE_WAIT_MS_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);

@@ -2,7 +2,7 @@
 
 use crate::measure::{Bench, Named, Table, execute, executor, median};
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, LaunchOptions};
+use codemode_chromium::{Browser, Command, Connection, LaunchOptions};
 use codemode_host::site;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
@@ -24,6 +24,8 @@ async fn launch(bench: &Bench) -> Browser {
         profiles_dir: bench.state.path().join("profiles"),
         name: "bench".to_owned(),
         downloads_dir: None,
+        keep_profile: false,
+        bound_to_thread: false,
         headless: true,
         start_timeout: Duration::from_secs(20),
     };
@@ -85,6 +87,34 @@ fn on(bench: &Bench, browser: &Browser) -> codemode_host::exec::Executor {
     executor(&bench.engine, bench.state.path().to_owned(), vec![Arc::new(CdpProvider::new(config))])
 }
 
+/// The connection that executions use, without an execution.
+struct Driver {
+    connection: Connection,
+    session: String,
+}
+
+async fn driver(browser: &Browser) -> Driver {
+    let timeout = Duration::from_secs(10);
+    let connection = Connection::connect(browser.endpoint(), timeout).await.expect("the browser listens");
+    let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
+    let targets = ask("Target.getTargets", json!({})).await.expect("targets");
+    let pages = targets["targetInfos"].as_array().expect("a list of targets");
+    let page = pages.iter().find(|target| target["type"] == "page").expect("a page");
+    let attach = json!({"targetId": page["targetId"], "flatten": true});
+    let attached = ask("Target.attachToTarget", attach).await.expect("attached");
+    let session = attached["sessionId"].as_str().expect("a session").to_owned();
+    Driver { connection, session }
+}
+
+impl Driver {
+    async fn call(&self) {
+        let params = json!({"expression": "1+1"});
+        let (session, timeout) = (Some(self.session.as_str()), Duration::from_secs(10));
+        let answer = self.connection.call(Command { method: "Runtime.evaluate", params, session, timeout }).await;
+        answer.expect("the browser answers");
+    }
+}
+
 fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let browser = runtime.block_on(launch(bench));
     let executor = on(bench, &browser);
@@ -97,7 +127,15 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let (many, one) = (script(CALLS + 1), script(1));
     let with = median(7, || drop(execute(runtime, &executor, &many)));
     let without = median(7, || drop(execute(runtime, &executor, &one)));
+    let driver = runtime.block_on(driver(&browser));
     let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().ws_url));
+    let alone = median(7, || {
+        runtime.block_on(async {
+            for _ in 0..CALLS {
+                driver.call().await;
+            }
+        });
+    });
     let bound = median(7, || {
         runtime.block_on(async {
             for _ in 0..CALLS {
@@ -107,12 +145,13 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     });
     let ours = with.saturating_sub(without) / CALLS;
     table.time("cdp.send of Runtime.evaluate", ours, Some(("a bare client", bound / CALLS)), "≤ 1.1 ×");
+    table.time("… of it the driver's connection", alone / CALLS, Some(("a bare client", bound / CALLS)), "–");
     drop(bare);
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }
 
-const FILL: &str = "document.querySelector('[name=username]').value = 'ada'; \
-                    document.querySelector('[name=password]').value = 'lovelace'; \
+const FILL: &str = "document.querySelector('#user').value = 'ada'; \
+                    document.querySelector('#password').value = 'lovelace'; \
                     document.querySelector('form').requestSubmit()";
 const WHO: &str = "document.querySelector('h1').textContent";
 

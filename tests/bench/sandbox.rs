@@ -3,16 +3,19 @@
 use crate::measure::{Bench, Named, Table, execute, median, middle, timed};
 use codemode_host::{
     engine::{Allowance, Sandbox},
-    exec::{Request, Unobserved},
+    exec::{Observer, Request},
     program::Program,
 };
 use codemode_spec::{
     limits::{CALLS_PER_EXECUTION_MAX, CPU_MS_DEFAULT, WALL_MS_DEFAULT},
-    message::{Namespace, Start},
+    message::{ConsoleLine, Namespace, Start},
 };
 use std::{
     fs,
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tokio::runtime::Runtime;
@@ -83,28 +86,31 @@ fn pss_kib() -> u64 {
     private("Pss:")
 }
 
+/// Counts the executions that have come to their wait.
+#[derive(Default)]
+struct Waiting(AtomicU64);
+
+impl Observer for Waiting {
+    fn console(&self, _: &ConsoleLine) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 fn memory_per_waiting(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     const WAITING: u64 = 30;
-    let cancel = CancellationToken::new();
-    let run = |code: &'static str| {
-        let request = Request { cancel: cancel.clone(), ..Request::new(code) };
-        let executor = bench.executor.clone();
-        runtime.spawn(async move { executor.execute(request, Arc::new(Unobserved)).await })
-    };
-    // The places' own memory stays mapped between executions: it is touched before it is counted.
-    let waits = "async () => { console.log('waits'); await new Promise(done => setTimeout(done, 600000)) }";
     let before = pss_kib();
-    let tasks: Vec<_> = (0..WAITING).map(|_| run(waits)).collect();
-    let deadline = Instant::now() + Duration::from_secs(10);
-    let mut after = pss_kib();
-    loop {
+    let (cancel, waiting) = (CancellationToken::new(), Arc::new(Waiting::default()));
+    let waits = "async () => { console.log('waits'); await new Promise(done => setTimeout(done, 50000)) }";
+    let run = |_| {
+        let request = Request { cancel: cancel.clone(), ..Request::new(waits) };
+        let (executor, waiting) = (bench.executor.clone(), waiting.clone());
+        runtime.spawn(async move { executor.execute(request, waiting).await })
+    };
+    let tasks: Vec<_> = (0..WAITING).map(run).collect();
+    while waiting.0.load(Ordering::Relaxed) < WAITING {
         std::thread::yield_now();
-        let now = pss_kib();
-        if now == after && now > before || Instant::now() > deadline {
-            break;
-        }
-        after = now;
     }
+    let after = pss_kib();
     cancel.cancel();
     for task in tasks {
         drop(runtime.block_on(task));

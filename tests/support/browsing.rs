@@ -11,7 +11,7 @@ use codemode_host::{
     site::{self, Site},
 };
 use codemode_provider::testkit::FakeProvider;
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{ffi::OsStr, fs, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 
 /// How soon nothing of an execution may be left once its client is gone.
@@ -89,12 +89,23 @@ fn processes(state: &Path) -> Vec<(i32, String)> {
 fn files(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
+            // What the hosts of the folder keep, and not an execution.
+            _ if is_of_hosts(&entry.file_name()) => {}
             // A profile's own folder counts even if it is empty; the folder of all profiles does not.
-            Ok(kind) if kind.is_dir() && entry.file_name().to_str().is_some_and(|name| name.starts_with("x-")) => {
+            Ok(kind) if kind.is_dir() && starts(&entry.file_name(), &["x-", "s-"]) => {
                 found.push(entry.path().display().to_string());
             }
             Ok(kind) if kind.is_dir() => files(&entry.path(), found),
             _ => found.push(entry.path().display().to_string()),
         }
     }
+}
+
+/// The store, and the lock by which a host is seen to live.
+fn is_of_hosts(name: &OsStr) -> bool {
+    starts(name, &["sessions.db", "h-"])
+}
+
+fn starts(name: &OsStr, prefixes: &[&str]) -> bool {
+    name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
 }

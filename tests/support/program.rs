@@ -53,6 +53,7 @@ impl Place {
         command
             .env("CODEMODE_STATE_DIR", self.folder().join("state"))
             .env("CODEMODE_IMAGE_DIR", super::image_dir())
+            .env("XDG_CONFIG_HOME", self.folder().join("config"))
             .args(arguments);
         command
     }

@@ -4,14 +4,14 @@
 //! nothing is ready it comes back to the async side and waits there, with no thread of its own. Calls that are ready at
 //! once, as cached answers are, cost no hop.
 
-use super::{Observer, Runtimes, cancelled, time_over};
+use super::{Observer, Record, Runtimes, cancelled, time_over};
 use crate::{
     engine::{Allowance, Engine, Sandbox, Stop},
     program::Program,
 };
-use codemode_provider::{CallContext, Clock, Registry};
+use codemode_provider::{CallContext, Clock, ExecutionId, Registry};
 use codemode_spec::{
-    ErrorCode, ErrorReport, Value,
+    Effect, ErrorCode, ErrorReport, Value,
     console::ConsoleBuffer,
     limits::{CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, METHOD_NAME_CHARS_MAX, REPLY_BYTES_MAX},
     message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
@@ -29,6 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 /// What a run is made of.
 pub(super) struct Parts {
+    pub id: ExecutionId,
+    pub record: Arc<dyn Record>,
     pub engine: Engine,
     pub registry: Arc<Registry>,
     pub runtimes: Runtimes,
@@ -239,7 +241,8 @@ impl Run {
             let context = CallContext { call: call.id, deadline: self.parts.deadline };
             let (registry, runtimes) = (self.parts.registry.clone(), self.parts.runtimes.clone());
             let id = call.id;
-            let carried_out = AssertUnwindSafe(carry_out(registry, runtimes, call, context)).catch_unwind();
+            let recorder = (self.parts.id.clone(), self.parts.record.clone());
+            let carried_out = AssertUnwindSafe(carry_out(registry, runtimes, call, context, recorder)).catch_unwind();
             self.in_flight.push(
                 async move {
                     let panicked =
@@ -384,11 +387,18 @@ async fn carry_out(
     runtimes: Runtimes,
     call: Call,
     context: CallContext,
+    (id, record): (ExecutionId, Arc<dyn Record>),
 ) -> Result<Value, ErrorReport> {
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let Ok(Value::Array(arguments)) = Value::decode(&call.arguments.0) else { return Err(broken()) };
     let (index, method) = registry.resolve(&call.namespace, &call.method, &arguments)?;
     let runtime = runtimes.get(index).ok_or_else(broken)?;
+    if method.effect != Effect::Read {
+        let account = runtime.account(&method.name, &arguments);
+        if !account.reads {
+            record.effect(&id, &call.namespace, &method.name, &account);
+        }
+    }
     // The provider's own name of the method, which may not be the one that a script can write.
     runtime.call(&method.name, arguments, context).await
 }

@@ -2,7 +2,11 @@
 
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN},
+    limits::{
+        LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_DEFAULT, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
+        WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN,
+    },
+    session::SessionRequest,
 };
 use jsonschema::Validator;
 use serde::Deserialize;
@@ -18,27 +22,9 @@ pub struct ExecuteRequest {
     /// Wall time in milliseconds.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
-    /// The browser session to run in.
+    /// The browser session to run in; the host's own choice if absent.
     #[serde(default)]
-    pub session: SessionRequest,
-}
-
-/// Which browser session an execution runs in.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SessionRequest {
-    /// How the session lives.
-    #[serde(default)]
-    pub mode: SessionMode,
-}
-
-/// How a browser session lives.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, clap::ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum SessionMode {
-    /// A fresh browser, closed at the end.
-    #[default]
-    OneShot,
+    pub session: Option<SessionRequest>,
 }
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
@@ -48,7 +34,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
 impl ExecuteRequest {
     /// A request with the defaults.
     pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), timeout_ms: None, session: SessionRequest::default() }
+        Self { code: code.into(), timeout_ms: None, session: None }
     }
 
     /// The JSON schema of a request.
@@ -67,7 +53,27 @@ impl ExecuteRequest {
                 "session": {
                     "type": "object",
                     "properties": {
-                        "mode": {"enum": ["one-shot"], "description": "one-shot: a fresh browser, closed at the end"},
+                        "mode": {
+                            "enum": ["one-shot", "reuse", "dynamic"],
+                            "description": "one-shot: a fresh browser, closed at the end. reuse: the browser of the key, \
+                                            kept between calls, logins included. dynamic: that of the key if there is \
+                                            one, else one-shot until cdp.startSession() keeps it",
+                        },
+                        "key": {"type": "string", "description": "names the browser"},
+                        "ttl_ms": {
+                            "type": "integer",
+                            "minimum": SESSION_IDLE_MS_MIN,
+                            "maximum": SESSION_IDLE_MS_MAX,
+                            "default": SESSION_IDLE_MS_DEFAULT,
+                            "description": "kept unused so long",
+                        },
+                        "wait_ms": {
+                            "type": "integer",
+                            "minimum": 0,
+                            "maximum": LEASE_WAIT_MS_MAX,
+                            "default": LEASE_WAIT_MS_DEFAULT,
+                            "description": "waits so long while another call uses it",
+                        },
                     },
                     "additionalProperties": false,
                 },
@@ -92,37 +98,58 @@ impl ExecuteRequest {
         if !faults.is_empty() {
             return Err(invalid(&faults));
         }
-        serde_json::from_value(request).map_err(|error| invalid(&[error.to_string()]))
+        let request: Self = serde_json::from_value(request).map_err(|error| invalid(&[error.to_string()]))?;
+        request.check()?;
+        Ok(request)
+    }
+
+    /// Looks for what the schema cannot say.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` with every fault.
+    pub fn check(&self) -> Result<(), ErrorReport> {
+        let faults = self.session.as_ref().map(SessionRequest::faults).unwrap_or_default();
+        if faults.is_empty() { Ok(()) } else { Err(invalid(&faults)) }
     }
 }
 
 fn invalid(faults: &[String]) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))
-        .with_hint("Send {code: string, timeout_ms?: integer, session?: {mode?: \"one-shot\"}}.")
+        .with_hint(
+            "Send {code: string, timeout_ms?: integer, session?: {mode: \"one-shot\" | \"reuse\" | \"dynamic\", key?: \
+             string, ttl_ms?: integer, wait_ms?: integer}}.",
+        )
         .with_detail("faults", faults)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codemode_spec::session::SessionMode;
 
     #[test]
     fn the_least_and_the_most_that_can_be_said() {
         let least = ExecuteRequest::from_json(json!({"code": "1"})).unwrap();
-        assert_eq!((least.code.as_str(), least.timeout_ms, least.session.mode), ("1", None, SessionMode::OneShot));
-        let most = json!({"code": "1", "timeout_ms": 5, "session": {"mode": "one-shot"}});
-        assert_eq!(ExecuteRequest::from_json(most).unwrap().timeout_ms, Some(5));
+        assert_eq!((least.code.as_str(), least.timeout_ms, least.session), ("1", None, None));
+        let session = json!({"mode": "reuse", "key": "shop", "ttl_ms": 60_000, "wait_ms": 0});
+        let most = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 5, "session": session})).unwrap();
+        assert_eq!(most.timeout_ms, Some(5));
+        let key = Some("shop".to_owned());
+        let session = SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0) };
+        assert_eq!(most.session, Some(session));
     }
 
     #[test]
     fn every_fault_is_named_at_once() {
-        let request = json!({"kode": "1", "timeout_ms": "soon", "session": {"mode": "for ever", "key": 1}});
+        let request = json!({"kode": "1", "timeout_ms": "soon", "session": {"mode": "for ever", "kee": 1}});
         let error = ExecuteRequest::from_json(request).unwrap_err();
         assert_eq!(error.code, ErrorCode::InvalidArgument);
-        for word in ["kode", "code", "timeout_ms", "session.mode", "key"] {
+        for word in ["kode", "code", "timeout_ms", "session.mode", "kee"] {
             assert!(error.message.contains(word), "{word} is missing in: {}", error.message);
         }
         assert_eq!(ExecuteRequest::from_json(json!({})).unwrap_err().code, ErrorCode::InvalidArgument);
         assert!(ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 0})).is_err());
+        let keyless = ExecuteRequest::from_json(json!({"code": "1", "session": {"mode": "reuse"}})).unwrap_err();
+        assert!(keyless.message.contains("session.key"), "{keyless}");
     }
 }

@@ -1,12 +1,16 @@
 //! What the surfaces say in words.
 
+use chrono::{DateTime, SecondsFormat};
 use codemode_spec::{
     ErrorReport, Manifest,
     envelope::Meta,
     message::{ConsoleLine, Level},
 };
 use serde_json::Value as Json;
-use std::fmt::{Display, Write as _};
+use std::{
+    fmt::{Display, Write as _},
+    ops::RangeInclusive,
+};
 
 /// Cuts of a result that are named one by one.
 const CUTS_NAMED_MAX: usize = 5;
@@ -72,7 +76,80 @@ pub(super) fn remarks(meta: &Meta, artifact: Option<&str>) -> Vec<String> {
     remarks
 }
 
+/// Reads a time with its unit, in milliseconds.
+pub(super) fn milliseconds(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at(digits);
+    let factor = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" | "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 24 * 3_600_000,
+        _ => return Err("write a number and a unit, as 500ms, 30s, 2m, 6h or 1d".to_owned()),
+    };
+    let ms = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    let (least, most) = (duration(*range.start()), duration(*range.end()));
+    ms.filter(|ms| range.contains(ms)).ok_or_else(|| format!("it must be between {least} and {most}"))
+}
+
+/// Milliseconds in the largest unit that says them whole, as [`milliseconds`] reads them.
+pub(super) fn duration(ms: u64) -> String {
+    let units = [(24 * 3_600_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let unit = units.into_iter().find(|(factor, _)| ms > 0 && ms.is_multiple_of(*factor));
+    unit.map_or_else(|| format!("{ms}ms"), |(factor, unit)| format!("{}{unit}", ms / factor))
+}
+
+/// Rows as a table: columns as wide as they must be, the last one as it is. The first row is the head.
+pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
+    let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        line(&mut text, cells.join("  ").trim_end());
+    }
+    text
+}
+
+/// Milliseconds, roughly.
+pub(super) fn about(ms: i64) -> String {
+    match ms / 1_000 {
+        s @ ..60 => format!("{s}s"),
+        s @ 60..3_600 => format!("{}m{:02}s", s / 60, s % 60),
+        s @ 3_600..86_400 => format!("{}h{:02}m", s / 3_600, s / 60 % 60),
+        s => format!("{}d{:02}h", s / 86_400, s / 3_600 % 24),
+    }
+}
+
+/// Milliseconds since the Unix epoch as a date and time (RFC 3339, UTC).
+pub(super) fn time(ms: i64) -> String {
+    let time = DateTime::from_timestamp_millis(ms).unwrap_or_default();
+    time.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
 /// The namespaces as TypeScript declarations.
 pub(super) fn declarations(manifests: &[Manifest]) -> String {
     manifests.iter().map(Manifest::to_dts).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_said_as_people_read_them() {
+        assert_eq!(time(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(time(1_709_210_096_789), "2024-02-29T12:34:56.789Z");
+        assert_eq!(time(-1), "1969-12-31T23:59:59.999Z");
+        assert_eq!([0, 59_999, 61_000, 3_660_000, 90_000_000].map(about), ["0s", "59s", "1m01s", "1h01m", "1d01h"]);
+        assert_eq!([1, 1_500, 60_000, 7_200_000, 86_400_000].map(duration), ["1ms", "1500ms", "1m", "2h", "1d"]);
+    }
+
+    #[test]
+    fn columns_of_a_table_stand_below_each_other() {
+        let rows = [["A", "B"], ["long", "x"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows), "A     B\nlong  x\n");
+    }
 }

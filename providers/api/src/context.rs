@@ -1,5 +1,7 @@
 //! What the host gives to a runtime.
 
+use crate::session::Sessions;
+use codemode_spec::session::SessionRequest;
 use serde_json::Value as Json;
 use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
 use tokio::time::Instant;
@@ -60,6 +62,10 @@ pub struct ExecutionContext {
     pub state_dir: PathBuf,
     /// Options of this execution for the providers, by namespace.
     pub options: Arc<serde_json::Map<String, Json>>,
+    /// The browser session that was asked for.
+    pub session: SessionRequest,
+    /// Where browser sessions come from; an embedder's host may have none.
+    pub sessions: Option<Arc<dyn Sessions>>,
 }
 
 /// What a runtime knows of one call.

@@ -9,10 +9,12 @@ mod arguments;
 mod context;
 mod provider;
 mod registry;
+mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
 pub use arguments::{argument, options};
 pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
-pub use provider::{Provider, ProviderRuntime};
+pub use provider::{Account, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};
+pub use session::{BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};

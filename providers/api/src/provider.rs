@@ -22,6 +22,17 @@ pub trait Provider: Send + Sync + 'static {
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport>;
 }
 
+/// What a call of effect was, for the audit: never a value of its arguments.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// What was done, if that says more than the method's name.
+    pub action: Option<String>,
+    /// The origin of the page that it was done to.
+    pub origin: Option<String>,
+    /// It only reads, though its method may also write.
+    pub reads: bool,
+}
+
 /// What a provider is for one execution.
 #[async_trait]
 pub trait ProviderRuntime: Send + Sync {
@@ -57,6 +68,11 @@ pub trait ProviderRuntime: Send + Sync {
     /// # Errors
     /// Fail the execution if its script had succeeded; otherwise they become a warning.
     async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport>;
+
+    /// What a call of a method that is not [`codemode_spec::Effect::Read`] does. Asked before the call, must not wait.
+    fn account(&self, _method: &str, _arguments: &[Value]) -> Account {
+        Account::default()
+    }
 
     /// What the answer should say it was about, as far as this provider knows. Asked before `dispose`, must not wait.
     fn describe(&self) -> Context {

@@ -10,7 +10,7 @@ pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
 
 use crate::{CallContext, ExecutionContext, ExecutionId, Provider, ProviderRuntime, SystemClock};
-use codemode_spec::{ErrorReport, Value};
+use codemode_spec::{ErrorReport, Value, session::SessionRequest};
 use std::{
     path::Path,
     sync::{
@@ -41,6 +41,8 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
         clock: Arc::new(SystemClock),
         state_dir: state_dir.to_owned(),
         options: Arc::new(options),
+        session: SessionRequest::default(),
+        sessions: None,
     }
 }
 

@@ -1,14 +1,15 @@
 //! The browser of one execution: opened at its first use, closed at its end.
 
 use crate::{
+    cookies,
     live::Live,
     made::{Made, Registry},
     policy::Holdings,
     targets::{BROWSER_UI, Target},
 };
 use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, find};
-use codemode_provider::ExecutionContext;
-use codemode_spec::{ErrorCode, ErrorReport, envelope::Context};
+use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Promotion};
+use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
 use std::{
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
@@ -38,45 +39,54 @@ pub(crate) enum Source {
 
 enum State {
     NotStarted,
-    Running {
-        /// `None` if it is external.
-        browser: Option<Box<Browser>>,
-        endpoint: Endpoint,
-    },
+    Running { owner: Owner, endpoint: Endpoint },
     Ended,
+}
+
+/// Whose a browser is.
+enum Owner {
+    /// Somebody else's.
+    External,
+    /// This slot's: the host has no sessions.
+    Slot(Box<Browser>),
+    /// It is leased.
+    Leased(Arc<dyn BrowserSession>),
 }
 
 /// The place of one execution's browser.
 pub(crate) struct BrowserSlot {
     source: Source,
     context: ExecutionContext,
-    downloads_dir: PathBuf,
     registry: Arc<Registry>,
     /// Held while the browser is opened or closed: first calls that come together open one browser.
     state: tokio::sync::Mutex<State>,
     /// Invariant: set only while `state` is held and is `Running`.
     live: Mutex<Option<Arc<Live>>>,
+    /// The session of a browser that is leased. Invariant: set only while `state` is held.
+    leased: Mutex<Option<Arc<dyn BrowserSession>>>,
     made: Made,
     /// Commands that make something in an external browser: they are heard out even if their call is dropped, or else
     /// nobody would know what to close.
     making: TaskTracker,
     last_context: Mutex<Context>,
+    /// Id and lease of the session that was given back last.
+    last_session: Mutex<Option<(String, serde_json::Value)>>,
     warnings: Mutex<Vec<String>>,
 }
 
 impl BrowserSlot {
     pub(crate) fn new(source: Source, context: ExecutionContext, registry: Arc<Registry>) -> Arc<Self> {
-        let downloads_dir = context.state_dir.join("downloads").join(context.execution.as_str());
         Arc::new(Self {
             source,
             context,
-            downloads_dir,
             registry,
             state: tokio::sync::Mutex::new(State::NotStarted),
             live: Mutex::default(),
+            leased: Mutex::default(),
             made: Made::default(),
             making: TaskTracker::new(),
             last_context: Mutex::default(),
+            last_session: Mutex::default(),
             warnings: Mutex::default(),
         })
     }
@@ -86,16 +96,27 @@ impl BrowserSlot {
         lock(&self.live).clone()
     }
 
+    /// The leased session, if there is one.
+    pub(crate) fn session(&self) -> Option<Arc<dyn BrowserSession>> {
+        lock(&self.leased).clone()
+    }
+
+    /// The session that was asked for.
+    pub(crate) const fn asked(&self) -> &codemode_spec::session::SessionRequest {
+        &self.context.session
+    }
+
     /// The browser, started or connected to if need be. Calls that come while it starts wait for that start.
     ///
     /// # Errors
-    /// `BROWSER_GONE` if it was there before; otherwise why it could not be started, and the next call tries again.
+    /// `SESSION_LOST` or `SESSION_EXPIRED` if the lease on it does not hold any more, `BROWSER_GONE` if it was there
+    /// before; otherwise why it could not be started, and the next call tries again.
     ///
     /// # Cancellation
-    /// May be dropped at any time: a browser that is being started is killed, and the next call starts another.
+    /// May be dropped at any time: a browser that is being started is ended, and the next call starts another.
     pub(crate) async fn live(&self, deadline: Instant) -> Result<Arc<Live>, ErrorReport> {
         if let Some(live) = self.current() {
-            return self.unless_gone(live);
+            return self.unless_gone(live).await;
         }
         let left = deadline.saturating_duration_since(Instant::now());
         tokio::select! {
@@ -110,7 +131,7 @@ impl BrowserSlot {
     async fn open(&self) -> Result<Arc<Live>, ErrorReport> {
         let mut state = self.state.lock().await;
         if let Some(live) = self.current() {
-            return self.unless_gone(live);
+            return self.unless_gone(live).await;
         }
         let (endpoint, first) = match &*state {
             State::Ended => return Err(ended()),
@@ -121,49 +142,123 @@ impl BrowserSlot {
                 (endpoint.clone(), true)
             }
         };
-        match Live::connect(&endpoint, CONNECT_MAX).await {
+        let session = self.session();
+        let connected = match (Live::connect(&endpoint, CONNECT_MAX).await, &session) {
+            // It was there before this execution, as far as its record says: once, another one takes its place.
+            (Err(error), Some(session)) if first && !session.facts().fresh => {
+                session.replace(&error.message).await?;
+                let endpoint = endpoint_of(&**session);
+                *state = State::Running { owner: Owner::Leased(Arc::clone(session)), endpoint: endpoint.clone() };
+                Live::connect(&endpoint, CONNECT_MAX).await
+            }
+            (connected, _) => connected,
+        };
+        match connected {
             Ok(live) => {
+                if let Some(session) = session.filter(|_| first) {
+                    cookies::restore(&live.connection, &session.facts()).await;
+                }
                 let live = Arc::new(live);
                 *lock(&self.live) = Some(Arc::clone(&live));
                 Ok(live)
             }
             Err(error) if first => {
-                *state = State::NotStarted;
+                let broken = std::mem::replace(&mut *state, State::NotStarted);
+                self.let_go(broken).await?;
                 Err(error)
             }
             // It was there before the execution parked.
-            Err(error) => Err(gone(&error.message)),
+            Err(error) => match session {
+                Some(session) => Err(session.check().await.err().unwrap_or_else(|| gone(&error.message))),
+                None => Err(gone(&error.message)),
+            },
         }
     }
 
     async fn start(&self) -> Result<State, ErrorReport> {
-        match &self.source {
-            Source::Endpoint { url, headers } => {
+        let mode = self.context.session.mode;
+        match (&self.source, &self.context.sessions) {
+            (Source::Endpoint { url, headers }, _) if mode == SessionMode::OneShot => {
                 let endpoint = Endpoint::resolve(url, headers.clone(), CONNECT_MAX).await?;
-                Ok(State::Running { browser: None, endpoint })
+                Ok(State::Running { owner: Owner::External, endpoint })
             }
-            Source::Launch { executable, headless } => {
-                let asked = executable.clone();
-                let finding = tokio::task::spawn_blocking(move || find(asked.as_deref()));
-                let failed =
-                    |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
-                let Executable { path, .. } = finding.await.map_err(failed)??;
+            (Source::Endpoint { .. }, _) => Err(only_one_shot("an external browser", mode)),
+            (Source::Launch { executable, headless }, Some(sessions)) => {
+                let order = BrowserOrder {
+                    execution: self.context.execution.clone(),
+                    session: self.context.session.clone(),
+                    executable: executable.clone(),
+                    headless: *headless,
+                    cancel: self.context.cancel.clone(),
+                };
+                let session = sessions.open(order).await?;
+                let endpoint = endpoint_of(&*session);
+                *lock(&self.leased) = Some(Arc::clone(&session));
+                Ok(State::Running { owner: Owner::Leased(session), endpoint })
+            }
+            (Source::Launch { executable, headless }, None) if mode == SessionMode::OneShot => {
                 let browser = Browser::launch(LaunchOptions {
-                    executable: path,
+                    executable: found(executable.clone()).await?,
                     profiles_dir: self.context.state_dir.join(PROFILES),
                     name: self.context.execution.as_str().to_owned(),
-                    downloads_dir: Some(self.downloads_dir.clone()),
+                    downloads_dir: Some(self.downloads_dir()),
+                    keep_profile: false,
+                    bound_to_thread: false,
                     headless: *headless,
                     start_timeout: START_MAX,
                 })
                 .await?;
                 let endpoint = browser.endpoint().clone();
-                Ok(State::Running { browser: Some(Box::new(browser)), endpoint })
+                Ok(State::Running { owner: Owner::Slot(Box::new(browser)), endpoint })
             }
+            (Source::Launch { .. }, None) => Err(only_one_shot("this host", mode)),
         }
     }
 
-    fn unless_gone(&self, live: Arc<Live>) -> Result<Arc<Live>, ErrorReport> {
+    /// Where downloads go.
+    fn downloads_dir(&self) -> PathBuf {
+        match self.session() {
+            Some(session) => session.facts().downloads_dir,
+            None => self.context.state_dir.join("downloads").join(self.context.execution.as_str()),
+        }
+    }
+
+    /// Makes the browser the shared one of its key.
+    pub(crate) async fn promote(&self, promotion: Promotion, deadline: Instant) -> Result<(), ErrorReport> {
+        self.live(deadline).await?;
+        match self.session() {
+            Some(session) => session.promote(promotion).await,
+            None => Err(only_one_shot("this browser", SessionMode::Dynamic)),
+        }
+    }
+
+    /// Ends the browser now. What comes next has another one.
+    pub(crate) async fn close_session(&self, reason: &str, deadline: Instant) -> Result<(), ErrorReport> {
+        if self.is_external() {
+            let message = "an external browser is never closed";
+            return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message)
+                .with_hint("Close the pages that the script opened: cdp.send(\"Target.closeTarget\", {targetId})."));
+        }
+        if self.context.session.mode != SessionMode::OneShot {
+            // The shared one of the key, if it is not in use yet.
+            self.live(deadline).await?;
+        }
+        let mut state = self.state.lock().await;
+        if let Some(session) = self.session() {
+            session.close(reason).await?;
+        }
+        let live = lock(&self.live).take();
+        if let Some(live) = live {
+            live.connection.close().await;
+        }
+        let closed = std::mem::replace(&mut *state, State::NotStarted);
+        self.let_go(closed).await
+    }
+
+    async fn unless_gone(&self, live: Arc<Live>) -> Result<Arc<Live>, ErrorReport> {
+        if let Some(session) = self.session() {
+            session.check().await?;
+        }
         // The browser goes on for a moment after it agreed to close.
         match (live.closed_by_script.load(Ordering::Relaxed), live.connection.is_closed()) {
             (true, _) => Err(gone("the script closed it")),
@@ -205,14 +300,35 @@ impl BrowserSlot {
                 });
             }
         }
+        let downloads_dir = self.downloads_dir();
         let closed = match std::mem::replace(&mut *state, State::Ended) {
-            State::NotStarted | State::Ended => Ok(()),
-            State::Running { browser: Some(browser), .. } => browser.close().await,
-            State::Running { browser: None, endpoint } => self.tidy_up(live, &endpoint).await,
+            State::Running { owner: Owner::External, endpoint } => self.tidy_up(live, &endpoint).await,
+            state => {
+                if let (Some(live), Some(session)) = (live, self.session()) {
+                    cookies::keep(&live.connection, &*session).await;
+                    live.connection.close().await;
+                }
+                self.let_go(state).await
+            }
         };
         // Downloads are kept; an empty folder is not, be it that of a start that was broken off.
-        let _ = tokio::fs::remove_dir(&self.downloads_dir).await;
+        let _ = tokio::fs::remove_dir(&downloads_dir).await;
         closed
+    }
+
+    /// Gives back what is leased, and closes what is this slot's own.
+    async fn let_go(&self, state: State) -> Result<(), ErrorReport> {
+        match state {
+            State::Running { owner: Owner::Slot(browser), .. } => browser.close().await,
+            State::Running { owner: Owner::Leased(session), .. } => {
+                let released = session.release().await;
+                lock(&self.warnings).extend(session.warnings());
+                *lock(&self.leased) = None;
+                *lock(&self.last_session) = Some((session.facts().id, session.lease()));
+                released
+            }
+            State::Running { owner: Owner::External, .. } | State::NotStarted | State::Ended => Ok(()),
+        }
     }
 
     /// Closes what this execution made in an external browser, and lets go of it.
@@ -310,14 +426,25 @@ impl BrowserSlot {
                 live.catch_up();
                 self.context_of(&live)
             }
-            None => lock(&self.last_context).clone(),
+            None => {
+                let mut context = lock(&self.last_context).clone();
+                if context.session_id.is_none()
+                    && let Some((id, lease)) = lock(&self.last_session).clone()
+                {
+                    (context.session_id, context.lease) = (Some(id), Some(lease));
+                }
+                context
+            }
         }
     }
 
     fn context_of(&self, live: &Live) -> Context {
         let page = live.targets.current();
+        let session = self.session().map(|session| (session.facts().id, session.lease()));
+        let (session_id, lease) = session.unzip();
         Context {
-            session_id: Some(self.context.execution.as_str().to_owned()),
+            session_id: session_id.or_else(|| Some(self.context.execution.as_str().to_owned())),
+            lease,
             target_id: page.as_ref().map(|page| page.id.clone()),
             url: page.as_ref().map(|page| page.url.clone()),
             title: page.map(|page| page.title).filter(|title| !title.is_empty()),
@@ -334,8 +461,8 @@ impl BrowserSlot {
     }
 
     /// What the policy must know.
-    pub(crate) const fn holdings<'a>(&'a self, live: &'a Arc<Live>) -> SlotHoldings<'a> {
-        SlotHoldings { slot: self, live }
+    pub(crate) fn holdings<'a>(&'a self, live: &'a Arc<Live>) -> SlotHoldings<'a> {
+        SlotHoldings { slot: self, live, folder: self.downloads_dir() }
     }
 
     pub(crate) const fn is_external(&self) -> bool {
@@ -347,6 +474,7 @@ impl BrowserSlot {
 pub(crate) struct SlotHoldings<'a> {
     slot: &'a BrowserSlot,
     live: &'a Arc<Live>,
+    folder: PathBuf,
 }
 
 impl Holdings for SlotHoldings<'_> {
@@ -355,7 +483,7 @@ impl Holdings for SlotHoldings<'_> {
     }
 
     fn folder(&self) -> &Path {
-        &self.slot.downloads_dir
+        &self.folder
     }
 
     fn owns_target(&self, target: &str) -> bool {
@@ -396,6 +524,23 @@ impl Holdings for SlotHoldings<'_> {
 
 /// Schemes of pages that can do what no site can.
 const BROWSER_SCHEMES: &[&str] = &["chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:", "isolated-app:"];
+
+/// The program of the browser.
+async fn found(asked: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {
+    let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
+    let Executable { path, .. } =
+        tokio::task::spawn_blocking(move || find(asked.as_deref())).await.map_err(failed)??;
+    Ok(path)
+}
+
+fn endpoint_of(session: &dyn BrowserSession) -> Endpoint {
+    Endpoint { ws_url: session.facts().ws_url, headers: Vec::new() }
+}
+
+fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
+    ErrorReport::new(ErrorCode::UnsupportedOperation, format!("{what} has one-shot sessions only, not {mode}"))
+        .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
+}
 
 /// The report of a browser that died.
 pub(crate) fn gone(reason: &str) -> ErrorReport {

@@ -10,6 +10,7 @@
 
 mod browser;
 mod command;
+mod cookies;
 mod debug_log;
 mod dialog;
 mod live;

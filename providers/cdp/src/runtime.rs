@@ -10,13 +10,16 @@ use crate::{
     targets::short,
 };
 use async_trait::async_trait;
-use codemode_provider::{CallContext, Ending, ProviderRuntime, argument, options};
+use codemode_provider::{Account, CallContext, Ending, Promotion, ProviderRuntime, argument, options};
 use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio::time::Instant;
+use url::Url;
 
+/// Why a session is closed to begin anew.
+const RESET: &str = "reset";
 /// Targets listed by `cdp.sessionInfo`.
 const TARGETS_LISTED_MAX: usize = 100;
 
@@ -31,6 +34,12 @@ pub(crate) struct CdpRuntime {
 struct AttachOptions {
     target_id: Option<String>,
     timeout_ms: Option<u64>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct StartOptions {
+    replace: bool,
 }
 
 #[derive(Default, Deserialize)]
@@ -58,6 +67,21 @@ impl ProviderRuntime for CdpRuntime {
             "events" => self.events(options(&arguments, 0)?, deadline).await.map(Value::from),
             "spec" => self.spec(&arguments, deadline).await.map(Value::from),
             "sessionInfo" => Ok(self.session_info().await.into()),
+            "startSession" => {
+                let StartOptions { replace } = options(&arguments, 0)?;
+                let promotion = if replace { Promotion::Replace } else { Promotion::IfFree };
+                self.slot.promote(promotion, deadline).await?;
+                Ok(self.session_info().await.into())
+            }
+            "closeSession" => {
+                self.slot.close_session("close", deadline).await?;
+                Ok(Value::Undefined)
+            }
+            "resetSession" => {
+                self.slot.close_session(RESET, deadline).await?;
+                self.slot.live(deadline).await?;
+                Ok(self.session_info().await.into())
+            }
             "getDebugLog" => {
                 let LogOptions { limit } = options(&arguments, 0)?;
                 Ok(json!(self.debug_log.last(limit.unwrap_or(DEBUG_LOG_MAX))).into())
@@ -79,6 +103,18 @@ impl ProviderRuntime for CdpRuntime {
         self.slot.close().await
     }
 
+    fn account(&self, method: &str, arguments: &[Value]) -> Account {
+        let action = match method {
+            "send" => command(arguments).ok().map(|command| command.method).filter(|name| is_command(name)),
+            _ => None,
+        };
+        let reads = action.as_deref().is_some_and(reads);
+        let page = self.slot.describe().url.and_then(|url| Url::parse(&url).ok());
+        let origin =
+            page.map(|url| url.origin()).filter(url::Origin::is_tuple).map(|origin| origin.ascii_serialization());
+        Account { action, origin, reads }
+    }
+
     fn describe(&self) -> Context {
         self.slot.describe()
     }
@@ -86,6 +122,23 @@ impl ProviderRuntime for CdpRuntime {
     fn warnings(&self) -> Vec<String> {
         self.slot.warnings()
     }
+}
+
+/// Whether a text can be the name of a command: whatever else a script writes there is a value of its own.
+fn is_command(name: &str) -> bool {
+    let is_word =
+        |word: &str| !word.is_empty() && word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
+    name.split_once('.').is_some_and(|(domain, command)| is_word(domain) && is_word(command))
+}
+
+/// Whether a command, by the way in which the protocol names them, changes nothing of a page.
+fn reads(command: &str) -> bool {
+    const VERBS: [&str; 11] =
+        ["get", "query", "describe", "capture", "enable", "disable", "resolve", "request", "search", "take", "print"];
+    let word = command.split_once('.').map_or(command, |(_, word)| word);
+    VERBS
+        .iter()
+        .any(|verb| word.strip_prefix(verb).is_some_and(|rest| rest.chars().next().is_none_or(char::is_uppercase)))
 }
 
 /// The command of either form of `cdp.send`.
@@ -149,9 +202,23 @@ impl CdpRuntime {
     }
 
     async fn session_info(&self) -> Json {
-        let external = self.slot.is_external();
+        let asked = self.slot.asked();
+        let mut info = json!({"mode": asked.mode, "external": self.slot.is_external()});
+        if let Some(key) = &asked.key {
+            info["key"] = json!(key);
+        }
+        if let Some(facts) = self.slot.session().map(|session| session.facts()) {
+            info["session"] = json!(facts.id);
+            info["shared"] = json!(facts.shared);
+        }
+        let mut with = |fields: Json| {
+            if let (Some(info), Json::Object(fields)) = (info.as_object_mut(), fields) {
+                info.extend(fields);
+            }
+            info.take()
+        };
         let Some(live) = self.slot.current() else {
-            return json!({"mode": "one-shot", "state": "not-started", "external": external, "targets": []});
+            return with(json!({"state": "not-started", "targets": []}));
         };
         live.refresh().await;
         live.catch_up();
@@ -178,14 +245,12 @@ impl CdpRuntime {
                 entry
             })
             .collect();
-        json!({
-            "mode": "one-shot",
+        with(json!({
             "state": state,
-            "external": external,
             "browser": live.product,
             "targets": targets,
             "targetsTotal": visible.len(),
-        })
+        }))
     }
 }
 
@@ -201,4 +266,26 @@ fn first_page(live: &Arc<Live>, slot: &BrowserSlot) -> Result<String, ErrorRepor
             ErrorReport::new(ErrorCode::CdpTargetClosed, "there is no page to attach to")
                 .with_hint("Open one: const {targetId} = await cdp.send(\"Target.createTarget\", {url}).")
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_account_names_commands_and_nothing_that_a_script_could_hide_in_one() {
+        for name in ["Page.navigate", "DOM.getDocument"] {
+            assert!(is_command(name), "{name}");
+        }
+        for name in ["", "Page", "Page.", ".x", "Page.navigate secret", "Page.a.b", &format!("Page.{}", "x".repeat(65))]
+        {
+            assert!(!is_command(name), "{name}");
+        }
+        for name in ["Network.getCookies", "Page.enable", "Page.captureScreenshot"] {
+            assert!(reads(name), "{name}");
+        }
+        for name in ["Page.navigate", "Runtime.evaluate", "Input.insertText", "Page.gettysburg"] {
+            assert!(!reads(name), "{name}");
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! What a browser is told at its start.
 
 use crate::launch::LaunchOptions;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::{ffi::OsString, fs, io, path::Path};
 
 /// For every browser.
@@ -47,12 +47,15 @@ pub(crate) fn prepare(profile: &Path, options: &LaunchOptions) -> io::Result<Vec
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
         fs::create_dir_all(&folder)?;
-        let settings = json!({
-            "download": { "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false },
-        });
         let default = profile.join("Default");
-        fs::create_dir(&default)?;
-        fs::write(default.join("Preferences"), settings.to_string())?;
+        let file = default.join("Preferences");
+        fs::create_dir_all(&default)?;
+        // A profile that was kept has settings already.
+        let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let mut settings: Json = kept.filter(Json::is_object).unwrap_or_else(|| json!({}));
+        settings["download"] =
+            json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+        fs::write(file, settings.to_string())?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
     if options.headless {

@@ -4,7 +4,12 @@
 //! or dropped; the process that launched it dies, and with it the pipe that Chromium's `--remote-debugging-pipe` listens
 //! on, whereupon Chromium ends by itself; or [`crate::reap`] finds its ledger without an owner.
 
-use crate::{endpoint::Endpoint, flags, ledger::Ledger, process::CRASHES};
+use crate::{
+    endpoint::Endpoint,
+    flags,
+    ledger::Ledger,
+    process::{CRASHES, is_running},
+};
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     ffi::OsStr,
@@ -29,6 +34,9 @@ const READY: &str = "DevTools listening on ";
 /// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them. Nothing is ever said on the
 /// pipe: that it closes is the message.
 const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
+/// The same for a browser that the kernel kills with the thread that launched it, where the system has the means.
+const BECOME_BOUND_BROWSER: &str = "if command -v setpriv >/dev/null; then set -- setpriv --pdeathsig KILL -- \"$@\"; fi; \
+                                    exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
 
 /// How a browser is launched.
 #[derive(Clone, Debug)]
@@ -41,6 +49,10 @@ pub struct LaunchOptions {
     pub name: String,
     /// Where downloads go, for as long as no command says otherwise.
     pub downloads_dir: Option<PathBuf>,
+    /// The profile may be there already, and stays when the browser ends.
+    pub keep_profile: bool,
+    /// The kernel kills it with the thread that launches it, at once: for a thread that lives as long as its process.
+    pub bound_to_thread: bool,
     /// Without a window.
     pub headless: bool,
     /// How long the start may take.
@@ -100,6 +112,13 @@ impl Browser {
         self.owned.ledger.profile()
     }
 
+    /// Whether its main process has ended, by itself or by another's hand.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        // Not waited for: until its group is dealt with, its number must stay its own.
+        !is_running(self.owned.pid.cast_signed())
+    }
+
     /// The end of what it wrote to its standard error: why it died, if it did.
     #[must_use]
     pub fn last_words(&self) -> String {
@@ -138,10 +157,11 @@ impl Owned {
         };
         let executable = std::path::absolute(&options.executable).map_err(failed("could not find"))?;
         // The ledger comes first: from here on there is always somebody who can clean up.
-        let ledger = Ledger::open(&options.profiles_dir, &options.name)?;
+        let ledger = Ledger::open(&options.profiles_dir, &options.name, options.keep_profile)?;
         let started = flags::prepare(ledger.profile(), options).and_then(|arguments| {
             let mut command = Command::new("/bin/sh");
-            command.args(["-c", BECOME_BROWSER, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);
+            let become_browser = if options.bound_to_thread { BECOME_BOUND_BROWSER } else { BECOME_BROWSER };
+            command.args(["-c", become_browser, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);
             // Not to the user's own folder; and the crash handler is known by it.
             command.env("BREAKPAD_DUMP_LOCATION", ledger.profile().join(CRASHES));
             if let Some(folder) = ledger.temporary() {

@@ -19,6 +19,8 @@ use std::{
 };
 
 const SUFFIX: &str = "ledger";
+/// Of a profile that stays when its browser ends. That it stays follows from the file's name, as the profile does.
+const SUFFIX_KEPT: &str = "kept-ledger";
 /// A ledger that is not yet in its place; see [`Ledger::open`].
 const SUFFIX_NEW: &str = "ledger-new";
 /// After this time an unfinished ledger is what a dead process left.
@@ -26,6 +28,8 @@ const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 /// How long the processes of one dead host may take to go.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
 const NAME_CHARS_MAX: usize = 128;
+/// Files by which Chromium sees that a profile is in use.
+const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
 const TEMPORARY_PREFIX: &str = "codemode-";
 /// A socket's path has at most 107 bytes, of which Chromium takes 45 and the folder's name 26.
 const TEMPORARY_BYTES_MAX: usize = 36;
@@ -56,6 +60,8 @@ pub(crate) struct Ledger {
     file: File,
     path: PathBuf,
     profile: PathBuf,
+    /// The profile stays when the browser ends.
+    kept: bool,
     /// For the browser's temporary files, which it leaves behind when it is killed. Not in the profile: one of them is a
     /// socket, and the paths of sockets must be short.
     temporary: Option<PathBuf>,
@@ -65,7 +71,9 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     /// Takes a name and makes its folders, readable for this user only.
-    pub(crate) fn open(profiles_dir: &Path, name: &str) -> Result<Self, ErrorReport> {
+    ///
+    /// A profile that is `kept` may be there already, and stays.
+    pub(crate) fn open(profiles_dir: &Path, name: &str, kept: bool) -> Result<Self, ErrorReport> {
         if !is_name(name) {
             let message =
                 format!("{name:?} cannot name a profile: letters, digits, `-` and `_` can, {NAME_CHARS_MAX} at most");
@@ -79,14 +87,15 @@ impl Ledger {
         let profiles_dir = std::path::absolute(profiles_dir).map_err(failed("find", profiles_dir))?;
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&profiles_dir);
         made.map_err(failed("make the folder", &profiles_dir))?;
-        let (profile, path) = (profiles_dir.join(name), profiles_dir.join(name).with_extension(SUFFIX));
+        let suffix = if kept { SUFFIX_KEPT } else { SUFFIX };
+        let (profile, path) = (profiles_dir.join(name), profiles_dir.join(name).with_extension(suffix));
 
         // Locked under another name first: in its place it is never seen without its lock.
         let new = path.with_extension(format!("{}.{SUFFIX_NEW}", std::process::id()));
         let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&new);
         let file = file.map_err(failed("write the ledger", &new))?;
         let temporary = temporary_path();
-        let mut ledger = Self { file, path, profile, temporary: Some(temporary.clone()), group: None };
+        let mut ledger = Self { file, path, profile, kept, temporary: Some(temporary.clone()), group: None };
         let placed = ledger.file.lock().and_then(|()| {
             let (owner_pid, boot_id) = (std::process::id(), boot_id());
             ledger.append(&Line::Opened { owner_pid, boot_id, temporary: temporary.clone() })?;
@@ -102,7 +111,8 @@ impl Ledger {
             _ => failed("write the ledger", &ledger.path)(error),
         })?;
         for folder in [&ledger.profile, &temporary] {
-            if let Err(error) = DirBuilder::new().mode(0o700).create(folder) {
+            let is_kept = kept && *folder == ledger.profile;
+            if let Err(error) = DirBuilder::new().recursive(is_kept).mode(0o700).create(folder) {
                 // What was there before us is not ours to remove.
                 let _ = if *folder == temporary { fs::remove_dir(&ledger.profile) } else { Ok(()) };
                 let _ = fs::remove_file(&ledger.path);
@@ -137,10 +147,14 @@ impl Ledger {
             ErrorReport::new(ErrorCode::IoError, format!("processes of the browser do not end: {living:?}"))
                 .with_hint("They end with the machine at the latest; the next start tries again.")
         })?;
-        for folder in self.temporary.iter().chain([&self.profile]) {
+        for folder in self.temporary.iter().chain((!self.kept).then_some(&self.profile)) {
             remove_folder(folder).map_err(|error| {
                 ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
             })?;
+        }
+        for left in SINGLETONS.iter().filter(|_| self.kept) {
+            // The next browser would take them for a sign that this one lives, if its number were given anew.
+            let _ = fs::remove_file(self.profile.join(left));
         }
         let _ = fs::remove_file(&self.path);
         Ok(killed)
@@ -161,7 +175,8 @@ impl Ledger {
         let is_the_same = (ours.dev(), ours.ino()) == (named.dev(), named.ino());
         // The profile follows from the file's name and never from its content: nothing else can be removed.
         let profile = path.with_extension("");
-        let mut ledger = Self { file, path: path.to_owned(), profile, temporary: None, group: None };
+        let kept = path.extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
+        let mut ledger = Self { file, path: path.to_owned(), profile, kept, temporary: None, group: None };
         is_the_same.then(|| {
             ledger.read();
             ledger
@@ -210,12 +225,12 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     let (mut reaped, mut failed) = (Reaped::default(), None);
     for path in entries.flatten().map(|entry| entry.path()) {
         match path.extension().and_then(OsStr::to_str) {
-            Some(SUFFIX) => {
+            Some(SUFFIX | SUFFIX_KEPT) => {
                 let Some(ledger) = Ledger::inherit(&path) else { continue };
                 match ledger.close(REAP_PATIENCE) {
                     Ok(processes) => {
                         reaped.processes += processes;
-                        reaped.profiles += 1;
+                        reaped.profiles += usize::from(!ledger.kept);
                     }
                     Err(report) => failed = failed.or(Some(report)),
                 }
@@ -310,11 +325,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let profiles_dir = folder.path().join("a/profiles");
         assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default(), "there need be nothing");
-        let ledger = Ledger::open(&profiles_dir, "one").unwrap();
+        let ledger = Ledger::open(&profiles_dir, "one", false).unwrap();
         assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
         assert_eq!(fs::metadata(ledger.profile()).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&profiles_dir).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(Ledger::open(&profiles_dir, "one").unwrap_err().code, ErrorCode::BrowserLaunchFailed);
+        assert_eq!(Ledger::open(&profiles_dir, "one", false).unwrap_err().code, ErrorCode::BrowserLaunchFailed);
         assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default());
         assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
 
@@ -327,6 +342,27 @@ mod tests {
         assert_eq!(reaped(&profiles_dir), Reaped { processes: 0, profiles: 1 });
         assert_eq!(names(&profiles_dir), ["not-ours"]);
         assert!(!temporary.exists());
+    }
+
+    #[test]
+    fn a_kept_profile_stays_and_can_be_opened_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::open(folder.path(), "key-1", true).unwrap();
+        for name in ["cookies", SINGLETONS[0]] {
+            fs::write(ledger.profile().join(name), "x").unwrap();
+        }
+        assert!(Ledger::open(folder.path(), "key-1", true).is_err(), "one browser at a time");
+        ledger.close(REAP_PATIENCE).unwrap();
+        drop(ledger);
+        assert_eq!(names(folder.path()), ["key-1"]);
+        assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
+        // Its owner dies.
+        drop(Ledger::open(folder.path(), "key-1", true).unwrap());
+        repeated(|| {
+            reap(folder.path()).unwrap();
+            (names(folder.path()) == ["key-1"]).then_some(())
+        });
+        assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
     }
 
     #[test]
@@ -344,7 +380,7 @@ mod tests {
     fn a_noted_group_is_believed_only_since_the_same_boot() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        let mut ledger = Ledger::open(folder.path(), "x").unwrap();
+        let mut ledger = Ledger::open(folder.path(), "x", false).unwrap();
         ledger.started(child.id().cast_signed()).unwrap();
         let (path, group) = (ledger.path.clone(), ledger.group);
         assert!(group.is_some() && Ledger::inherit(&path).is_none());
@@ -378,7 +414,11 @@ mod tests {
     fn a_name_cannot_lead_out_of_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         for name in ["", ".", "..", "a/b", "a.b", "ä", &"x".repeat(NAME_CHARS_MAX + 1)] {
-            assert_eq!(Ledger::open(folder.path(), name).unwrap_err().code, ErrorCode::InvalidArgument, "{name}");
+            assert_eq!(
+                Ledger::open(folder.path(), name, false).unwrap_err().code,
+                ErrorCode::InvalidArgument,
+                "{name}"
+            );
         }
         assert_eq!(names(folder.path()), Vec::<String>::new());
     }

@@ -33,5 +33,6 @@ pub use find::{Executable, find};
 pub use install::install;
 pub use launch::{Browser, LaunchOptions};
 pub use ledger::{Reaped, reap};
+pub use process::ProcessId;
 pub use protocol::Protocol;
 pub use schema::{CommandSpec, Domain, EventSpec, Property, Shape, TypeSpec};

@@ -24,6 +24,54 @@ const LOOK_INTERVAL_MAX: Duration = Duration::from_millis(20);
 /// The folder in a profile that crashes are put into. The crash handler leaves the process group and is known by it.
 pub(crate) const CRASHES: &str = "Crashes";
 
+/// A process, for as long as the machine runs: its number alone may be given to another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProcessId {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, in clock ticks after the boot.
+    pub start_ticks: u64,
+}
+
+impl ProcessId {
+    /// This process.
+    #[must_use]
+    pub fn own() -> Self {
+        let pid = std::process::id();
+        let start_ticks = Stat::read(pid.cast_signed()).map_or(0, |stat| stat.start_ticks);
+        Self { pid, start_ticks }
+    }
+
+    /// Whether it lives. One that is dead and not yet reaped does not.
+    #[must_use]
+    pub fn is_alive(self) -> bool {
+        Stat::read(self.pid.cast_signed()).is_some_and(|stat| !stat.dead && stat.start_ticks == self.start_ticks)
+    }
+
+    /// Asks it to end, if it is still the process that is meant.
+    pub fn terminate(self) {
+        self.signal(Signal::TERM);
+    }
+
+    /// Kills it, if it is still the process that is meant.
+    pub fn kill(self) {
+        self.signal(Signal::KILL);
+    }
+
+    fn signal(self, signal: Signal) {
+        // Held fast before it is looked at.
+        let Ok(process) = held(self.pid.cast_signed()) else { return };
+        if self.is_alive() {
+            let _ = pidfd_send_signal(&process, signal);
+        }
+    }
+}
+
+/// Whether a child of ours that was not yet waited for still runs.
+pub(crate) fn is_running(pid: i32) -> bool {
+    Stat::read(pid).is_some_and(|stat| !stat.dead)
+}
+
 /// A process group that is known to be a browser's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {

@@ -1,9 +1,11 @@
 //! The command line. Standard output is data, standard error is for people.
 
+mod audit;
 mod demo;
 mod doctor;
 mod render;
 mod run;
+mod sessions;
 mod setup;
 mod types;
 mod warm;
@@ -52,6 +54,15 @@ enum Command {
     Warm(Output),
     /// Print what scripts can use, as TypeScript declarations
     Types,
+    /// See and end browser sessions
+    #[command(subcommand)]
+    Sessions(sessions::SessionsCommand),
+    /// Read the audit, and check that nobody changed it
+    #[command(subcommand)]
+    Audit(audit::AuditCommand),
+    /// Keep one browser: started by codemode itself
+    #[command(hide = true)]
+    Keep,
 }
 
 /// How an answer is printed.
@@ -66,10 +77,17 @@ struct Output {
 type Words = fn(&Envelope) -> Text;
 
 impl Cli {
+    /// Whether one thread is enough.
+    #[must_use]
+    pub const fn is_small(&self) -> bool {
+        matches!(self.command, Command::Keep)
+    }
+
     /// Carries out the command and prints its answer.
     pub async fn run(self) -> ExitCode {
         let Self { config, command } = self;
-        let stop = stop_on_signal();
+        // A keeper is not stopped: it ends when its browser has.
+        let stop = if matches!(command, Command::Keep) { CancellationToken::new() } else { stop_on_signal() };
         let progress: Progress = Arc::new(say);
         let (output, envelope, words): (Output, Envelope, Words) = match command {
             Command::Run(args) => (args.output, run::run(&config, args, &progress, stop).await, run::words),
@@ -77,7 +95,24 @@ impl Cli {
             Command::Demo(output) => (output, demo::run(&config, &progress, stop).await, demo::words),
             Command::Setup(output) => (output, setup::run(&config, &progress, stop).await, setup::words),
             Command::Warm(output) => (output, warm::run(&config, &progress, stop).await, warm::words),
+            Command::Sessions(command) => {
+                let (output, words) = (command.output(), command.words());
+                (output, sessions::run(&config, command, stop).await, words)
+            }
+            Command::Audit(command) => {
+                let (output, words) = (command.output(), command.words());
+                (output, audit::run(&config, command, stop).await, words)
+            }
             Command::Types => return types::print(&config),
+            Command::Keep => {
+                return match service::keep(&config).await {
+                    Ok(()) => ExitCode::SUCCESS,
+                    Err(error) => {
+                        say(text::error(&error).trim_end());
+                        ExitCode::FAILURE
+                    }
+                };
+            }
             Command::Mcp => {
                 return match mcp::serve(&config, stop).await {
                     Ok(()) => ExitCode::SUCCESS,

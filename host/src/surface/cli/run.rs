@@ -10,7 +10,7 @@ use clap::Args;
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     envelope::ExecutionData,
-    limits::{SOURCE_BYTES_MAX, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN},
+    limits::{LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN, SOURCE_BYTES_MAX, WALL_MS_MAX, WALL_MS_MIN},
 };
 use std::{
     fs::File,
@@ -31,9 +31,8 @@ pub(super) struct RunArgs {
     #[arg(short = 'e', long = "eval", value_name = "CODE")]
     code: Option<String>,
 
-    /// How the browser session lives
-    #[arg(long, value_enum, default_value_t)]
-    session_mode: SessionMode,
+    #[command(flatten)]
+    session: SessionArgs,
 
     /// Wall time, as 30s, 500ms or 2m [default: 60s]
     #[arg(long, value_parser = milliseconds, value_name = "TIME")]
@@ -41,6 +40,39 @@ pub(super) struct RunArgs {
 
     #[command(flatten)]
     pub(super) output: Output,
+}
+
+/// The browser session to run in.
+#[derive(Debug, Args)]
+struct SessionArgs {
+    /// How the browser lives: one-shot, reuse or dynamic [default: reuse if there is a key, else one-shot]
+    #[arg(long, value_name = "MODE")]
+    session_mode: Option<SessionMode>,
+
+    /// Names the browser that is reused
+    #[arg(long, value_name = "KEY")]
+    session_key: Option<String>,
+
+    /// How long it is kept unused, as 10m [default: 10m]
+    #[arg(long, value_parser = kept, value_name = "TIME")]
+    session_ttl: Option<u64>,
+
+    /// How long to wait for it while another execution uses it [default: 30s]
+    #[arg(long, value_parser = milliseconds_or_none, value_name = "TIME")]
+    session_wait: Option<u64>,
+}
+
+impl SessionArgs {
+    /// What was asked for; `None` leaves it to the host.
+    fn request(self) -> Option<SessionRequest> {
+        let Self { session_mode, session_key, session_ttl, session_wait } = self;
+        if session_mode.is_none() && session_key.is_none() && session_ttl.is_none() && session_wait.is_none() {
+            return None;
+        }
+        let implied = if session_key.is_some() { SessionMode::Reuse } else { SessionMode::OneShot };
+        let mode = session_mode.unwrap_or(implied);
+        Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait })
+    }
 }
 
 pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, stop: CancellationToken) -> Envelope {
@@ -68,8 +100,7 @@ pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, sto
     };
     match service {
         Ok(service) => {
-            let session = SessionRequest { mode: args.session_mode };
-            let request = ExecuteRequest { code, timeout_ms: args.timeout, session };
+            let request = ExecuteRequest { code, timeout_ms: args.timeout, session: args.session.request() };
             service.execute(request, Arc::new(Unobserved), stop).await
         }
         Err(error) => failed(error),
@@ -114,19 +145,17 @@ fn read(file: &Path) -> Result<String, ErrorReport> {
     String::from_utf8(source).map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8")))
 }
 
-/// A time with its unit, in milliseconds.
+/// A wall time.
 fn milliseconds(text: &str) -> Result<u64, String> {
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let (number, unit) = text.split_at(digits);
-    let factor = match unit {
-        "ms" => 1,
-        "s" => 1_000,
-        "m" | "min" => 60_000,
-        _ => return Err(format!("write a number and a unit, as {}s, 500ms or 2m", WALL_MS_DEFAULT / 1_000)),
-    };
-    let ms = number.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
-    ms.filter(|ms| (WALL_MS_MIN..=WALL_MS_MAX).contains(ms))
-        .ok_or_else(|| format!("it must be between {WALL_MS_MIN}ms and {}s", WALL_MS_MAX / 1_000))
+    text::milliseconds(text, WALL_MS_MIN..=WALL_MS_MAX)
+}
+
+fn milliseconds_or_none(text: &str) -> Result<u64, String> {
+    text::milliseconds(text, 0..=LEASE_WAIT_MS_MAX)
+}
+
+fn kept(text: &str) -> Result<u64, String> {
+    text::milliseconds(text, SESSION_IDLE_MS_MIN..=SESSION_IDLE_MS_MAX)
 }
 
 #[cfg(test)]
@@ -137,7 +166,7 @@ mod tests {
     fn times_have_units_and_bounds() {
         let good = [("1ms", 1), ("30s", 30_000), ("2m", 120_000), ("600s", 600_000), ("10min", 600_000)];
         good.into_iter().for_each(|(text, ms)| assert_eq!(milliseconds(text), Ok(ms), "{text}"));
-        for text in ["", "5", "s", "-1s", "1.5s", "0ms", "601s", "99999999999999999999s", "5h", "5 s"] {
+        for text in ["", "5", "s", "-1s", "1.5s", "0ms", "601s", "99999999999999999999s", "5h", "5y", "5 s"] {
             assert!(milliseconds(text).is_err(), "{text}");
         }
     }

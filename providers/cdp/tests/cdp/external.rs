@@ -26,6 +26,8 @@ impl Somebody {
             profiles_dir: profiles.path().to_owned(),
             name: "somebody".to_owned(),
             downloads_dir: None,
+            keep_profile: false,
+            bound_to_thread: false,
             headless: true,
             start_timeout: Duration::from_secs(30),
         };

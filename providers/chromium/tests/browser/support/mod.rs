@@ -43,6 +43,8 @@ impl Profiles {
             profiles_dir: self.path(),
             name: format!("test-{count}"),
             downloads_dir: None,
+            keep_profile: false,
+            bound_to_thread: false,
             headless: true,
             start_timeout: PATIENCE,
         }

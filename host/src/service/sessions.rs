@@ -1,0 +1,221 @@
+//! Sessions as an operator sees them.
+
+use super::answer;
+use crate::{
+    config::Config,
+    session::{
+        Places, SessionManager, SessionSettings, keeper,
+        store::{EndReason, LeaseRow, SessionRow, SessionState},
+    },
+};
+use codemode_chromium::{Command, Connection, Endpoint};
+use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::SESSIONS_MAX};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::{
+    env, fs,
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
+
+/// How long a browser may take to tell what it shows.
+const ASK_MAX: Duration = Duration::from_secs(2);
+/// Ended sessions that are listed when they are asked for.
+const ENDED_LISTED_MAX: usize = 100;
+/// Pages of one browser that are named.
+const URLS_MAX: usize = 20;
+
+/// A session, for an operator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Names it.
+    pub id: String,
+    /// The key that it is the shared browser of.
+    pub key: Option<String>,
+    /// How it was asked for.
+    pub mode: String,
+    /// Its life: starting, live, closing, ended.
+    pub state: SessionState,
+    /// Why it ended.
+    pub reason: Option<EndReason>,
+    /// Who uses it.
+    pub lease: Option<LeaseRow>,
+    /// Since when it exists, in milliseconds.
+    pub age_ms: i64,
+    /// For how long nobody has used it.
+    pub idle_ms: Option<i64>,
+    /// In how long it ends if nobody uses it.
+    pub expires_in_ms: Option<i64>,
+    /// The main process of its browser.
+    pub browser_pid: Option<u32>,
+    /// The process that keeps it.
+    pub keeper_pid: Option<u32>,
+    /// Memory of the browser's main process and its children, in KiB: what is shared counts in part.
+    pub memory_kib: Option<u64>,
+    /// What its pages show.
+    pub urls: Vec<String>,
+}
+
+/// The manager of a configuration.
+pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
+    let program = match &config.keeper {
+        Some(program) => program.clone(),
+        None => env::current_exe().map_err(|error| {
+            ErrorReport::new(ErrorCode::HostFault, format!("this program's own file cannot be found: {error}"))
+        })?,
+    };
+    let lease_ttl = Duration::from_millis(config.lease_ttl_ms.max(1));
+    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6) };
+    SessionManager::open(Places::new(&config.state_dir()), program, settings)
+}
+
+/// Keeps a browser: what the hidden command does.
+///
+/// # Errors
+/// See [`keeper::keep`].
+pub async fn keep(config: &Config) -> Result<(), ErrorReport> {
+    keeper::keep(Places::new(&config.state_dir())).await
+}
+
+/// The sessions that live, and those that ended if they are asked for too.
+pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
+    told("sessions list", async {
+        let manager = open(config)?;
+        let (rows, leases) = manager.store().run(|store| Ok((store.sessions()?, store.leases()?))).await?;
+        let (live, gone): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
+        let gone = gone.into_iter().rev().take(if ended { ENDED_LISTED_MAX } else { 0 });
+        let rows = live.into_iter().take(SESSIONS_MAX).chain(gone);
+        let infos = futures::future::join_all(rows.map(|row| info(row, &leases))).await;
+        Ok(json!({ "sessions": infos }))
+    })
+    .await
+}
+
+/// One session, by its id or its key.
+pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
+    told("sessions show", async {
+        let manager = open(config)?;
+        let row = find(&manager, name).await?;
+        let leases = manager.store().run(|store| store.leases()).await?;
+        Ok(json!({ "session": info(row, &leases).await }))
+    })
+    .await
+}
+
+/// Ends a session, whoever uses it. What is kept of its key goes too.
+pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
+    told("sessions close", async {
+        let manager = open(config)?;
+        let row = find(&manager, name).await?;
+        if row.state == SessionState::Ended {
+            return Ok(json!({"closed": row.id, "already": true}));
+        }
+        manager.close(&row).await?;
+        Ok(json!({"closed": row.id, "already": false}))
+    })
+    .await
+}
+
+/// Takes a session away from the execution that uses it.
+pub async fn sessions_revoke(config: &Config, name: &str) -> Envelope {
+    told("sessions revoke", async {
+        let manager = open(config)?;
+        let row = find(&manager, name).await?;
+        let holder = manager.revoke(&row).await?;
+        Ok(json!({"session": row.id, "revoked": holder}))
+    })
+    .await
+}
+
+/// Ends what nobody may use any more.
+pub async fn sessions_sweep(config: &Config) -> Envelope {
+    told("sessions sweep", async {
+        let manager = open(config)?;
+        let swept = manager.sweep().await?;
+        let profiles = Places::new(&config.state_dir()).profiles();
+        let reaped = super::preparation::blocking(move || codemode_chromium::reap(&profiles)).await??;
+        Ok(json!({
+            "sessions": swept.sessions,
+            "forgotten": swept.forgotten,
+            "reaped": {"processes": reaped.processes, "profiles": reaped.profiles},
+        }))
+    })
+    .await
+}
+
+async fn told(command: &str, work: impl Future<Output = Result<Json, ErrorReport>>) -> Envelope {
+    let began = Instant::now();
+    answer(command, work.await, began.elapsed())
+}
+
+async fn find(manager: &SessionManager, name: &str) -> Result<SessionRow, ErrorReport> {
+    let asked = name.to_owned();
+    let found = manager.store().run(move |store| {
+        Ok(match store.session(&asked)? {
+            Some(row) => Some(row),
+            None => match store.session_of_key(&asked)? {
+                Some(row) => Some(row),
+                None => store.session_ended_of_key(&asked)?,
+            },
+        })
+    });
+    found.await?.ok_or_else(|| {
+        ErrorReport::new(ErrorCode::InvalidArgument, format!("there is no session with the id or the key {name:?}"))
+            .with_hint("`codemode sessions list` names those that live, with --ended also those that ended.")
+    })
+}
+
+async fn info(row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
+    let name = row.lease_name();
+    let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
+    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(0);
+    let lives = row.state != SessionState::Ended;
+    let idle_ms = (lives && lease.is_none()).then(|| (now - row.used_ms).max(0));
+    let browser = row.browser.clone().filter(|_| lives);
+    let urls = match &browser {
+        Some(browser) if row.state == SessionState::Live => urls(&browser.ws_url).await,
+        _ => Vec::new(),
+    };
+    SessionInfo {
+        age_ms: (row.ended_ms.unwrap_or(now) - row.created_ms).max(0),
+        idle_ms,
+        expires_in_ms: idle_ms.map(|idle| 0.max(i64::try_from(row.ttl_ms).unwrap_or(i64::MAX) - idle)),
+        browser_pid: browser.as_ref().map(|browser| browser.browser_pid),
+        keeper_pid: browser.as_ref().map(|browser| browser.keeper_pid),
+        memory_kib: browser.as_ref().and_then(|browser| memory_kib(browser.browser_pid)),
+        urls,
+        id: row.id,
+        key: row.key,
+        mode: row.mode.to_string(),
+        state: row.state,
+        reason: row.reason,
+        lease,
+    }
+}
+
+/// What the pages of a browser show. One that does not answer shows nothing.
+async fn urls(ws_url: &str) -> Vec<String> {
+    let endpoint = Endpoint { ws_url: ws_url.to_owned(), headers: Vec::new() };
+    let Ok(connection) = Connection::connect(&endpoint, ASK_MAX).await else { return Vec::new() };
+    let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: ASK_MAX };
+    let targets = connection.call(command).await.unwrap_or_default();
+    connection.close().await;
+    let pages = targets["targetInfos"].as_array().into_iter().flatten().filter(|target| target["type"] == "page");
+    pages.filter_map(|page| page["url"].as_str().map(str::to_owned)).take(URLS_MAX).collect()
+}
+
+/// The memory of a process group.
+fn memory_kib(leader: u32) -> Option<u64> {
+    let mut total = None;
+    for entry in fs::read_dir("/proc").ok()?.flatten() {
+        let Ok(stat) = fs::read_to_string(entry.path().join("stat")) else { continue };
+        let group = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(2)?.parse::<u32>().ok());
+        if group != Some(leader) {
+            continue;
+        }
+        let rollup = fs::read_to_string(entry.path().join("smaps_rollup")).unwrap_or_default();
+        let pss =
+            rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse::<u64>().ok());
+        total = Some(total.unwrap_or(0) + pss.unwrap_or(0));
+    }
+    total
+}

@@ -1,0 +1,259 @@
+//! Browsers in processes of their own: each has a keeper, which starts it and ends it.
+
+use super::{
+    Places,
+    hosts::{HostLocks, Liveness as _},
+    store::{BrowserFacts, EndReason, SessionRow, SessionState, StoreHandle},
+};
+use async_trait::async_trait;
+use codemode_chromium::ProcessId;
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    process::Stdio,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
+    process::{ChildStdin, Command},
+    time::Instant,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// The hidden command of the program by which it becomes a keeper.
+pub(crate) const KEEP: &str = "keep";
+/// How long a keeper may take to tell how the start went: longer than the browser may take.
+const LAUNCH_MAX: Duration = Duration::from_secs(25);
+/// How long a browser may take to end.
+const END_MAX: Duration = Duration::from_secs(10);
+/// How long a keeper may take to make itself known.
+const KEEPER_START_MAX: Duration = Duration::from_secs(2);
+/// How often it is looked whether a browser has ended.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// What a keeper may say.
+pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024;
+
+/// A browser to be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchOrder {
+    /// The session that it is for.
+    pub session: String,
+    /// Names its profile.
+    pub profile: String,
+    /// Whether the profile stays when the browser ends.
+    pub profile_kept: bool,
+    /// The program; `None` finds one.
+    pub executable: Option<PathBuf>,
+    /// Without a window.
+    pub headless: bool,
+    /// Where downloads go.
+    pub downloads_dir: PathBuf,
+}
+
+/// Starts and ends browsers. A simulation has its own.
+#[async_trait]
+pub trait Browsers: Send + Sync {
+    /// Starts the browser of a session, and notes in the store that it runs.
+    ///
+    /// # Errors
+    /// When it does not start; nothing is left of it then.
+    async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport>;
+
+    /// Ends what is left of the browser of a session that is marked as closing, and marks it as ended. It need not have
+    /// started, and may have ended by itself.
+    ///
+    /// # Errors
+    /// When it is not certain that it ended: the session stays as it is.
+    async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport>;
+
+    /// Whether the keeper of a session lives.
+    fn is_kept(&self, session: &SessionRow) -> bool;
+
+    /// Removes what is kept of a key: its profile and its cookies. Its browser has ended.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    async fn forget(&self, key: &str) -> Result<(), ErrorReport>;
+}
+
+/// What a keeper answers.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Started {
+    Browser(BrowserFacts),
+    Error(Box<ErrorReport>),
+}
+
+/// Browsers whose keepers are processes of this program.
+pub struct BrowsersOfKeepers {
+    places: Places,
+    program: PathBuf,
+    store: StoreHandle,
+    hosts: HostLocks,
+    /// Those that this host started, by session.
+    children: Mutex<HashMap<String, Child>>,
+    /// The browsers that were found, by what was asked for: to see whether one works it must be run.
+    found: tokio::sync::Mutex<HashMap<Option<PathBuf>, PathBuf>>,
+}
+
+/// A keeper that this host started.
+struct Child {
+    /// Our end of its standard input: that it closes tells the keeper that this host is gone.
+    _stdin: ChildStdin,
+    exited: AbortOnDropHandle<()>,
+}
+
+impl BrowsersOfKeepers {
+    /// Keepers that run `program`, which is the binary `codemode`.
+    #[must_use]
+    pub fn new(places: Places, program: PathBuf, store: StoreHandle, hosts: HostLocks) -> Self {
+        Self { places, program, store, hosts, children: Mutex::default(), found: tokio::sync::Mutex::default() }
+    }
+
+    async fn spawn(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
+        let failed = |what: &str, error: &std::io::Error| {
+            let message = format!("the browser's keeper could not be {what}: {error}");
+            ErrorReport::new(ErrorCode::BrowserLaunchFailed, message)
+        };
+        let mut keeper = Command::new(&self.program)
+            .arg("--state-dir")
+            .arg(self.places.state_dir())
+            .arg(KEEP)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Not ours: whoever reads it would wait for the browser to end.
+            .stderr(Stdio::null())
+            .current_dir("/")
+            // What is typed at our terminal is not meant for it.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| failed("started", &error))?;
+        let (stdin, stdout) = (keeper.stdin.take(), keeper.stdout.take());
+        let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(ErrorReport::new(ErrorCode::HostFault, "a keeper was started without its pipes"));
+        };
+        let mut words = serde_json::to_string(order).unwrap_or_default();
+        words.push('\n');
+        stdin.write_all(words.as_bytes()).await.map_err(|error| failed("told what to start", &error))?;
+        let exited = tokio::spawn(async move { drop(keeper.wait().await) });
+        let child = Child { _stdin: stdin, exited: AbortOnDropHandle::new(exited) };
+        self.children().insert(order.session.clone(), child);
+        let mut line = String::new();
+        let read = BufReader::new(stdout.take(LINE_BYTES_MAX)).read_line(&mut line).await;
+        read.map_err(|error| failed("heard", &error))?;
+        match serde_json::from_str(&line) {
+            Ok(Started::Browser(facts)) => Ok(facts),
+            Ok(Started::Error(report)) => Err(*report),
+            Err(_) => {
+                let message = "the browser's keeper ended before it could start the browser";
+                Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, message))
+            }
+        }
+    }
+
+    fn children(&self) -> MutexGuard<'_, HashMap<String, Child>> {
+        let mut children = self.children.lock().unwrap_or_else(PoisonError::into_inner);
+        children.retain(|_, child| !child.exited.is_finished());
+        children
+    }
+
+    /// The browser to start.
+    async fn executable(&self, asked: Option<&Path>) -> Result<PathBuf, ErrorReport> {
+        let mut found = self.found.lock().await;
+        let asked = asked.map(Path::to_owned);
+        if let Some(path) = found.get(&asked).filter(|path| path.exists()) {
+            return Ok(path.clone());
+        }
+        let wanted = asked.clone();
+        let finding = tokio::task::spawn_blocking(move || codemode_chromium::find(wanted.as_deref())).await;
+        let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
+        let path = finding.map_err(failed)??.path;
+        found.insert(asked, path.clone());
+        Ok(path)
+    }
+
+    /// Ends what the dead left, a browser without a keeper above all.
+    async fn reap(&self) -> Result<(), ErrorReport> {
+        let profiles = self.places.profiles();
+        let reaped = tokio::task::spawn_blocking(move || codemode_chromium::reap(&profiles)).await;
+        reaped.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("reaping failed: {error}")))??;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Browsers for BrowsersOfKeepers {
+    async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
+        let executable = Some(self.executable(order.executable.as_deref()).await?);
+        let order = LaunchOrder { executable, ..order.clone() };
+        tokio::time::timeout(LAUNCH_MAX, self.spawn(&order)).await.unwrap_or_else(|_| {
+            let message = format!("the browser's keeper did not answer within {LAUNCH_MAX:?}");
+            Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, message))
+        })
+    }
+
+    async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
+        let began = Instant::now();
+        let keeper = session
+            .browser
+            .as_ref()
+            .map(|browser| ProcessId { pid: browser.keeper_pid, start_ticks: browser.keeper_started });
+        // It looks into the store, where it reads what to do.
+        if let Some(keeper) = keeper {
+            keeper.terminate();
+        }
+        let mut was_seen = keeper.is_some();
+        let child = self.children().remove(&session.id);
+        if let Some(Child { _stdin: stdin, mut exited }) = child {
+            drop(stdin);
+            was_seen = true;
+            // In vain is told below.
+            let _ = tokio::time::timeout(END_MAX, &mut exited).await;
+        }
+        loop {
+            let id = session.id.clone();
+            let now = self.store.run(move |store| store.session(&id)).await?;
+            let is_gone = keeper.is_none_or(|keeper| !keeper.is_alive());
+            if is_gone && now.is_none_or(|now| now.state == SessionState::Ended) {
+                break;
+            }
+            if self.hosts.is_alive(&session.id) || keeper.is_some() && !is_gone {
+                was_seen = true;
+            } else if was_seen || began.elapsed() > KEEPER_START_MAX {
+                self.reap().await?;
+                let id = session.id.clone();
+                self.store.run(move |store| store.session_ended(&id, reason)).await?;
+                break;
+            }
+            if began.elapsed() > END_MAX {
+                let message = format!("the browser of the session {} did not end within {END_MAX:?}", session.id);
+                return Err(ErrorReport::new(ErrorCode::IoError, message)
+                    .with_hint("It is still listed; `codemode sessions sweep` tries again."));
+            }
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+        // Kept if something was downloaded.
+        let _ = tokio::fs::remove_dir(self.places.downloads(&session.id)).await;
+        Ok(())
+    }
+
+    fn is_kept(&self, session: &SessionRow) -> bool {
+        self.hosts.is_alive(&session.id)
+    }
+
+    async fn forget(&self, key: &str) -> Result<(), ErrorReport> {
+        let profile = self.places.profiles().join(super::profile_of_key(key));
+        let gone = |removed: std::io::Result<()>, path: &std::path::Path| match removed {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", path.display())))
+            }
+            _ => Ok(()),
+        };
+        gone(tokio::fs::remove_dir_all(&profile).await, &profile)?;
+        let cookies = self.places.cookies(key);
+        gone(tokio::fs::remove_file(&cookies).await, &cookies)
+    }
+}

@@ -1,0 +1,43 @@
+//! Time as leases need it: the same for all processes of a machine, and not moved by whoever sets the clock.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    fs,
+    sync::LazyLock,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+/// Where the time of leases comes from.
+pub trait Clock: Send + Sync {
+    /// Milliseconds since the Unix epoch: for people to read, never to decide by.
+    fn wall_ms(&self) -> i64;
+
+    /// Milliseconds since the boot, those asleep included: what expiry is decided by.
+    fn steady_ms(&self) -> i64;
+
+    /// Names the boot: steady times of different boots cannot be compared, and no process lives through two of them.
+    fn boot(&self) -> &str;
+}
+
+/// The machine's clocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MachineClock;
+
+impl Clock for MachineClock {
+    fn wall_ms(&self) -> i64 {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        let time = clock_gettime(ClockId::Boottime);
+        time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+    }
+
+    fn boot(&self) -> &str {
+        static BOOT: LazyLock<String> = LazyLock::new(|| {
+            fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+        });
+        &BOOT
+    }
+}

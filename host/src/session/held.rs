@@ -1,0 +1,291 @@
+//! A session that is leased to one execution.
+
+use super::{
+    manager::{Inner, busy, replaced},
+    store::{EndReason, LeaseName, LeaseRef, Loss, Promoted, SessionRow, StoreError},
+};
+use async_trait::async_trait;
+use codemode_provider::{BrowserOrder, BrowserSession, Promotion, SessionFacts};
+use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
+use serde_json::{Value as Json, json};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// A browser and its lease.
+#[derive(Clone, Debug)]
+pub(super) struct Lent {
+    pub(super) session: SessionRow,
+    pub(super) lease: LeaseRef,
+    /// Until when the lease holds for sure, in milliseconds since the boot. The store may know of a later end.
+    pub(super) until_ms: i64,
+    /// It was started for this lease.
+    pub(super) fresh: bool,
+    /// What the reader of the answer should know.
+    pub(super) warnings: Vec<String>,
+}
+
+/// A session that is leased to one execution, its lease renewed for as long as this lives.
+pub struct Held {
+    inner: Arc<Inner>,
+    order: BrowserOrder,
+    shared: Arc<Shared>,
+    /// Held by whatever replaces, promotes, closes or releases: these come one after the other.
+    changing: tokio::sync::Mutex<()>,
+    _renewing: Option<AbortOnDropHandle<()>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+}
+
+struct State {
+    lent: Lent,
+    lost: Option<Loss>,
+    released: bool,
+    warnings: Vec<String>,
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    pub(super) fn new(inner: Arc<Inner>, order: BrowserOrder, mut lent: Lent) -> Self {
+        let warnings = std::mem::take(&mut lent.warnings);
+        let state = State { lent, lost: None, released: false, warnings };
+        let shared = Arc::new(Shared { state: Mutex::new(state) });
+        let renewing = inner.settings.renew_every.map(|every| {
+            AbortOnDropHandle::new(tokio::spawn(keep_renewing(Arc::clone(&inner), Arc::clone(&shared), every)))
+        });
+        Self { inner, order, shared, changing: tokio::sync::Mutex::default(), _renewing: renewing }
+    }
+
+    /// Renews the lease once.
+    ///
+    /// # Errors
+    /// When it was lost, or the store fails.
+    pub async fn renew(&self) -> Result<(), ErrorReport> {
+        Ok(renew(&self.inner, &self.shared).await?)
+    }
+
+    fn lent(&self) -> Lent {
+        self.shared.state().lent.clone()
+    }
+
+    fn is_shared(&self) -> bool {
+        self.shared.state().lent.session.key.is_some()
+    }
+
+    fn require_usable(&self) -> Result<(), ErrorReport> {
+        let mut state = self.shared.state();
+        // Whoever was stopped for longer than the lease holds must not ask anybody to know that it is over.
+        if !state.released && state.lost.is_none() && self.inner.now_ms() >= state.lent.until_ms {
+            state.lost = Some(Loss::Expired);
+        }
+        match &state.lost {
+            Some(loss) => Err(loss.report()),
+            None if state.released => Err(ErrorReport::new(ErrorCode::CallCancelled, "the session was given back")),
+            None => Ok(()),
+        }
+    }
+
+    fn lose(&self, error: StoreError) -> ErrorReport {
+        note_loss(&self.shared, &error);
+        error.into()
+    }
+}
+
+#[async_trait]
+impl BrowserSession for Held {
+    fn facts(&self) -> SessionFacts {
+        let Lent { session, lease, fresh, .. } = self.lent();
+        let key = session.key.clone().or_else(|| self.order.session.key.clone());
+        let browser = session.browser.as_ref();
+        SessionFacts {
+            mode: self.order.session.mode,
+            shared: session.key.is_some(),
+            token: lease.token,
+            ws_url: browser.map(|browser| browser.ws_url.clone()).unwrap_or_default(),
+            browser_pid: browser.map_or(0, |browser| browser.browser_pid),
+            fresh,
+            downloads_dir: self.inner.places.downloads(&session.id),
+            cookies: session.key.as_deref().map(|key| self.inner.places.cookies(key)),
+            id: session.id,
+            key,
+        }
+    }
+
+    fn lease(&self) -> Json {
+        let Lent { session, lease, .. } = self.lent();
+        json!({
+            "mode": self.order.session.mode,
+            "key": session.key,
+            "shared": session.key.is_some(),
+            "token": lease.token,
+            "ttl_ms": self.inner.lease_ttl_ms(),
+            "kept_ms": session.key.is_some().then_some(session.ttl_ms),
+        })
+    }
+
+    async fn check(&self) -> Result<(), ErrorReport> {
+        self.require_usable()?;
+        // One that is not shared is nobody else's in any case, and ends with its lease.
+        if !self.is_shared() {
+            return Ok(());
+        }
+        let Lent { session, lease, .. } = self.lent();
+        let checked = self.inner.store.run(move |store| store.lease_check(&lease, &session.id)).await;
+        checked.map_err(|error| self.lose(error))?;
+        // Again: this process may have been stopped while it asked.
+        self.require_usable()
+    }
+
+    async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
+        let _one = self.changing.lock().await;
+        self.require_usable()?;
+        let Lent { session, lease, .. } = self.lent();
+        self.inner.renew(&lease).await.map_err(|error| self.lose(error))?;
+        tracing::info!(session = session.id, reason, "a session's browser does not answer: it is replaced");
+        self.inner.end(&session, EndReason::Crashed).await?;
+        let lent = match session.key.as_deref() {
+            Some(key) => self.inner.start(&self.order, Some(key), Some(&lease)).await?,
+            None => {
+                self.inner.release(&lease).await;
+                self.inner.start(&self.order, None, None).await?
+            }
+        };
+        let mut state = self.shared.state();
+        if let Some(key) = &session.key {
+            state.warnings.push(replaced(key, EndReason::Crashed));
+        }
+        state.lent = lent;
+        Ok(())
+    }
+
+    async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
+        let _one = self.changing.lock().await;
+        self.require_usable()?;
+        if self.is_shared() {
+            return Ok(());
+        }
+        let (SessionMode::Dynamic, Some(key)) = (self.order.session.mode, self.order.session.key.clone()) else {
+            return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "a one-shot session cannot be promoted")
+                .with_hint("Call the tool with session: {mode: \"dynamic\", key: \"…\"}."));
+        };
+        let Lent { session, lease, .. } = self.lent();
+        let claim = self.inner.claim(&self.order, &key);
+        let (promoted, until_ms) = loop {
+            let until_ms = self.inner.until_ms();
+            let (id, held, wanted) = (session.id.clone(), lease.clone(), claim.clone());
+            let promoted = self.inner.store.run(move |store| store.session_promote(&id, &held, &wanted)).await;
+            match (promoted.map_err(|error| self.lose(error))?, promotion) {
+                (Promoted::Done(lease), _) => break (lease, until_ms),
+                (Promoted::Busy(holder), _) => return Err(busy(&key, &holder, Duration::ZERO, "it is not free")),
+                (Promoted::Occupied(other), Promotion::IfFree) => {
+                    let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
+                    return Err(ErrorReport::new(ErrorCode::SessionBusy, message)
+                        .with_hint(
+                            "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it \
+                             instead, return now and call the tool again with the same key.",
+                        )
+                        .with_detail("session", other.id.as_str()));
+                }
+                (Promoted::Occupied(other), Promotion::Replace) => self.inner.end(&other, EndReason::Replaced).await?,
+            }
+        };
+        let mut state = self.shared.state();
+        state.lent.session.key = Some(key);
+        (state.lent.lease, state.lent.until_ms) = (promoted, until_ms);
+        Ok(())
+    }
+
+    async fn close(&self, reason: &str) -> Result<(), ErrorReport> {
+        let _one = self.changing.lock().await;
+        self.require_usable()?;
+        let Lent { session, lease, .. } = self.lent();
+        let (held, id) = (lease.clone(), session.id.clone());
+        if session.key.is_some() {
+            let checked = self.inner.store.run(move |store| store.lease_check(&held, &id)).await;
+            checked.map_err(|error| self.lose(error))?;
+        }
+        let reason = if reason == "reset" { EndReason::Reset } else { EndReason::Closed };
+        self.inner.end(&session, reason).await?;
+        if let Some(key) = &session.key {
+            self.inner.browsers.forget(key).await?;
+        }
+        self.shared.state().released = true;
+        self.inner.release(&lease).await;
+        Ok(())
+    }
+
+    async fn release(&self) -> Result<(), ErrorReport> {
+        let _one = self.changing.lock().await;
+        if std::mem::replace(&mut self.shared.state().released, true) {
+            return Ok(());
+        }
+        let Lent { session, lease, .. } = self.lent();
+        if session.key.is_some() {
+            let returned = lease.clone();
+            let released = self.inner.store.run(move |store| store.lease_release(&returned)).await;
+            self.inner.notify(&lease.name);
+            return released.map_err(|error| self.lose(error));
+        }
+        let ended = self.inner.end(&session, EndReason::Done).await;
+        if lease.name == LeaseName::of_session(&session.id) {
+            self.inner.release(&lease).await;
+        }
+        ended
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.shared.state().warnings.clone()
+    }
+}
+
+async fn keep_renewing(inner: Arc<Inner>, shared: Arc<Shared>, every: Duration) {
+    let mut next = tokio::time::interval(every);
+    next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // The first tick is at once, and the lease is new.
+    next.tick().await;
+    loop {
+        next.tick().await;
+        let is_over = |shared: &Shared| {
+            let state = shared.state();
+            state.released || state.lost.is_some()
+        };
+        if is_over(&shared) {
+            return;
+        }
+        if let Err(error) = renew(&inner, &shared).await {
+            // The store may fail for a while and the lease still hold: it is tried again until it is lost.
+            tracing::warn!(%error, "a lease could not be renewed");
+        }
+    }
+}
+
+async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
+    let lease = shared.state().lent.lease.clone();
+    let renewed = inner.renew(&lease).await;
+    let mut state = shared.state();
+    // A promotion or a replacement may have changed it meanwhile.
+    if state.lent.lease == lease && !state.released {
+        match &renewed {
+            Ok(until_ms) => state.lent.until_ms = *until_ms,
+            Err(StoreError::NotHeld(loss)) => state.lost = Some(loss.clone()),
+            Err(_) => {}
+        }
+    }
+    renewed.map(drop)
+}
+
+fn note_loss(shared: &Shared, error: &StoreError) {
+    if let StoreError::NotHeld(loss) = error {
+        shared.state().lost = Some(loss.clone());
+    }
+}

@@ -1,0 +1,194 @@
+//! The keeper: the small process that starts one browser, and ends it when nobody may use it any more.
+//!
+//! It holds no state of its own: what it must know is in the store, and it looks there again and again. It outlives the
+//! host that started it. If it dies itself, the browser dies with it (the kernel kills it, and its debugging pipe
+//! closes), and the ledger tells the next start what is left to remove.
+
+use super::{
+    Places,
+    browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
+    clock::MachineClock,
+    hosts::{Host, HostLocks},
+    store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
+};
+use codemode_chromium::{Browser, LaunchOptions, ProcessId};
+use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_TTL_MS};
+use std::{
+    fs,
+    io::{self, Write as _},
+    os::unix::fs::MetadataExt as _,
+    path::Path,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader, Stdin},
+    signal::unix::{Signal, SignalKind, signal},
+};
+
+/// How long a browser may take to start: less than a lease holds.
+const START_MAX: Duration = Duration::from_secs(20);
+/// How often the keeper looks into the store, and after its browser.
+const LOOK_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Keeps one browser, which is ordered on standard input, until it has ended. What became of the start is told in one
+/// line on standard output. To be called on the main thread: the browser is bound to the thread that launches it.
+///
+/// # Errors
+/// When the browser could not be ended: whoever sweeps tries again.
+pub async fn keep(places: Places) -> Result<(), ErrorReport> {
+    let mut stdin = BufReader::new(tokio::io::stdin());
+    let mut keeper = match Keeper::start(&places, &mut stdin).await {
+        Ok(keeper) => keeper,
+        Err(report) => {
+            tell(&Started::Error(Box::new(report)));
+            return Ok(());
+        }
+    };
+    tell(&Started::Browser(keeper.facts()));
+    let reason = keeper.watch(stdin).await?;
+    keeper.end(reason).await
+}
+
+fn tell(started: &Started) {
+    let mut line = serde_json::to_string(started).unwrap_or_default();
+    line.push('\n');
+    // Nobody may be there any more to read it.
+    let _ = io::stdout().write_all(line.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
+struct Keeper {
+    session: String,
+    browser: Browser,
+    store: SqliteStore,
+    places: Places,
+    /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
+    store_file: Option<(u64, u64)>,
+    ttl: Duration,
+    /// As whom others see that we live.
+    _host: Host,
+}
+
+impl Keeper {
+    async fn start(places: &Places, stdin: &mut BufReader<Stdin>) -> Result<Self, ErrorReport> {
+        let mut line = String::new();
+        let wrong = |error: &dyn std::fmt::Display| {
+            ErrorReport::new(ErrorCode::InvalidArgument, format!("the keeper was not told what to start: {error}"))
+        };
+        stdin.take(LINE_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
+        let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
+        let hosts = HostLocks::open(places.hosts())?;
+        let host = hosts.enter(&order.session)?;
+        let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?;
+        // Whoever ordered it may have given up while we started.
+        if let Watch::End(reason) = store.session_watch(&order.session)? {
+            return Err(not_wanted(reason));
+        }
+        let executable = match order.executable {
+            Some(executable) => executable,
+            None => codemode_chromium::find(None)?.path,
+        };
+        let launched = Browser::launch(LaunchOptions {
+            executable,
+            profiles_dir: places.profiles(),
+            name: order.profile,
+            downloads_dir: Some(order.downloads_dir),
+            keep_profile: order.profile_kept,
+            bound_to_thread: true,
+            headless: order.headless,
+            start_timeout: START_MAX,
+        });
+        let browser = launched.await?;
+        let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
+        let keeper = Self {
+            session: order.session,
+            browser,
+            store,
+            store_file: file_id(&places.store()),
+            places: places.clone(),
+            ttl: Duration::from_millis(ttl),
+            _host: host,
+        };
+        if keeper.store.session_started(&keeper.session, &keeper.facts())? {
+            return Ok(keeper);
+        }
+        let reason = match keeper.store.session_watch(&keeper.session)? {
+            Watch::End(reason) => reason,
+            Watch::Keep => EndReason::Abandoned,
+        };
+        keeper.end(reason).await?;
+        Err(not_wanted(reason))
+    }
+
+    fn facts(&self) -> BrowserFacts {
+        let ProcessId { pid, start_ticks } = ProcessId::own();
+        BrowserFacts {
+            ws_url: self.browser.endpoint().ws_url.clone(),
+            browser_pid: self.browser.pid(),
+            keeper_pid: pid,
+            keeper_started: start_ticks,
+        }
+    }
+
+    /// Waits until the browser is to end, and tells why.
+    async fn watch(&mut self, stdin: BufReader<Stdin>) -> Result<EndReason, ErrorReport> {
+        let listen = |kind| signal(kind).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()));
+        let mut asked = listen(SignalKind::terminate())?;
+        // The terminal of the host that started us is no business of ours.
+        let _ignored: [Signal; 2] = [listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?];
+        let mut host = Some(stdin);
+        let mut blind_since = None;
+        loop {
+            if self.browser.has_ended() {
+                return Ok(EndReason::Crashed);
+            }
+            if file_id(&self.places.store()) != self.store_file {
+                return Ok(EndReason::Abandoned);
+            }
+            match self.store.session_watch(&self.session) {
+                Ok(Watch::Keep) => blind_since = None,
+                Ok(Watch::End(reason)) => return Ok(reason),
+                // As if the lease had been lost when it was last seen.
+                Err(_) => {
+                    let since = *blind_since.get_or_insert_with(Instant::now);
+                    if since.elapsed() > self.ttl + Duration::from_millis(LEASE_TTL_MS) {
+                        return Ok(EndReason::Abandoned);
+                    }
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                _ = asked.recv() => {}
+                () = gone(&mut host) => host = None,
+            }
+        }
+    }
+
+    async fn end(self, reason: EndReason) -> Result<(), ErrorReport> {
+        // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
+        // same.
+        let _ = self.store.session_closing(&self.session, reason);
+        self.browser.close().await?;
+        self.store.session_ended(&self.session, reason)?;
+        Ok(())
+    }
+}
+
+fn not_wanted(reason: EndReason) -> ErrorReport {
+    ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the browser is not wanted any more: {reason}"))
+}
+
+/// Waits until the host closes its end, which it does when it dies.
+async fn gone(host: &mut Option<BufReader<Stdin>>) {
+    match host {
+        Some(pipe) => {
+            let mut rest = [0; 64];
+            while let Ok(1..) = pipe.read(&mut rest).await {}
+        }
+        None => std::future::pending().await,
+    }
+}
+
+fn file_id(path: &Path) -> Option<(u64, u64)> {
+    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}

@@ -1,0 +1,481 @@
+//! Gives browsers to executions.
+
+use super::{
+    Places,
+    browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
+    clock::{Clock, MachineClock},
+    held::{Held, Lent},
+    hosts::{Host, HostLocks},
+    profile_of_key,
+    store::{
+        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, NewSession, SessionRow, SessionState,
+        SqliteStore, StoreError, StoreHandle, Watch,
+    },
+};
+use async_trait::async_trait;
+use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{LEASE_RENEW_MS, LEASE_TTL_MS},
+    session::SessionMode,
+};
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
+};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::Instant,
+};
+
+/// How often a waiter asks whether another process has released the browser. In this one it is told.
+const ASK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// What can be set.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionSettings {
+    /// A lease that is not renewed for so long is lost.
+    pub lease_ttl: Duration,
+    /// How often a lease is renewed; `None` leaves that to the simulation.
+    pub renew_every: Option<Duration>,
+}
+
+impl Default for SessionSettings {
+    fn default() -> Self {
+        Self {
+            lease_ttl: Duration::from_millis(LEASE_TTL_MS),
+            renew_every: Some(Duration::from_millis(LEASE_RENEW_MS)),
+        }
+    }
+}
+
+/// Gives browsers to executions: one-shot, reuse, dynamic. Cheap to clone.
+///
+/// # Invariants
+/// A browser is used only by the execution that holds its lease; a lease that is not held leads to no effect; a browser
+/// whose start or use was broken off is ended by its keeper, whatever became of this process.
+#[derive(Clone)]
+pub struct SessionManager {
+    inner: Arc<Inner>,
+    /// Others see by it that this process lives.
+    _host: Option<Arc<Host>>,
+}
+
+pub(super) struct Inner {
+    pub(super) store: StoreHandle,
+    pub(super) browsers: Arc<dyn Browsers>,
+    pub(super) settings: SessionSettings,
+    pub(super) places: Places,
+    clock: Arc<dyn Clock>,
+    host: String,
+    new_id: Box<dyn Fn() -> String + Send + Sync>,
+    /// Those who wait in this process, by the name of what they wait for.
+    released: Mutex<HashMap<LeaseName, Weak<Notify>>>,
+}
+
+impl SessionManager {
+    /// The sessions of a state folder, with keepers that run `program`. Ends what dead processes left.
+    ///
+    /// # Errors
+    /// When the store cannot be opened.
+    pub fn open(places: Places, program: PathBuf, settings: SessionSettings) -> Result<Self, ErrorReport> {
+        let hosts = HostLocks::open(places.hosts())?;
+        hosts.sweep();
+        let id = format!("h-{:016x}", rand::random::<u64>());
+        let host = hosts.enter(&id)?;
+        let clock: Arc<dyn Clock> = Arc::new(MachineClock);
+        let store = SqliteStore::open(&places.store(), Arc::clone(&clock), Arc::new(hosts.clone()))?;
+        let store = StoreHandle::on_thread(store)?;
+        let browsers = Arc::new(BrowsersOfKeepers::new(places.clone(), program, store.clone(), hosts));
+        let new_id = || format!("s-{:016x}", rand::random::<u64>());
+        let manager = Self::of_parts(places, settings, store, browsers, clock, id, Box::new(new_id));
+        Ok(Self { _host: Some(Arc::new(host)), ..manager })
+    }
+
+    /// One of parts: for simulations.
+    pub fn of_parts(
+        places: Places,
+        settings: SessionSettings,
+        store: StoreHandle,
+        browsers: Arc<dyn Browsers>,
+        clock: Arc<dyn Clock>,
+        host: String,
+        new_id: Box<dyn Fn() -> String + Send + Sync>,
+    ) -> Self {
+        let inner = Inner { store, browsers, settings, places, clock, host, new_id, released: Mutex::default() };
+        Self { inner: Arc::new(inner), _host: None }
+    }
+
+    /// The store: for those who look.
+    #[must_use]
+    pub fn store(&self) -> &StoreHandle {
+        &self.inner.store
+    }
+
+    /// Leases a browser. See [`Sessions::open`], which is this in a task of its own.
+    ///
+    /// # Errors
+    /// As [`Sessions::open`].
+    ///
+    /// # Cancellation
+    /// A lease that was granted is lost when it is not renewed; its browser ends.
+    pub async fn lend(&self, order: BrowserOrder) -> Result<Held, ErrorReport> {
+        let lent = self.inner.lend(&order).await?;
+        Ok(Held::new(self.inner.clone(), order, lent))
+    }
+
+    /// Ends a session by an operator's hand, whoever uses it.
+    ///
+    /// # Errors
+    /// When it cannot be ended; it stays listed.
+    pub async fn close(&self, session: &SessionRow) -> Result<(), ErrorReport> {
+        let inner = &self.inner;
+        let (id, name) = (session.id.clone(), session.lease_name());
+        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator)).await?;
+        let (revoked, released) = (name.clone(), name);
+        inner.store.run(move |store| store.lease_revoke(&revoked)).await?;
+        inner.browsers.end(session, EndReason::Operator).await?;
+        inner.notify(&released);
+        match &session.key {
+            Some(key) => inner.browsers.forget(key).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Takes a session away from whoever uses it. The browser stays if it is shared.
+    ///
+    /// # Errors
+    /// When the store fails.
+    pub async fn revoke(&self, session: &SessionRow) -> Result<Option<Holder>, ErrorReport> {
+        let name = session.lease_name();
+        let revoked = name.clone();
+        let holder = self.inner.store.run(move |store| store.lease_revoke(&revoked)).await?;
+        self.inner.notify(&name);
+        Ok(holder)
+    }
+
+    /// Ends what nobody may use any more, and forgets what is old. Keepers do the first by themselves; this is for
+    /// sessions whose keeper died, and for those who do not want to wait.
+    ///
+    /// # Errors
+    /// With the first failure; the rest is done all the same.
+    pub async fn sweep(&self) -> Result<Swept, ErrorReport> {
+        let inner = &self.inner;
+        let mut swept = Swept::default();
+        let mut failure = None;
+        for session in inner.store.run(|store| store.sessions()).await? {
+            if session.state == SessionState::Ended {
+                continue;
+            }
+            let id = session.id.clone();
+            let watch = inner.store.run(move |store| store.session_watch(&id)).await?;
+            let reason = match watch {
+                Watch::End(reason) => reason,
+                Watch::Keep if session.state == SessionState::Live && !inner.browsers.is_kept(&session) => {
+                    EndReason::Crashed
+                }
+                Watch::Keep => continue,
+            };
+            match inner.end(&session, reason).await {
+                Ok(()) => swept.sessions.push(session.id),
+                Err(error) => failure = failure.or(Some(error)),
+            }
+        }
+        swept.forgotten = inner.store.run(|store| store.forget()).await?;
+        for key in &swept.forgotten.keys {
+            if let Err(error) = inner.browsers.forget(key).await {
+                failure = failure.or(Some(error));
+            }
+        }
+        failure.map_or(Ok(swept), Err)
+    }
+}
+
+/// What a sweep did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Swept {
+    /// The sessions that were ended.
+    pub sessions: Vec<String>,
+    /// What is forgotten.
+    pub forgotten: Forgotten,
+}
+
+#[async_trait]
+impl Sessions for SessionManager {
+    async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport> {
+        // In a task, so that a caller who goes away leaves nothing half done.
+        let (done, opened) = oneshot::channel();
+        let manager = self.clone();
+        tokio::spawn(async move {
+            if let Err(Ok(held)) = done.send(manager.lend(order).await)
+                && let Err(error) = held.release().await
+            {
+                tracing::warn!(%error, "a browser that nobody wanted any more could not be released");
+            }
+        });
+        let held = opened.await.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "opening a session panicked"))??;
+        Ok(Arc::new(held))
+    }
+}
+
+impl Inner {
+    /// The browser that was asked for, under its lease.
+    pub(super) async fn lend(&self, order: &BrowserOrder) -> Result<Lent, ErrorReport> {
+        match (order.session.mode, order.session.key.as_deref()) {
+            (SessionMode::OneShot, _) | (_, None) => self.start(order, None, None).await,
+            (SessionMode::Reuse, Some(key)) => {
+                let (lease, until_ms) = self.acquire(order, key).await?;
+                self.lend_of_key(order, key, lease, until_ms, true).await
+            }
+            (SessionMode::Dynamic, Some(key)) => {
+                let asked = key.to_owned();
+                if self.store.run(move |store| store.session_of_key(&asked)).await?.is_none() {
+                    return self.start(order, None, None).await;
+                }
+                let (lease, until_ms) = self.acquire(order, key).await?;
+                self.lend_of_key(order, key, lease, until_ms, false).await
+            }
+        }
+    }
+
+    /// The shared browser of a key whose lease is held. If there is none, it is started, or, for one who does not want
+    /// it to be, one that is not shared.
+    async fn lend_of_key(
+        &self,
+        order: &BrowserOrder,
+        key: &str,
+        lease: LeaseRef,
+        until_ms: i64,
+        is_wanted: bool,
+    ) -> Result<Lent, ErrorReport> {
+        let lent = self.try_lend_of_key(order, key, &lease, until_ms, is_wanted).await;
+        if !matches!(&lent, Ok(lent) if lent.lease == lease) {
+            self.release(&lease).await;
+        }
+        lent
+    }
+
+    async fn try_lend_of_key(
+        &self,
+        order: &BrowserOrder,
+        key: &str,
+        lease: &LeaseRef,
+        until_ms: i64,
+        is_wanted: bool,
+    ) -> Result<Lent, ErrorReport> {
+        let asked = key.to_owned();
+        let found = self.store.run(move |store| store.session_of_key(&asked)).await?;
+        let is_usable = |row: &SessionRow| row.state == SessionState::Live && self.browsers.is_kept(row);
+        match found {
+            Some(session) if is_usable(&session) => {
+                let (id, held, execution) = (session.id.clone(), lease.clone(), order.execution.to_string());
+                let ttl_ms = order.session.ttl_ms();
+                self.store.run(move |store| store.session_attached(&id, &held, &execution, ttl_ms)).await?;
+                Ok(Lent { session, lease: lease.clone(), until_ms, fresh: false, warnings: Vec::new() })
+            }
+            Some(session) => {
+                self.end(&session, EndReason::Crashed).await?;
+                self.renew(lease).await?;
+                let mut lent = self.start(order, Some(key), Some(lease)).await?;
+                lent.warnings.push(replaced(key, EndReason::Crashed));
+                Ok(lent)
+            }
+            None if is_wanted => {
+                let asked = key.to_owned();
+                let before = self.store.run(move |store| store.session_ended_of_key(&asked)).await?;
+                let mut lent = self.start(order, Some(key), Some(lease)).await?;
+                // What a script closed or reset is missed by nobody.
+                let lost = before
+                    .and_then(|before| before.reason)
+                    .filter(|reason| matches!(reason, EndReason::Crashed | EndReason::Idle | EndReason::Abandoned));
+                lent.warnings.extend(lost.map(|reason| replaced(key, reason)));
+                Ok(lent)
+            }
+            // It ended while it was waited for.
+            None => self.start(order, None, None).await,
+        }
+    }
+
+    /// Starts a browser: the shared one of a key under its lease, or one that is not shared.
+    pub(super) async fn start(
+        &self,
+        order: &BrowserOrder,
+        key: Option<&str>,
+        lease: Option<&LeaseRef>,
+    ) -> Result<Lent, ErrorReport> {
+        let id = (self.new_id)();
+        let session = NewSession {
+            id: id.clone(),
+            mode: order.session.mode,
+            key: key.map(str::to_owned),
+            profile: key.map_or_else(|| id.clone(), profile_of_key),
+            profile_kept: key.is_some(),
+            execution: order.execution.to_string(),
+            host: self.host.clone(),
+            ttl_ms: order.session.ttl_ms(),
+            lease: lease.cloned(),
+        };
+        let launch = LaunchOrder {
+            session: id.clone(),
+            profile: session.profile.clone(),
+            profile_kept: session.profile_kept,
+            executable: order.executable.clone(),
+            headless: order.headless,
+            downloads_dir: self.places.downloads(&id),
+        };
+        let granted = self.store.run(move |store| store.session_begin(&session)).await?;
+        let launched = self.browsers.launch(&launch).await;
+        let asked = id.clone();
+        let row = self.store.run(move |store| store.session(&asked)).await?;
+        let Some(row) = row else {
+            return Err(ErrorReport::new(ErrorCode::HostFault, format!("the session {id} is not in the store")));
+        };
+        match launched {
+            Ok(_) if row.state == SessionState::Live => {
+                // A browser may take nearly as long to start as a lease holds.
+                let until_ms = self.renew(&granted).await?;
+                Ok(Lent { session: row, lease: granted, until_ms, fresh: true, warnings: Vec::new() })
+            }
+            Ok(_) => Err(ErrorReport::new(ErrorCode::SessionExpired, format!("the session {id} was ended at once"))),
+            Err(error) => {
+                // What keeps it from ending is worth less to the reader than why it did not start.
+                if let Err(error) = self.end(&row, EndReason::NotStarted).await {
+                    tracing::warn!(%error, "a browser that did not start could not be cleaned up");
+                }
+                if lease.is_none() {
+                    self.release(&granted).await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Waits for the lease of a key's browser: first come, first served, in all processes.
+    /// With it, until when it holds for sure.
+    async fn acquire(&self, order: &BrowserOrder, key: &str) -> Result<(LeaseRef, i64), ErrorReport> {
+        let claim = self.claim(order, key);
+        let wait = Duration::from_millis(order.session.wait_ms());
+        let deadline = Instant::now() + wait;
+        let released = self.notified_of(&claim.name);
+        let holder = loop {
+            let is_told = released.notified();
+            let (asked, until_ms) = (claim.clone(), self.until_ms());
+            let holder = match self.store.run(move |store| store.lease_acquire(&asked)).await? {
+                Claimed::Granted(lease) => return Ok((lease, until_ms)),
+                Claimed::QueueFull(holder) => {
+                    return Err(busy(key, &holder, wait, "as many as may wait for it already"));
+                }
+                Claimed::Busy(holder) => holder,
+            };
+            tokio::select! {
+                () = is_told => {}
+                () = tokio::time::sleep(ASK_INTERVAL) => {}
+                () = order.cancel.cancelled() => break None,
+                () = tokio::time::sleep_until(deadline) => break Some(holder),
+            }
+        };
+        let (name, execution) = (claim.name.clone(), claim.execution.clone());
+        self.store.run(move |store| store.lease_give_up(&name, &execution)).await?;
+        Err(match holder {
+            Some(holder) => busy(key, &holder, wait, "it did not become free"),
+            None => ErrorReport::new(ErrorCode::CallCancelled, "the execution ended while it waited for the browser"),
+        })
+    }
+
+    pub(super) fn claim(&self, order: &BrowserOrder, key: &str) -> Claim {
+        Claim {
+            name: LeaseName::of_key(key),
+            execution: order.execution.to_string(),
+            host: self.host.clone(),
+            ttl_ms: self.lease_ttl_ms(),
+        }
+    }
+
+    /// Milliseconds since the boot.
+    pub(super) fn now_ms(&self) -> i64 {
+        self.clock.steady_ms()
+    }
+
+    /// Until when a lease holds for sure that is given or renewed now.
+    pub(super) fn until_ms(&self) -> i64 {
+        self.now_ms().saturating_add_unsigned(self.lease_ttl_ms())
+    }
+
+    /// Renews a lease; gives until when it holds for sure.
+    pub(super) async fn renew(&self, lease: &LeaseRef) -> Result<i64, StoreError> {
+        let (renewing, ttl_ms, until_ms) = (lease.clone(), self.lease_ttl_ms(), self.until_ms());
+        self.store.run(move |store| store.lease_renew(&renewing, ttl_ms)).await?;
+        Ok(until_ms)
+    }
+
+    /// How long a lease holds that is not renewed, in milliseconds.
+    pub(super) fn lease_ttl_ms(&self) -> u64 {
+        u64::try_from(self.settings.lease_ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Ends a session's browser. If that fails the session stays, to be ended by whoever sweeps.
+    pub(super) async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
+        let id = session.id.clone();
+        if self.store.run(move |store| store.session_closing(&id, reason)).await? {
+            self.browsers.end(session, reason).await?;
+        }
+        Ok(())
+    }
+
+    /// Gives a lease back that may be lost already: then there is nothing to give.
+    pub(super) async fn release(&self, lease: &LeaseRef) {
+        let returned = lease.clone();
+        if let Err(error) = self.store.run(move |store| store.lease_release(&returned)).await {
+            tracing::debug!(%error, "a lease was not there to be released");
+        }
+        self.notify(&lease.name);
+    }
+
+    /// Tells those who wait in this process that they may ask again.
+    pub(super) fn notify(&self, name: &LeaseName) {
+        let waiting = self.released.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade);
+        if let Some(waiting) = waiting {
+            waiting.notify_waiters();
+        }
+    }
+
+    fn notified_of(&self, name: &LeaseName) -> Arc<Notify> {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        released.retain(|_, waiting| waiting.strong_count() > 0);
+        if let Some(waiting) = released.get(name).and_then(Weak::upgrade) {
+            return waiting;
+        }
+        let waiting = Arc::new(Notify::new());
+        released.insert(name.clone(), Arc::downgrade(&waiting));
+        waiting
+    }
+}
+
+/// The refusal of a browser that is in use.
+pub(super) fn busy(key: &str, holder: &Holder, waited: Duration, why: &str) -> ErrorReport {
+    let Holder { execution, held_ms, expires_in_ms, waiting, .. } = holder;
+    let message = format!(
+        "the browser of {key:?} is used by the execution {execution}, for {:.1} s now; {why} within {} ms",
+        std::time::Duration::from_millis(held_ms.unsigned_abs()).as_secs_f64(),
+        waited.as_millis()
+    );
+    ErrorReport::new(ErrorCode::SessionBusy, message)
+        .with_hint(
+            "Call again when that execution is over, pass a larger session.wait_ms, or use another key. An operator can \
+             take it away: `codemode sessions list`, then `codemode sessions revoke KEY`.",
+        )
+        .with_detail("holder", execution.as_str())
+        .with_detail("held_ms", *held_ms)
+        .with_detail("expires_in_ms", *expires_in_ms)
+        .with_detail("waiting", *waiting)
+}
+
+/// What the reader of an answer is told when the browser is not the one that was there.
+pub(super) fn replaced(key: &str, reason: EndReason) -> String {
+    format!(
+        "The browser of {key:?} was replaced by a fresh one: {reason}. Cookies and stored data of the key are back as far \
+         as they were saved; tabs and what pages held in memory are gone."
+    )
+}

@@ -1,0 +1,258 @@
+//! The audit: what happened to sessions, leases and executions, each row bound to the one before it.
+//!
+//! A row's hash is BLAKE3 over the hash of the row before and its own words. A row that was edited, removed or moved
+//! breaks the chain where it stood; rows removed from the end are missed by the head, which names the last one. What
+//! retention removes is stood for by the checkpoint, which names the last row that is gone.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EventKind {
+    /// A session was made.
+    #[serde(rename = "session.created")]
+    SessionCreated,
+    /// Its browser runs.
+    #[serde(rename = "session.started")]
+    SessionStarted,
+    /// An execution uses a session that was there before.
+    #[serde(rename = "session.attached")]
+    SessionAttached,
+    /// A session became the shared one of a key.
+    #[serde(rename = "session.promoted")]
+    SessionPromoted,
+    /// A script had its browser replaced by a fresh one.
+    #[serde(rename = "session.reset")]
+    SessionReset,
+    /// A session was closed.
+    #[serde(rename = "session.closed")]
+    SessionClosed,
+    /// A session that nobody used was ended.
+    #[serde(rename = "session.swept")]
+    SessionSwept,
+    /// The browser of a session died.
+    #[serde(rename = "session.crashed")]
+    SessionCrashed,
+    /// An execution waits for a lease.
+    #[serde(rename = "lease.requested")]
+    LeaseRequested,
+    /// A lease was given.
+    #[serde(rename = "lease.acquired")]
+    LeaseAcquired,
+    /// A lease was extended for the first time after it was given. Later renewals are not told one by one.
+    #[serde(rename = "lease.renewed")]
+    LeaseRenewed,
+    /// A holder lost its lease.
+    #[serde(rename = "lease.lost")]
+    LeaseLost,
+    /// A lease was given back.
+    #[serde(rename = "lease.released")]
+    LeaseReleased,
+    /// A lease was not given.
+    #[serde(rename = "lease.refused")]
+    LeaseRefused,
+    /// An operator took a lease away.
+    #[serde(rename = "lease.revoked")]
+    LeaseRevoked,
+    /// A script began.
+    #[serde(rename = "execution.started")]
+    ExecutionStarted,
+    /// It ended.
+    #[serde(rename = "execution.ended")]
+    ExecutionEnded,
+    /// It did something that has an effect.
+    #[serde(rename = "call")]
+    Call,
+    /// Older rows were removed.
+    #[serde(rename = "audit.checkpoint")]
+    Checkpoint,
+}
+
+impl EventKind {
+    /// As it is written.
+    #[must_use]
+    pub fn name(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(Json::String(name)) => name,
+            _ => String::new(),
+        }
+    }
+}
+
+/// Something that happened. Never holds a value of an argument.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// What.
+    pub kind: EventKind,
+    /// To the browser of which key.
+    pub key: Option<String>,
+    /// To which session.
+    pub session: Option<String>,
+    /// By or to which execution.
+    pub execution: Option<String>,
+    /// Under which token.
+    pub token: Option<u64>,
+    /// What else there is to say.
+    pub detail: Json,
+}
+
+impl Event {
+    /// An event with nothing but its kind.
+    #[must_use]
+    pub const fn new(kind: EventKind) -> Self {
+        Self { kind, key: None, session: None, execution: None, token: None, detail: Json::Null }
+    }
+
+    /// Of this key.
+    #[must_use]
+    pub fn key(mut self, key: Option<&str>) -> Self {
+        self.key = key.map(str::to_owned);
+        self
+    }
+
+    /// Of this session.
+    #[must_use]
+    pub fn session(mut self, session: &str) -> Self {
+        self.session = Some(session.to_owned());
+        self
+    }
+
+    /// Of this execution.
+    #[must_use]
+    pub fn execution(mut self, execution: &str) -> Self {
+        self.execution = Some(execution.to_owned());
+        self
+    }
+
+    /// Under this token.
+    #[must_use]
+    pub const fn token(mut self, token: u64) -> Self {
+        self.token = Some(token);
+        self
+    }
+
+    /// With this besides.
+    #[must_use]
+    pub fn detail(mut self, detail: Json) -> Self {
+        self.detail = detail;
+        self
+    }
+}
+
+/// A row of the audit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditRow {
+    /// Its place, counted from 1 without gaps.
+    pub id: u64,
+    /// When, in milliseconds since the Unix epoch.
+    pub at_ms: i64,
+    /// What happened, as `lease.acquired`.
+    pub kind: String,
+    /// The key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// The session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution: Option<String>,
+    /// The token of the lease.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token: Option<u64>,
+    /// What else there is to say, as JSON text.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+    /// The hash that binds it to all before it, in hexadecimal digits.
+    pub hash: String,
+}
+
+impl AuditRow {
+    /// The hash that the row must have after the row with this hash.
+    #[must_use]
+    pub fn hash_after(&self, previous: &str) -> String {
+        let Self { id, at_ms, kind, key, session, execution, token, detail, hash: _ } = self;
+        let words = json!([previous, id, at_ms, kind, key, session, execution, token, detail]).to_string();
+        blake3::hash(words.as_bytes()).to_hex().to_string()
+    }
+}
+
+/// Which rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditFilter {
+    /// Of this key.
+    pub key: Option<String>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Of this execution.
+    pub execution: Option<String>,
+    /// Not before this time, in milliseconds since the Unix epoch.
+    pub since_ms: Option<i64>,
+    /// The last of them, at most so many.
+    pub limit: usize,
+}
+
+/// What a check of the chain found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether every row is what was written, and none is missing.
+    pub intact: bool,
+    /// Rows that were checked.
+    pub rows: u64,
+    /// Rows that a checkpoint stands for.
+    pub removed: u64,
+    /// The first row that is not as it must be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub broken_at: Option<u64>,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+/// Checks a chain, row by row.
+#[derive(Debug)]
+pub struct Verifier {
+    verdict: Verdict,
+    next: u64,
+    previous: String,
+}
+
+impl Verifier {
+    /// For rows that begin after `removed` rows, the last of which had the hash `previous`.
+    #[must_use]
+    pub fn new(removed: u64, previous: String) -> Self {
+        let verdict = Verdict { intact: true, rows: 0, removed, broken_at: None, fault: None };
+        Self { verdict, next: removed + 1, previous }
+    }
+
+    /// Looks at the next row. `false` if it is broken: there is no sense in looking further.
+    pub fn row(&mut self, row: &AuditRow) -> bool {
+        self.verdict.rows += 1;
+        if row.id != self.next {
+            return self.broken(self.next.min(row.id), "a row is missing before this one, or was put in between");
+        }
+        if row.hash != row.hash_after(&self.previous) {
+            return self.broken(row.id, "the row is not as it was written, or not where it was written");
+        }
+        self.next += 1;
+        self.previous.clone_from(&row.hash);
+        true
+    }
+
+    /// Looks whether the last row is the one that the head names.
+    #[must_use]
+    pub fn end(mut self, last: u64, hash: &str) -> Verdict {
+        if self.verdict.intact && (self.next != last + 1 || self.previous != hash) {
+            self.broken(self.next, "the last rows are missing");
+        }
+        self.verdict
+    }
+
+    fn broken(&mut self, at: u64, fault: &str) -> bool {
+        self.verdict.intact = false;
+        self.verdict.broken_at = Some(at);
+        self.verdict.fault = Some(fault.to_owned());
+        false
+    }
+}

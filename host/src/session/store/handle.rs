@@ -1,0 +1,100 @@
+//! The store on a thread of its own: its methods block, and those who ask must not.
+
+use super::{SessionStore, StoreError};
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, mpsc},
+    thread,
+};
+use tokio::sync::oneshot;
+
+type Work = Box<dyn FnOnce(&dyn SessionStore) + Send>;
+/// What happens around each operation: in a simulation, others run, time passes, the process dies.
+type Around = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// A store that async code can use. Cheap to clone; the thread ends with the last clone.
+#[derive(Clone)]
+pub struct StoreHandle {
+    way: Way,
+}
+
+#[derive(Clone)]
+enum Way {
+    Thread(mpsc::Sender<Work>),
+    Inline(Arc<dyn SessionStore>, Around),
+}
+
+impl fmt::Debug for StoreHandle {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("StoreHandle")
+    }
+}
+
+impl StoreHandle {
+    /// Runs the store's methods on a thread, one after the other.
+    ///
+    /// # Errors
+    /// [`StoreError::Failed`] when the system gives no thread.
+    pub fn on_thread(store: impl SessionStore + 'static) -> Result<Self, StoreError> {
+        let (sender, receiver) = mpsc::channel::<Work>();
+        let spawned = thread::Builder::new().name("session-store".to_owned()).spawn(move || {
+            for work in receiver {
+                work(&store);
+            }
+        });
+        match spawned {
+            Ok(_) => Ok(Self { way: Way::Thread(sender) }),
+            Err(error) => Err(StoreError::Failed { path: "session-store".into(), cause: error.to_string() }),
+        }
+    }
+
+    /// Runs the store's methods where they are asked for, with `around` awaited before and after each: for simulations,
+    /// in which every such place is one where something may happen.
+    pub fn inline(store: Arc<dyn SessionStore>, around: Around) -> Self {
+        Self { way: Way::Inline(store, around) }
+    }
+
+    /// Runs one operation.
+    ///
+    /// # Errors
+    /// The operation's own, and [`StoreError::Failed`] when the thread is gone.
+    ///
+    /// # Cancellation
+    /// If the future is dropped the operation is carried out all the same, unless the simulation says otherwise.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        operation: impl FnOnce(&dyn SessionStore) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match &self.way {
+            Way::Inline(store, around) => {
+                around().await;
+                let result = operation(store.as_ref());
+                around().await;
+                result
+            }
+            Way::Thread(sender) => {
+                let (done, result) = oneshot::channel();
+                let gone = || StoreError::Failed { path: "session-store".into(), cause: "its thread is gone".into() };
+                let work: Work = Box::new(move |store| drop(done.send(operation(store))));
+                sender.send(work).map_err(|_| gone())?;
+                result.await.unwrap_or_else(|_| Err(gone()))
+            }
+        }
+    }
+
+    /// Runs one operation without waiting for it; a failure is logged.
+    pub fn spawn(&self, operation: impl FnOnce(&dyn SessionStore) -> Result<(), StoreError> + Send + 'static) {
+        let work: Work = Box::new(move |store| {
+            if let Err(error) = operation(store) {
+                tracing::warn!(%error, "the session store could not note what happened");
+            }
+        });
+        match &self.way {
+            Way::Inline(store, _) => work(store.as_ref()),
+            // Fails only when the thread panicked, which has been told.
+            Way::Thread(sender) => drop(sender.send(work)),
+        }
+    }
+}

@@ -1,0 +1,560 @@
+//! What is kept of sessions and leases, and what may happen to it.
+//!
+//! [`SessionStore`] is all that a database must be able to do; [`SqliteStore`] does it. Every method is one transaction:
+//! what it changes and the audit rows that say so become durable together or not at all. Methods block; [`StoreHandle`]
+//! runs them on a thread of their own.
+
+pub mod audit;
+mod handle;
+mod sqlite;
+
+pub use handle::StoreHandle;
+pub use sqlite::SqliteStore;
+
+use audit::{AuditFilter, AuditRow, Event, EventKind, Verdict};
+use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
+use serde::{Deserialize, Serialize};
+use std::{fmt, path::PathBuf};
+use thiserror::Error;
+
+/// Why the store could not do it.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// Another process has it locked.
+    #[error("the session store {path} is locked by another process")]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It cannot be written.
+    #[error("the session store {path} cannot be written: {cause}")]
+    NotWritable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// The disk is full.
+    #[error("the disk of the session store {path} is full")]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its file is no store, or a damaged one.
+    #[error("the session store {path} is damaged: {cause}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        cause: String,
+    },
+    /// A newer codemode wrote it.
+    #[error("the session store {path} was written by a newer codemode")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Something else.
+    #[error("the session store {path} failed: {cause}")]
+    Failed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        cause: String,
+    },
+    /// As many sessions live as may.
+    #[error("{sessions} browser sessions live already, which is the most")]
+    TooManySessions {
+        /// How many.
+        sessions: usize,
+    },
+    /// The lease that this needs is not held any more.
+    #[error("the lease is not held any more")]
+    NotHeld(Loss),
+}
+
+impl From<StoreError> for ErrorReport {
+    fn from(error: StoreError) -> Self {
+        let (code, hint) = match &error {
+            StoreError::Locked { .. } => {
+                (ErrorCode::IoError, "End whatever holds the database open in a transaction, then try again.")
+            }
+            StoreError::NotWritable { .. } => {
+                (ErrorCode::IoError, "Make the state folder writable for this user, or name another with --state-dir.")
+            }
+            StoreError::Full { .. } => {
+                (ErrorCode::IoError, "Free some space, or name another folder with --state-dir.")
+            }
+            StoreError::Damaged { .. } => (
+                ErrorCode::IoError,
+                "Nothing was changed. Restore the file from a backup, or move it away to begin anew; browsers that it \
+                 names end by themselves.",
+            ),
+            StoreError::Newer { .. } => {
+                (ErrorCode::NotReady, "Use the newer codemode, or name another folder with --state-dir.")
+            }
+            StoreError::Failed { .. } => (ErrorCode::IoError, ErrorCode::IoError.hint()),
+            StoreError::TooManySessions { .. } => (
+                ErrorCode::CapacityExceeded,
+                "Close one that is not needed: `codemode sessions list`, then `codemode sessions close ID`.",
+            ),
+            StoreError::NotHeld(loss) => return loss.report(),
+        };
+        Self::new(code, error.to_string()).with_hint(hint)
+    }
+}
+
+/// What a session's row says of its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionState {
+    /// Its browser is being started.
+    Starting,
+    /// Its browser runs, as far as is known.
+    Live,
+    /// Its browser is to end.
+    Closing,
+    /// Its browser has ended. What is left is a tombstone.
+    Ended,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EndReason {
+    /// Its execution was over, and it was not shared.
+    Done,
+    /// Its execution was lost: its host died, or was stopped for too long.
+    Abandoned,
+    /// A script closed it.
+    Closed,
+    /// A script began anew.
+    Reset,
+    /// A script put its own browser in the place of this one.
+    Replaced,
+    /// Nobody used it for as long as it was to be kept.
+    Idle,
+    /// Its browser died or could not be reached.
+    Crashed,
+    /// Its browser did not start.
+    NotStarted,
+    /// An operator closed it.
+    Operator,
+}
+
+impl EndReason {
+    /// In words.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "its execution was over",
+            Self::Abandoned => "its execution was lost",
+            Self::Closed => "a script closed it",
+            Self::Reset => "a script reset it",
+            Self::Replaced => "another browser took its place",
+            Self::Idle => "nobody used it for its idle time",
+            Self::Crashed => "its browser died or could not be reached",
+            Self::NotStarted => "its browser did not start",
+            Self::Operator => "an operator closed it",
+        }
+    }
+
+    const fn event(self) -> EventKind {
+        match self {
+            Self::Done | Self::Closed | Self::Replaced | Self::Operator => EventKind::SessionClosed,
+            Self::Reset => EventKind::SessionReset,
+            Self::Idle | Self::Abandoned => EventKind::SessionSwept,
+            Self::Crashed | Self::NotStarted => EventKind::SessionCrashed,
+        }
+    }
+}
+
+impl fmt::Display for EndReason {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+/// A new session, before its browser is started.
+#[derive(Clone, Debug)]
+pub struct NewSession {
+    /// Names it.
+    pub id: String,
+    /// As it was asked for.
+    pub mode: SessionMode,
+    /// The key that it is the shared browser of.
+    pub key: Option<String>,
+    /// Names the profile.
+    pub profile: String,
+    /// Whether the profile stays when the browser ends.
+    pub profile_kept: bool,
+    /// Who made it.
+    pub execution: String,
+    /// The host in which it is made.
+    pub host: String,
+    /// How long it is kept unused, in milliseconds.
+    pub ttl_ms: u64,
+    /// The lease under which it is made; `None` has one granted that is its own.
+    pub lease: Option<LeaseRef>,
+}
+
+/// A browser that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserFacts {
+    /// Where it listens.
+    pub ws_url: String,
+    /// The number of its main process.
+    pub browser_pid: u32,
+    /// The number of its keeper.
+    pub keeper_pid: u32,
+    /// When the keeper started, in clock ticks after the boot: with the number, it names one process.
+    pub keeper_started: u64,
+}
+
+/// A session as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRow {
+    /// Names it.
+    pub id: String,
+    /// As it was asked for.
+    pub mode: SessionMode,
+    /// The key that it is the shared browser of.
+    pub key: Option<String>,
+    /// Its life.
+    pub state: SessionState,
+    /// Names the profile.
+    pub profile: String,
+    /// Whether the profile stays when the browser ends.
+    pub profile_kept: bool,
+    /// Who made it.
+    pub execution: String,
+    /// Its browser, once it has run.
+    pub browser: Option<BrowserFacts>,
+    /// How long it is kept unused, in milliseconds.
+    pub ttl_ms: u64,
+    /// When it was made, in milliseconds since the Unix epoch.
+    pub created_ms: i64,
+    /// When it was last used.
+    pub used_ms: i64,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+    /// Why it ended, or is to end.
+    pub reason: Option<EndReason>,
+    /// The boot in which it lives.
+    pub boot: String,
+}
+
+impl SessionRow {
+    /// The name of the lease that whoever uses it must hold.
+    #[must_use]
+    pub fn lease_name(&self) -> LeaseName {
+        self.key.as_deref().map_or_else(|| LeaseName::of_session(&self.id), LeaseName::of_key)
+    }
+}
+
+/// What is leased: the browser of a key, or one session that has none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeaseName(String);
+
+impl LeaseName {
+    /// The browser of a key.
+    #[must_use]
+    pub fn of_key(key: &str) -> Self {
+        Self(format!("key:{key}"))
+    }
+
+    /// One session.
+    #[must_use]
+    pub fn of_session(id: &str) -> Self {
+        Self(format!("session:{id}"))
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key, if it is of one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.0.strip_prefix("key:")
+    }
+}
+
+/// A lease that somebody was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseRef {
+    /// What is leased.
+    pub name: LeaseName,
+    /// The fencing token. It only grows, for each name, for ever.
+    pub token: u64,
+}
+
+/// Who asks for a lease.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    /// What is to be leased.
+    pub name: LeaseName,
+    /// To whom.
+    pub execution: String,
+    /// In which host.
+    pub host: String,
+    /// How long it holds without being renewed, in milliseconds.
+    pub ttl_ms: u64,
+}
+
+/// What became of a claim.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Claimed {
+    /// It is theirs.
+    Granted(LeaseRef),
+    /// It is another's. Whoever asks again keeps the place in the queue.
+    Busy(Holder),
+    /// So many wait already that no more may.
+    QueueFull(Holder),
+}
+
+/// Who holds a lease, or has the first claim to it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// The execution.
+    pub execution: String,
+    /// Its token.
+    pub token: u64,
+    /// For how long, in milliseconds.
+    pub held_ms: i64,
+    /// When it ends unless it is renewed, in milliseconds from now.
+    pub expires_in_ms: i64,
+    /// Those who wait.
+    pub waiting: u32,
+}
+
+/// A lease as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseRow {
+    /// What is leased.
+    pub name: String,
+    /// Who has it.
+    pub holder: Holder,
+    /// In which host.
+    pub host: String,
+    /// Whether that host lives.
+    pub host_alive: bool,
+}
+
+/// How a lease was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "kebab-case")]
+pub enum Loss {
+    /// It was not renewed in time.
+    Expired,
+    /// Somebody else has it, or had it since.
+    Taken {
+        /// The token of the other.
+        token: u64,
+    },
+    /// An operator took it away.
+    Revoked,
+    /// The browser was ended.
+    Ended {
+        /// The session.
+        session: String,
+        /// Why; `None` if even that is forgotten.
+        reason: Option<EndReason>,
+    },
+}
+
+impl Loss {
+    /// What the holder is told.
+    #[must_use]
+    pub fn report(&self) -> ErrorReport {
+        let lost = |message: &str| ErrorReport::new(ErrorCode::SessionLost, message);
+        match self {
+            Self::Expired => lost(
+                "the lease on the browser expired: this execution was stopped for too long to keep it",
+            )
+            .with_hint("Call again: a new lease is given, and the page may have been changed by others meanwhile."),
+            Self::Taken { token } => {
+                lost("another execution has taken the browser over").with_detail("token_now", *token)
+            }
+            Self::Revoked => lost("an operator revoked the lease on the browser")
+                .with_hint("Do not go on with this browser; ask the operator, or use another key."),
+            Self::Ended { session, reason } => {
+                let why = reason.map_or("it is not known any more", EndReason::as_str);
+                let message = format!("the session {session} expired or was swept: {why}");
+                ErrorReport::new(ErrorCode::SessionExpired, message)
+            }
+        }
+    }
+}
+
+/// What a promotion came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Promoted {
+    /// The session is now the key's, under this lease.
+    Done(LeaseRef),
+    /// Another session is. It has to be ended first, and only with its lease.
+    Occupied(Box<SessionRow>),
+    /// Another execution uses the key's browser.
+    Busy(Holder),
+}
+
+/// What a keeper is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// Look again.
+    Keep,
+    /// End the browser.
+    End(EndReason),
+}
+
+/// Keeps sessions, leases and the audit.
+///
+/// Invariants: at most one live lease for each name; the token of a name only grows; at most one session that has not
+/// ended for each key; each change is in the audit.
+pub trait SessionStore: Send + Sync {
+    /// Takes a lease if it is free and nobody has waited longer; otherwise takes or keeps a place in the queue. A lease
+    /// that expired or whose host is dead is free.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError>;
+
+    /// Leaves the queue.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn lease_give_up(&self, name: &LeaseName, execution: &str) -> Result<(), StoreError>;
+
+    /// Extends a lease that is held.
+    ///
+    /// # Errors
+    /// [`StoreError::NotHeld`] when it was lost.
+    fn lease_renew(&self, lease: &LeaseRef, ttl_ms: u64) -> Result<(), StoreError>;
+
+    /// Looks whether a lease is held, and its session lives.
+    ///
+    /// # Errors
+    /// [`StoreError::NotHeld`] when it was lost.
+    fn lease_check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError>;
+
+    /// Gives a lease back; its session, if it is shared, begins to be idle.
+    ///
+    /// # Errors
+    /// [`StoreError::NotHeld`] when it was lost, and nothing is changed then.
+    fn lease_release(&self, lease: &LeaseRef) -> Result<(), StoreError>;
+
+    /// Takes a lease away from its holder.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn lease_revoke(&self, name: &LeaseName) -> Result<Option<Holder>, StoreError>;
+
+    /// The leases that are held.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn leases(&self) -> Result<Vec<LeaseRow>, StoreError>;
+
+    /// Makes a session, under a lease.
+    ///
+    /// # Errors
+    /// [`StoreError::NotHeld`], [`StoreError::TooManySessions`].
+    fn session_begin(&self, session: &NewSession) -> Result<LeaseRef, StoreError>;
+
+    /// Notes that the browser of a session runs. `false` if the session is to end meanwhile.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_started(&self, id: &str, browser: &BrowserFacts) -> Result<bool, StoreError>;
+
+    /// Notes that an execution uses a session that was there before.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_attached(&self, id: &str, lease: &LeaseRef, execution: &str, ttl_ms: u64) -> Result<(), StoreError>;
+
+    /// The session that is a key's and has not ended.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError>;
+
+    /// The last session of a key that has ended, if it is remembered.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_ended_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError>;
+
+    /// A session, ended or not.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError>;
+
+    /// All sessions, those that have not ended first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
+
+    /// Makes a session that is held by `lease` the shared one of a key.
+    ///
+    /// # Errors
+    /// [`StoreError::NotHeld`] when the lease was lost.
+    fn session_promote(&self, id: &str, lease: &LeaseRef, claim: &Claim) -> Result<Promoted, StoreError>;
+
+    /// Notes that a session's browser is to end. `false` if it has ended already.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_closing(&self, id: &str, reason: EndReason) -> Result<bool, StoreError>;
+
+    /// Notes that nothing of a session's browser is left.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError>;
+
+    /// Decides, as its keeper, whether a session's browser may live on; if not, it is to end from now on.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_watch(&self, id: &str) -> Result<Watch, StoreError>;
+
+    /// Forgets ended sessions and old audit rows. The profiles that nobody needs any more are given back.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn forget(&self) -> Result<Forgotten, StoreError>;
+
+    /// Adds to the audit.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn audit_append(&self, events: &[Event]) -> Result<(), StoreError>;
+
+    /// Reads the audit, oldest first.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+
+    /// Checks the chain of the audit.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn audit_verify(&self) -> Result<Verdict, StoreError>;
+}
+
+/// What [`SessionStore::forget`] came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Forgotten {
+    /// Sessions of which even the tombstone is gone.
+    pub sessions: usize,
+    /// Keys whose profile and cookies are not needed any more.
+    pub keys: Vec<String>,
+    /// Audit rows that a checkpoint stands for now.
+    pub audit_rows: usize,
+}

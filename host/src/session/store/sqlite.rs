@@ -1,0 +1,578 @@
+//! The store in SQLite: the only place with SQL.
+//!
+//! Any number of processes use one file. Every change is one `BEGIN IMMEDIATE` transaction, so that what it has read
+//! still holds when it writes, and is durable when it returns (write-ahead log, fully synchronous).
+
+mod step;
+
+use super::{
+    BrowserFacts, Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, LeaseRow, Loss, NewSession,
+    Promoted, SessionRow, SessionState, SessionStore, StoreError, Watch,
+    audit::{AuditFilter, AuditRow, Event, EventKind, Verdict, Verifier},
+};
+use crate::session::{clock::Clock, hosts::Liveness};
+use codemode_spec::limits::{
+    AUDIT_AGE_MS_MAX, AUDIT_ROWS_MAX, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSION_ABANDONED_MS, SESSIONS_MAX,
+};
+use rusqlite::{Connection, ErrorCode as SqlCode, TransactionBehavior, named_params, params};
+use rusqlite_migration::{M, MigrationDefinitionError, Migrations};
+use serde_json::json;
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use step::{Lease, SESSION, Standing, Step, audit_row, session_row, text};
+
+/// Never changed once it has shipped: what comes later is a step of its own.
+const STEPS: &[M<'static>] = &[M::up(include_str!("../schema/0001_sessions.sql"))];
+const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
+/// How long a transaction of another process is waited for.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+
+/// The store in a file.
+pub struct SqliteStore {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    clock: Arc<dyn Clock>,
+    hosts: Arc<dyn Liveness>,
+}
+
+/// Why an operation did not come to its end: SQLite's reason, which is told with the path, or one of ours.
+enum Fault {
+    Sql(rusqlite::Error),
+    Store(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+type Done<T> = Result<T, Fault>;
+
+impl SqliteStore {
+    /// Opens the store in this file, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
+    pub fn open(path: &Path, clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+        let failed = |error: rusqlite::Error| told(path, &error);
+        // SQLite would make it readable for others.
+        if let Err(error) = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
+            return Err(StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() });
+        }
+        Self::prepared(Connection::open(path).map_err(failed)?, path, clock, hosts)
+    }
+
+    /// A store that is gone with the process: for simulations.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn in_memory(clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+        let path = Path::new(":memory:");
+        Self::prepared(Connection::open_in_memory().map_err(|error| told(path, &error))?, path, clock, hosts)
+    }
+
+    fn prepared(
+        mut connection: Connection,
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        hosts: Arc<dyn Liveness>,
+    ) -> Result<Self, StoreError> {
+        let failed = |error: rusqlite::Error| told(path, &error);
+        connection.busy_timeout(BUSY_MAX).map_err(failed)?;
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        MIGRATIONS.to_latest(&mut connection).map_err(|error| match error {
+            rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => {
+                StoreError::Newer { path: path.to_owned() }
+            }
+            rusqlite_migration::Error::RusqliteError { err, .. } => failed(err),
+            other => StoreError::Failed { path: path.to_owned(), cause: other.to_string() },
+        })?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, hosts })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A transaction that panicked was rolled back when it was dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One change: all of it is durable when this returns, or nothing was done.
+    fn change<T>(&self, operation: impl FnOnce(&Step<'_>) -> Done<T>) -> Result<T, StoreError> {
+        self.step(TransactionBehavior::Immediate, operation)
+    }
+
+    /// One look, at one moment.
+    fn look<T>(&self, operation: impl FnOnce(&Step<'_>) -> Done<T>) -> Result<T, StoreError> {
+        self.step(TransactionBehavior::Deferred, operation)
+    }
+
+    fn step<T>(
+        &self,
+        behaviour: TransactionBehavior,
+        operation: impl FnOnce(&Step<'_>) -> Done<T>,
+    ) -> Result<T, StoreError> {
+        let mut connection = self.lock();
+        let stepped = connection.transaction_with_behavior(behaviour).map_err(Fault::from).and_then(|transaction| {
+            let (wall, steady, boot) = (self.clock.wall_ms(), self.clock.steady_ms(), self.clock.boot().to_owned());
+            let step = Step { transaction, wall, steady, boot, hosts: &*self.hosts };
+            let result = operation(&step)?;
+            step.transaction.commit()?;
+            Ok(result)
+        });
+        stepped.map_err(|fault| match fault {
+            Fault::Sql(error) => told(&self.path, &error),
+            Fault::Store(error) => error,
+        })
+    }
+}
+
+/// SQLite's reason, as ours.
+fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
+    let (path, cause) = (path.to_owned(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(SqlCode::DatabaseBusy | SqlCode::DatabaseLocked) => StoreError::Locked { path },
+        Some(SqlCode::ReadOnly | SqlCode::CannotOpen | SqlCode::PermissionDenied) => {
+            StoreError::NotWritable { path, cause }
+        }
+        Some(SqlCode::DiskFull) => StoreError::Full { path },
+        Some(SqlCode::DatabaseCorrupt | SqlCode::NotADatabase) => StoreError::Damaged { path, cause },
+        _ => StoreError::Failed { path, cause },
+    }
+}
+
+impl SessionStore for SqliteStore {
+    fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        self.change(|step| {
+            let (name, execution) = (claim.name.as_str(), &claim.execution);
+            let waiters = step.all(
+                "SELECT id, execution, host, boot, until_steady FROM waiter WHERE name = ?1 ORDER BY id",
+                [name],
+                |row| {
+                    Ok((
+                        row.get::<_, i64>(0)?,
+                        row.get::<_, String>(1)?,
+                        row.get::<_, String>(2)?,
+                        row.get::<_, String>(3)?,
+                        row.get::<_, i64>(4)?,
+                    ))
+                },
+            )?;
+            let mut queue = Vec::new();
+            for (id, waiter, host, boot, until) in waiters {
+                let is_me = waiter == *execution;
+                if is_me || (boot == step.boot && until > step.steady && step.hosts.is_alive(&host)) {
+                    queue.push(waiter);
+                } else {
+                    step.execute("DELETE FROM waiter WHERE id = ?1", [id])?;
+                }
+            }
+            let lease = step.lease(&claim.name)?;
+            let held = lease.as_ref().is_some_and(|lease| step.standing(lease) == Standing::Held);
+            let is_my_turn = queue.first().is_none_or(|first| first == execution);
+            if !held && is_my_turn {
+                return Ok(Claimed::Granted(step.grant(claim, lease.as_ref())?));
+            }
+            let Some(lease) = lease else {
+                // Nobody has ever held it, and somebody waits: they will be the first.
+                let holder = Holder { execution: queue[0].clone(), token: 0, held_ms: 0, expires_in_ms: 0, waiting: 0 };
+                return Ok(Claimed::Busy(holder));
+            };
+            let event = |kind| Event::new(kind).key(claim.name.key()).execution(execution);
+            let until = step.steady.saturating_add_unsigned(LEASE_WAITER_TTL_MS);
+            if queue.contains(execution) {
+                step.execute(
+                    "UPDATE waiter SET until_steady = ?3 WHERE name = ?1 AND execution = ?2",
+                    params![name, execution, until],
+                )?;
+            } else if queue.len() >= LEASE_WAITERS_MAX as usize {
+                step.audit(&event(EventKind::LeaseRefused).detail(json!({"why": "queue-full"})))?;
+                return Ok(Claimed::QueueFull(step.holder(&claim.name, &lease)?));
+            } else {
+                step.execute(
+                    "INSERT INTO waiter (name, execution, host, boot, until_steady) VALUES (?1, ?2, ?3, ?4, ?5)",
+                    params![name, execution, claim.host, step.boot, until],
+                )?;
+                step.audit(&event(EventKind::LeaseRequested).detail(json!({"holder": lease.execution})))?;
+            }
+            Ok(Claimed::Busy(step.holder(&claim.name, &lease)?))
+        })
+    }
+
+    fn lease_give_up(&self, name: &LeaseName, execution: &str) -> Result<(), StoreError> {
+        self.change(|step| {
+            let waited =
+                step.execute("DELETE FROM waiter WHERE name = ?1 AND execution = ?2", [name.as_str(), execution])?;
+            if waited > 0 {
+                let event = Event::new(EventKind::LeaseRefused).key(name.key()).execution(execution);
+                step.audit(&event.detail(json!({"why": "gave-up"})))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn lease_renew(&self, lease: &LeaseRef, ttl_ms: u64) -> Result<(), StoreError> {
+        let loss = self.change(|step| {
+            if let Some(loss) = step.loss(lease)? {
+                if loss == Loss::Expired
+                    && let Some(row) = step.lease(&lease.name)?
+                {
+                    step.note_loss(&lease.name, &row)?;
+                }
+                return Ok(Some(loss));
+            }
+            step.execute(
+                "UPDATE lease SET until_steady = ?2, renewals = renewals + 1 WHERE name = ?1",
+                params![lease.name.as_str(), step.steady.saturating_add_unsigned(ttl_ms)],
+            )?;
+            if let Some(Lease { renewals: 1, execution: Some(execution), .. }) = step.lease(&lease.name)? {
+                let event = Event::new(EventKind::LeaseRenewed).key(lease.name.key());
+                step.audit(&event.execution(&execution).token(lease.token))?;
+            }
+            Ok(None)
+        })?;
+        loss.map_or(Ok(()), |loss| Err(StoreError::NotHeld(loss)))
+    }
+
+    fn lease_check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError> {
+        self.look(|step| {
+            match step.loss(lease)? {
+                // Why it is free says more than that it is.
+                Some(loss @ (Loss::Revoked | Loss::Taken { .. })) => return Err(StoreError::NotHeld(loss).into()),
+                loss => {
+                    let row = step.session(session)?;
+                    let ended = |row: &SessionRow| matches!(row.state, SessionState::Closing | SessionState::Ended);
+                    if row.as_ref().is_none_or(ended) {
+                        let (session, reason) = (session.to_owned(), row.and_then(|row| row.reason));
+                        return Err(StoreError::NotHeld(Loss::Ended { session, reason }).into());
+                    }
+                    if let Some(loss) = loss {
+                        return Err(StoreError::NotHeld(loss).into());
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn lease_release(&self, lease: &LeaseRef) -> Result<(), StoreError> {
+        self.change(|step| {
+            step.require_held(lease)?;
+            let execution = step.lease(&lease.name)?.and_then(|row| row.execution);
+            step.free(&lease.name)?;
+            let event = Event::new(EventKind::LeaseReleased).key(lease.name.key()).token(lease.token);
+            step.audit(&Event { execution, ..event })
+        })
+    }
+
+    fn lease_revoke(&self, name: &LeaseName) -> Result<Option<Holder>, StoreError> {
+        self.change(|step| {
+            let Some(lease) = step.lease(name)? else { return Ok(None) };
+            if step.standing(&lease) != Standing::Held {
+                step.note_loss(name, &lease)?;
+                return Ok(None);
+            }
+            let holder = step.holder(name, &lease)?;
+            step.execute(
+                "UPDATE lease SET revoked = token, token = token + 1, execution = NULL WHERE name = ?1",
+                [name.as_str()],
+            )?;
+            if let Some(key) = name.key() {
+                step.execute(
+                    "UPDATE session SET used_ms = ?2, idle_steady = ?3 WHERE key = ?1 AND state <> 'ended'",
+                    params![key, step.wall, step.steady],
+                )?;
+            }
+            let event = Event::new(EventKind::LeaseRevoked).key(name.key()).execution(&holder.execution);
+            step.audit(&event.token(lease.token))?;
+            Ok(Some(holder))
+        })
+    }
+
+    fn leases(&self) -> Result<Vec<LeaseRow>, StoreError> {
+        self.look(|step| {
+            let names: Vec<String> =
+                step.all("SELECT name FROM lease WHERE execution IS NOT NULL ORDER BY name", [], |row| row.get(0))?;
+            let mut rows = Vec::new();
+            for name in names.into_iter().map(LeaseName) {
+                let Some(lease) = step.lease(&name)? else { continue };
+                if matches!(step.standing(&lease), Standing::Held | Standing::HostDied) {
+                    let host_alive = step.hosts.is_alive(&lease.host);
+                    let mut holder = step.holder(&name, &lease)?;
+                    holder.execution = lease.execution.unwrap_or_default();
+                    rows.push(LeaseRow { name: name.0, holder, host: lease.host, host_alive });
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    fn session_begin(&self, session: &NewSession) -> Result<LeaseRef, StoreError> {
+        self.change(|step| {
+            let sessions: usize = step
+                .one("SELECT count(*) FROM session WHERE state <> 'ended'", [], |row| row.get(0))?
+                .unwrap_or_default();
+            if sessions >= SESSIONS_MAX {
+                return Err(StoreError::TooManySessions { sessions }.into());
+            }
+            let lease = match &session.lease {
+                Some(lease) => {
+                    step.require_held(lease)?;
+                    lease.clone()
+                }
+                None => {
+                    let claim = Claim {
+                        name: LeaseName::of_session(&session.id),
+                        execution: session.execution.clone(),
+                        host: session.host.clone(),
+                        ttl_ms: codemode_spec::limits::LEASE_TTL_MS,
+                    };
+                    step.grant(&claim, None)?
+                }
+            };
+            step.execute(
+                "INSERT INTO session (id, mode, key, state, profile, profile_kept, execution, ttl_ms, created_ms, used_ms,
+                     boot, idle_steady)
+                 VALUES (:id, :mode, :key, 'starting', :profile, :kept, :execution, :ttl, :wall, :wall, :boot, :steady)",
+                named_params! {
+                    ":id": session.id,
+                    ":mode": session.mode.as_str(),
+                    ":key": session.key,
+                    ":profile": session.profile,
+                    ":kept": session.profile_kept,
+                    ":execution": session.execution,
+                    ":ttl": session.ttl_ms,
+                    ":wall": step.wall,
+                    ":boot": step.boot,
+                    ":steady": step.steady,
+                },
+            )?;
+            let event = Event::new(EventKind::SessionCreated).key(session.key.as_deref()).session(&session.id);
+            let event = event.execution(&session.execution).token(lease.token);
+            step.audit(&event.detail(json!({"mode": session.mode})))?;
+            Ok(lease)
+        })
+    }
+
+    fn session_started(&self, id: &str, browser: &BrowserFacts) -> Result<bool, StoreError> {
+        self.change(|step| {
+            let changed = step.execute(
+                "UPDATE session SET state = 'live', browser = ?2 WHERE id = ?1 AND state = 'starting'",
+                params![id, text(browser)],
+            )?;
+            if changed > 0 {
+                let key = step.session(id)?.and_then(|row| row.key);
+                let event = Event::new(EventKind::SessionStarted).key(key.as_deref()).session(id);
+                step.audit(&event.detail(json!({"browser_pid": browser.browser_pid})))?;
+            }
+            Ok(changed > 0)
+        })
+    }
+
+    fn session_attached(&self, id: &str, lease: &LeaseRef, execution: &str, ttl_ms: u64) -> Result<(), StoreError> {
+        self.change(|step| {
+            step.require_held(lease)?;
+            step.execute("UPDATE session SET used_ms = ?2, ttl_ms = ?3 WHERE id = ?1", params![id, step.wall, ttl_ms])?;
+            let event = Event::new(EventKind::SessionAttached).key(lease.name.key()).session(id);
+            step.audit(&event.execution(execution).token(lease.token))
+        })
+    }
+
+    fn session_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.look(|step| step.session_of_key(key))
+    }
+
+    fn session_ended_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.look(|step| {
+            let sql =
+                format!("{SESSION} WHERE key = ?1 AND state = 'ended' ORDER BY ended_ms DESC, rowid DESC LIMIT 1");
+            step.one(&sql, [key], session_row)
+        })
+    }
+
+    fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError> {
+        self.look(|step| step.session(id))
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionRow>, StoreError> {
+        self.look(|step| step.all(&format!("{SESSION} ORDER BY state = 'ended', created_ms, id"), [], session_row))
+    }
+
+    fn session_promote(&self, id: &str, lease: &LeaseRef, claim: &Claim) -> Result<Promoted, StoreError> {
+        self.change(|step| {
+            step.require_held(lease)?;
+            let of_key = step.lease(&claim.name)?;
+            if let Some(of_key) = &of_key
+                && step.standing(of_key) == Standing::Held
+            {
+                return Ok(Promoted::Busy(step.holder(&claim.name, of_key)?));
+            }
+            let key = claim.name.key().unwrap_or_default();
+            if let Some(other) = step.session_of_key(key)? {
+                return Ok(Promoted::Occupied(Box::new(other)));
+            }
+            let granted = step.grant(claim, of_key.as_ref())?;
+            step.free(&lease.name)?;
+            step.execute("UPDATE session SET key = ?2, used_ms = ?3 WHERE id = ?1", params![id, key, step.wall])?;
+            let event = Event::new(EventKind::SessionPromoted).key(Some(key)).session(id);
+            step.audit(&event.execution(&claim.execution).token(granted.token))?;
+            Ok(Promoted::Done(granted))
+        })
+    }
+
+    fn session_closing(&self, id: &str, reason: EndReason) -> Result<bool, StoreError> {
+        self.change(|step| step.closing(id, reason))
+    }
+
+    fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError> {
+        self.change(|step| {
+            let changed = step.execute(
+                "UPDATE session SET state = 'ended', ended_ms = ?2, used_ms = ?2, reason = coalesce(reason, ?3)
+                 WHERE id = ?1 AND state <> 'ended'",
+                params![id, step.wall, text(&reason)],
+            )?;
+            if changed > 0 {
+                let row = step.session(id)?;
+                let key = row.as_ref().and_then(|row| row.key.clone());
+                let reason = row.and_then(|row| row.reason).unwrap_or(reason);
+                let event = Event::new(reason.event()).key(key.as_deref()).session(id);
+                step.audit(&event.detail(json!({"reason": reason})))?;
+            }
+            Ok(())
+        })
+    }
+
+    fn session_watch(&self, id: &str) -> Result<Watch, StoreError> {
+        let looked = self.look(|step| match step.watched(id)? {
+            None => Ok((Watch::End(EndReason::Operator), None)),
+            Some((session, idle)) => step.fate(&session, idle),
+        })?;
+        if let (Watch::Keep, None) = looked {
+            return Ok(Watch::Keep);
+        }
+        // Decided anew: between the look and the change it may have been leased.
+        self.change(|step| {
+            let Some((session, idle)) = step.watched(id)? else { return Ok(Watch::End(EndReason::Operator)) };
+            let (watch, lost) = step.fate(&session, idle)?;
+            if let Some(lost) = lost {
+                step.note_loss(&session.lease_name(), &lost)?;
+            }
+            if let Watch::End(reason) = watch {
+                step.closing(id, reason)?;
+            }
+            Ok(watch)
+        })
+    }
+
+    fn forget(&self) -> Result<Forgotten, StoreError> {
+        self.change(|step| {
+            let before = step.wall.saturating_sub_unsigned(SESSION_ABANDONED_MS);
+            let old =
+                step.all("SELECT id, key FROM session WHERE state = 'ended' AND ended_ms < ?1", [before], |row| {
+                    Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
+                })?;
+            let mut forgotten = Forgotten::default();
+            for (id, key) in old {
+                step.execute("DELETE FROM session WHERE id = ?1", [&id])?;
+                forgotten.sessions += 1;
+                let Some(key) = key else { continue };
+                let others =
+                    step.one("SELECT 1 FROM session WHERE key = ?1 LIMIT 1", [&key], |row| row.get::<_, i64>(0))?;
+                if others.is_none() && !forgotten.keys.contains(&key) {
+                    forgotten.keys.push(key);
+                }
+            }
+            let (last, removed): (u64, u64) = step
+                .one("SELECT last, removed FROM audit_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .unwrap_or_default();
+            let too_old = step
+                .one(
+                    "SELECT max(id) FROM audit WHERE at_ms < ?1",
+                    [step.wall.saturating_sub_unsigned(AUDIT_AGE_MS_MAX)],
+                    |row| row.get::<_, Option<u64>>(0),
+                )?
+                .flatten()
+                .unwrap_or(0);
+            let up_to = too_old.max(last.saturating_sub(AUDIT_ROWS_MAX));
+            if up_to > removed {
+                let hash: String =
+                    step.one("SELECT hash FROM audit WHERE id = ?1", [up_to], |row| row.get(0))?.unwrap_or_default();
+                forgotten.audit_rows = step.execute("DELETE FROM audit WHERE id <= ?1", [up_to])?;
+                step.execute("UPDATE audit_head SET removed = ?1, removed_hash = ?2", params![up_to, hash])?;
+                let event = Event::new(EventKind::Checkpoint);
+                step.audit(&event.detail(json!({"removed_up_to": up_to, "hash": hash})))?;
+            }
+            Ok(forgotten)
+        })
+    }
+
+    fn audit_append(&self, events: &[Event]) -> Result<(), StoreError> {
+        self.change(|step| events.iter().try_for_each(|event| step.audit(event)))
+    }
+
+    fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
+        self.look(|step| {
+            let mut rows = step.all(
+                "SELECT id, at_ms, kind, key, session, execution, token, detail, hash FROM audit
+                 WHERE (:key IS NULL OR key = :key) AND (:session IS NULL OR session = :session)
+                     AND (:execution IS NULL OR execution = :execution) AND (:since IS NULL OR at_ms >= :since)
+                 ORDER BY id DESC LIMIT :limit",
+                named_params! {
+                    ":key": filter.key,
+                    ":session": filter.session,
+                    ":execution": filter.execution,
+                    ":since": filter.since_ms,
+                    ":limit": i64::try_from(filter.limit).unwrap_or(i64::MAX),
+                },
+                audit_row,
+            )?;
+            rows.reverse();
+            Ok(rows)
+        })
+    }
+
+    fn audit_verify(&self) -> Result<Verdict, StoreError> {
+        self.look(|step| {
+            let head = step.one("SELECT last, hash, removed, removed_hash FROM audit_head", [], |row| {
+                Ok((row.get::<_, u64>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?, row.get::<_, String>(3)?))
+            })?;
+            let (last, hash, removed, removed_hash) = head.unwrap_or_default();
+            let mut verifier = Verifier::new(removed, removed_hash.clone());
+            let mut checkpoint = None;
+            let mut statement = step.transaction.prepare_cached(
+                "SELECT id, at_ms, kind, key, session, execution, token, detail, hash FROM audit ORDER BY id",
+            )?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let row = audit_row(row)?;
+                if !verifier.row(&row) {
+                    break;
+                }
+                if row.kind == EventKind::Checkpoint.name() {
+                    checkpoint = Some(row.detail);
+                }
+            }
+            let mut verdict = verifier.end(last, &hash);
+            // What was removed has a row that says so, or it was not removed by us.
+            let said = json!({"removed_up_to": removed, "hash": removed_hash}).to_string();
+            if verdict.intact && removed > 0 && checkpoint.as_deref() != Some(said.as_str()) {
+                verdict.intact = false;
+                verdict.broken_at = Some(removed);
+                verdict.fault = Some("rows were removed that no checkpoint stands for".to_owned());
+            }
+            Ok(verdict)
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Browser sessions as a host service: a provider asks for the browser of its execution and gives it back.
+//!
+//! A session is a browser that exists; a lease is the exclusive right of one execution to use it. Who keeps the records
+//! and starts the browsers is the host's business.
+
+use crate::context::ExecutionId;
+use async_trait::async_trait;
+use codemode_spec::{
+    ErrorReport,
+    session::{SessionMode, SessionRequest},
+};
+use serde_json::Value as Json;
+use std::{path::PathBuf, sync::Arc};
+use tokio_util::sync::CancellationToken;
+
+/// Opens browser sessions.
+#[async_trait]
+pub trait Sessions: Send + Sync {
+    /// The session that an execution asked for, leased to it: an existing browser, or one that is started now.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` when another execution holds it for longer than the request is willing to wait, and what keeps a
+    /// browser from starting. Nothing is held then.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: what was already leased is released.
+    async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport>;
+}
+
+/// What an execution wants.
+#[derive(Clone, Debug)]
+pub struct BrowserOrder {
+    /// Who asks.
+    pub execution: ExecutionId,
+    /// Which session.
+    pub session: SessionRequest,
+    /// The browser to start if one must be; `None` finds one.
+    pub executable: Option<PathBuf>,
+    /// Without a window.
+    pub headless: bool,
+    /// Ends the wait.
+    pub cancel: CancellationToken,
+}
+
+/// What is known of a leased session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionFacts {
+    /// Names it: ASCII letters, digits and `-`.
+    pub id: String,
+    /// As it was asked for.
+    pub mode: SessionMode,
+    /// Which browser, if it was asked for by a key.
+    pub key: Option<String>,
+    /// It outlives the execution.
+    pub shared: bool,
+    /// The fencing token of the lease: whoever has it next has a larger one.
+    pub token: u64,
+    /// Where the browser listens.
+    pub ws_url: String,
+    /// The number of its main process.
+    pub browser_pid: u32,
+    /// It was started for this lease: no execution has used it before.
+    pub fresh: bool,
+    /// Where what it downloads goes.
+    pub downloads_dir: PathBuf,
+    /// The file in which the cookies of the key are kept, for the browser that replaces this one.
+    pub cookies: Option<PathBuf>,
+}
+
+/// What a script wants when it promotes its browser and another one has its key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Promotion {
+    /// It is refused.
+    #[default]
+    IfFree,
+    /// The other one is closed.
+    Replace,
+}
+
+/// A session that is leased to one execution.
+#[async_trait]
+pub trait BrowserSession: Send + Sync {
+    /// What is known of it.
+    fn facts(&self) -> SessionFacts;
+
+    /// For the answer: the lease, its token and when it ends unless it is renewed.
+    fn lease(&self) -> Json;
+
+    /// Whether the lease still holds. Asked before each effect.
+    ///
+    /// # Errors
+    /// `SESSION_LOST` when somebody else has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
+    async fn check(&self) -> Result<(), ErrorReport>;
+
+    /// The browser does not answer any more: ends what is left of it and starts another one in its place.
+    ///
+    /// # Errors
+    /// When the lease is lost, or no other one can be started.
+    async fn replace(&self, reason: &str) -> Result<(), ErrorReport>;
+
+    /// Makes the browser the shared one of the key.
+    ///
+    /// # Errors
+    /// `SESSION_BUSY` when another browser has the key; with [`Promotion::Replace`], when that one is in use.
+    async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport>;
+
+    /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.
+    ///
+    /// # Errors
+    /// When it cannot be ended; it is tried again by whoever sweeps.
+    async fn close(&self, reason: &str) -> Result<(), ErrorReport>;
+
+    /// Gives it back: a shared browser stays, another one is ended. Called at the end; a second call does nothing.
+    ///
+    /// # Errors
+    /// When the browser cannot be ended, or the lease was lost meanwhile.
+    async fn release(&self) -> Result<(), ErrorReport>;
+
+    /// What the reader of the answer should know, as that the browser was replaced.
+    fn warnings(&self) -> Vec<String>;
+}

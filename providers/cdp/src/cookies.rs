@@ -1,0 +1,111 @@
+//! The cookies of a key, kept for the browser that may have to replace the one that has them.
+//!
+//! Chromium writes cookies down half a minute after they were set, and forgets those of a session when it ends. A login
+//! that is worth a key must survive both.
+
+use codemode_chromium::{Command, Connection};
+use codemode_provider::{BrowserSession, SessionFacts};
+use codemode_spec::limits::COOKIES_BYTES_MAX;
+use serde_json::{Value as Json, json};
+use std::{
+    fs::{self, DirBuilder, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long the browser may take to tell its cookies, or to take them.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// What a cookie is told with and is not set with.
+const NOT_SET: [&str; 2] = ["size", "session"];
+
+/// Writes down the cookies of a session that outlives its execution. What fails is logged: the browser still has them.
+pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) {
+    let Some(file) = session.facts().cookies else { return };
+    if connection.is_closed() || session.check().await.is_err() {
+        return;
+    }
+    let Ok(answer) = call(connection, "Storage.getCookies", json!({})).await else { return };
+    let text = answer["cookies"].to_string();
+    if text.len() > COOKIES_BYTES_MAX {
+        tracing::warn!(bytes = text.len(), "the cookies of a session are too large to be kept");
+        return;
+    }
+    let written = tokio::task::spawn_blocking(move || write(&file, &text)).await;
+    if let Ok(Err(error)) = written {
+        tracing::warn!(%error, "the cookies of a session could not be kept");
+    }
+}
+
+/// Gives a fresh browser the cookies that its predecessor had.
+pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
+    let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
+    let Ok(Some(cookies)) = tokio::task::spawn_blocking(move || read(&file)).await else { return };
+    if call(connection, "Storage.setCookies", json!({ "cookies": cookies })).await.is_ok() {
+        return;
+    }
+    // One that it does not like must not keep the others out.
+    for cookie in cookies {
+        let _ = call(connection, "Storage.setCookies", json!({ "cookies": [cookie] })).await;
+    }
+}
+
+async fn call(connection: &Connection, method: &str, params: Json) -> Result<Json, codemode_chromium::CdpError> {
+    connection.call(Command { method, params, session: None, timeout: PATIENCE }).await
+}
+
+/// Whole or not at all, and for this user only.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let new: PathBuf = file.with_extension("new");
+    let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+    out.write_all(text.as_bytes())?;
+    out.sync_all()?;
+    fs::rename(new, file)
+}
+
+fn read(file: &Path) -> Option<Vec<Json>> {
+    let cookies: Vec<Json> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    Some(cookies.into_iter().map(as_set).collect())
+}
+
+/// A cookie as it is set, from how it was told.
+fn as_set(mut cookie: Json) -> Json {
+    if let Some(fields) = cookie.as_object_mut() {
+        let is_of_session = fields.get("session").and_then(Json::as_bool).unwrap_or(false);
+        NOT_SET.iter().for_each(|name| drop(fields.remove(*name)));
+        if is_of_session {
+            fields.remove("expires");
+        }
+    }
+    cookie
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn they_are_kept_for_this_user_only_and_read_as_they_are_set() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("cookies/key.json");
+        let told = json!([
+            {"name": "a", "value": "1", "expires": -1, "size": 2, "session": true, "domain": "x.test", "path": "/"},
+            {"name": "b", "value": "2", "expires": 9, "size": 2, "session": false, "domain": "x.test", "path": "/"},
+        ]);
+        assert_eq!(read(&file), None);
+        write(&file, &told.to_string()).unwrap();
+        write(&file, &told.to_string()).unwrap();
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        let set = json!([
+            {"name": "a", "value": "1", "domain": "x.test", "path": "/"},
+            {"name": "b", "value": "2", "expires": 9, "domain": "x.test", "path": "/"},
+        ]);
+        assert_eq!(read(&file).map(Json::from), Some(set));
+        fs::write(&file, "torn [").unwrap();
+        assert_eq!(read(&file), None);
+    }
+}

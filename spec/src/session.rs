@@ -1,0 +1,147 @@
+//! How an execution asks for a browser session, on every surface and for every provider.
+
+use crate::limits::{
+    LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_DEFAULT, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
+    SESSION_KEY_CHARS_MAX,
+};
+use serde::{Deserialize, Serialize};
+use std::{fmt, str::FromStr};
+
+/// How a browser session lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionMode {
+    /// A fresh browser, closed at the end.
+    #[default]
+    OneShot,
+    /// The browser of a key: made on first use, kept between executions.
+    Reuse,
+    /// The shared browser of a key if it lives; otherwise a fresh one, closed at the end unless the script promotes it.
+    Dynamic,
+}
+
+impl SessionMode {
+    /// Every mode.
+    pub const ALL: [Self; 3] = [Self::OneShot, Self::Reuse, Self::Dynamic];
+
+    /// As it is written on every surface.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OneShot => "one-shot",
+            Self::Reuse => "reuse",
+            Self::Dynamic => "dynamic",
+        }
+    }
+}
+
+impl fmt::Display for SessionMode {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+impl FromStr for SessionMode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .into_iter()
+            .find(|mode| mode.as_str() == text)
+            .ok_or_else(|| format!("{text:?} is no session mode: there are one-shot, reuse and dynamic"))
+    }
+}
+
+/// Which browser session an execution runs in.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRequest {
+    /// How the session lives.
+    #[serde(default)]
+    pub mode: SessionMode,
+    /// Which browser: one for each key. Needed by `reuse` and `dynamic`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// How long a shared browser is kept unused, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl_ms: Option<u64>,
+    /// How long to wait for a browser that another execution uses, in milliseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait_ms: Option<u64>,
+}
+
+impl SessionRequest {
+    /// How long a shared browser is kept unused, in milliseconds.
+    #[must_use]
+    pub fn ttl_ms(&self) -> u64 {
+        self.ttl_ms.unwrap_or(SESSION_IDLE_MS_DEFAULT)
+    }
+
+    /// How long to wait for a browser that another execution uses, in milliseconds.
+    #[must_use]
+    pub fn wait_ms(&self) -> u64 {
+        self.wait_ms.unwrap_or(LEASE_WAIT_MS_DEFAULT)
+    }
+
+    /// Everything that is wrong with it.
+    #[must_use]
+    pub fn faults(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        match (self.mode, &self.key) {
+            (SessionMode::OneShot, Some(_)) => {
+                faults.push("session.key: a one-shot session has none; use mode reuse or dynamic".to_owned());
+            }
+            (SessionMode::Reuse | SessionMode::Dynamic, None) => {
+                faults.push(format!("session.key: the mode {} needs one", self.mode));
+            }
+            (_, Some(key)) if !is_key(key) => faults
+                .push(format!("session.key: 1 to {SESSION_KEY_CHARS_MAX} letters, digits and . _ - : @ / + are a key")),
+            _ => {}
+        }
+        let bounds = [
+            ("ttl_ms", self.ttl_ms, SESSION_IDLE_MS_MIN, SESSION_IDLE_MS_MAX),
+            ("wait_ms", self.wait_ms, 0, LEASE_WAIT_MS_MAX),
+        ];
+        for (name, value, min, max) in bounds {
+            if value.is_some_and(|value| !(min..=max).contains(&value)) {
+                faults.push(format!("session.{name}: it must be between {min} and {max}"));
+            }
+        }
+        faults
+    }
+}
+
+/// Whether a text can be the key of a session: short, printable, without spaces.
+#[must_use]
+pub fn is_key(text: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@/+".contains(&byte);
+    (1..=SESSION_KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_named() {
+        let asked =
+            |mode, key: Option<&str>| SessionRequest { mode, key: key.map(str::to_owned), ..Default::default() };
+        assert_eq!(asked(SessionMode::OneShot, None).faults(), Vec::<String>::new());
+        assert_eq!(asked(SessionMode::Reuse, Some("user@shop.test/1")).faults(), Vec::<String>::new());
+        for wrong in [
+            asked(SessionMode::OneShot, Some("a")),
+            asked(SessionMode::Reuse, None),
+            asked(SessionMode::Dynamic, None),
+            asked(SessionMode::Reuse, Some("")),
+            asked(SessionMode::Reuse, Some("a b")),
+            asked(SessionMode::Reuse, Some("ä")),
+            asked(SessionMode::Reuse, Some(&"x".repeat(SESSION_KEY_CHARS_MAX + 1))),
+        ] {
+            assert_eq!(wrong.faults().len(), 1, "{wrong:?}");
+        }
+        let all = SessionRequest { mode: SessionMode::Reuse, key: None, ttl_ms: Some(0), wait_ms: Some(u64::MAX) };
+        assert_eq!(all.faults().len(), 3);
+        assert_eq!("reuse".parse(), Ok(SessionMode::Reuse));
+        assert!("re-use".parse::<SessionMode>().is_err());
+    }
+}

@@ -1,0 +1,581 @@
+//! A simulation of the session manager and its store: hosts that die or are stopped between any two operations of the
+//! store, browsers and keepers that die, a wall clock that jumps. All of it follows from a seed, which a failure prints.
+//!
+//! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` says how many run otherwise.
+
+use async_trait::async_trait;
+use codemode_host::session::{
+    Browsers, Held, LaunchOrder, Places, SessionManager, SessionSettings,
+    clock::Clock,
+    hosts::Liveness,
+    store::{
+        BrowserFacts, Claim, Claimed, EndReason, LeaseName, SessionRow, SessionState, SessionStore, SqliteStore,
+        StoreError, StoreHandle, Watch, audit::AuditFilter,
+    },
+};
+use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId, Promotion};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{LEASE_TTL_MS, LEASE_WAITERS_MAX},
+    session::{SessionMode, SessionRequest},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    env,
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::{
+    task::JoinHandle,
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+
+const SCHEDULES: u64 = 2_000;
+const HOSTS: usize = 3;
+const EXECUTIONS: usize = 4;
+const KEYS: [&str; 2] = ["a", "b"];
+/// How long a shared browser is kept unused.
+const IDLE: Duration = Duration::from_secs(5);
+const LEASE: Duration = Duration::from_millis(LEASE_TTL_MS);
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The world around the store: time, chance, hosts, browsers.
+struct World {
+    began: Instant,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    random: StdRng,
+    /// What the wall clock is wrong by.
+    wall_ms: i64,
+    hosts: HashMap<String, HostState>,
+    browsers: BTreeMap<String, Browser>,
+    /// The greatest token that anything was done under, by key, and by whom.
+    tokens: HashMap<String, (u64, String)>,
+    next_id: u64,
+}
+
+#[derive(Default)]
+struct HostState {
+    dead: bool,
+    stopped_until: Option<Instant>,
+    tasks: Vec<tokio::task::AbortHandle>,
+}
+
+struct Browser {
+    profile: String,
+    alive: bool,
+    keeper_alive: bool,
+}
+
+impl World {
+    fn new(seed: u64) -> Arc<Self> {
+        let inner = Inner {
+            random: StdRng::seed_from_u64(seed),
+            wall_ms: 0,
+            hosts: HashMap::new(),
+            browsers: BTreeMap::new(),
+            tokens: HashMap::new(),
+            next_id: 0,
+        };
+        Arc::new(Self { began: Instant::now(), inner: Mutex::new(inner) })
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        lock(&self.inner)
+    }
+
+    /// `true` once in so many times.
+    fn once_in(&self, times: u32) -> bool {
+        self.inner().random.random_range(0..times) == 0
+    }
+
+    fn up_to(&self, most: u64) -> u64 {
+        self.inner().random.random_range(0..=most)
+    }
+
+    fn new_id(&self) -> String {
+        let mut inner = self.inner();
+        inner.next_id += 1;
+        format!("s-{}", inner.next_id)
+    }
+
+    /// What may happen to a host between any two operations.
+    async fn around(self: Arc<Self>, host: String) {
+        for _ in 0..self.up_to(3) {
+            tokio::task::yield_now().await;
+        }
+        let stopped = self.inner().hosts.get(&host).and_then(|state| state.stopped_until);
+        if let Some(until) = stopped {
+            sleep_until(until).await;
+        }
+        if self.once_in(400) && host != SURVIVOR {
+            self.kill(&host);
+            // What calls here is dropped at its next wait.
+            std::future::pending::<()>().await;
+        }
+        if self.once_in(300) && host != SURVIVOR {
+            let until = Instant::now() + LEASE + Duration::from_secs(self.up_to(10));
+            self.inner().hosts.entry(host.clone()).or_default().stopped_until = Some(until);
+            sleep_until(until).await;
+        }
+    }
+
+    fn kill(&self, host: &str) {
+        let tasks = {
+            let mut inner = self.inner();
+            let state = inner.hosts.entry(host.to_owned()).or_default();
+            state.dead = true;
+            std::mem::take(&mut state.tasks)
+        };
+        tasks.iter().for_each(tokio::task::AbortHandle::abort);
+    }
+
+    fn track<T>(&self, host: &str, task: &JoinHandle<T>) {
+        let mut inner = self.inner();
+        let state = inner.hosts.entry(host.to_owned()).or_default();
+        if state.dead {
+            task.abort();
+        }
+        state.tasks.push(task.abort_handle());
+    }
+
+    /// Something is done with a key's browser.
+    fn effect(&self, key: &str, token: u64, execution: &str) {
+        let mut inner = self.inner();
+        let (last, by) = inner.tokens.entry(key.to_owned()).or_insert((0, String::new()));
+        assert!(token >= *last, "{execution} does something under token {token} of {key}, after {by} did under {last}");
+        if token == *last {
+            assert_eq!(by, execution, "two executions have token {token} of {key}");
+        }
+        (*last, *by) = (token, execution.to_owned());
+    }
+}
+
+impl Clock for World {
+    fn wall_ms(&self) -> i64 {
+        1_800_000_000_000 + self.steady_ms() + self.inner().wall_ms
+    }
+
+    fn steady_ms(&self) -> i64 {
+        i64::try_from(self.began.elapsed().as_millis()).unwrap()
+    }
+
+    fn boot(&self) -> &str {
+        "boot"
+    }
+}
+
+impl Liveness for World {
+    fn is_alive(&self, host: &str) -> bool {
+        self.inner().hosts.get(host).is_some_and(|state| !state.dead)
+    }
+}
+
+/// A host that neither dies nor is stopped, and looks at what the others leave.
+const SURVIVOR: &str = "survivor";
+
+/// Browsers and keepers as one host sees them.
+struct SimBrowsers {
+    world: Arc<World>,
+    store: StoreHandle,
+    /// Without crash points: a keeper is another process than its host.
+    keepers: Arc<dyn SessionStore>,
+}
+
+#[async_trait]
+impl Browsers for SimBrowsers {
+    async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
+        let failed = |what: &str| Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, what));
+        if self.world.once_in(20) {
+            return failed("it does not start, as browsers do now and then");
+        }
+        let (done, started) = tokio::sync::oneshot::channel();
+        tokio::spawn(keeper(Arc::clone(&self.world), self.keepers.clone(), order.clone(), done));
+        started.await.unwrap_or_else(|_| failed("its keeper died"))
+    }
+
+    async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
+        loop {
+            let id = session.id.clone();
+            let now = self.store.run(move |store| store.session(&id)).await?;
+            if now.is_none_or(|now| now.state == SessionState::Ended) {
+                return Ok(());
+            }
+            if !self.is_kept(session) {
+                // As the reaper does.
+                if let Some(browser) = self.world.inner().browsers.get_mut(&session.id) {
+                    browser.alive = false;
+                }
+                let id = session.id.clone();
+                self.store.run(move |store| store.session_ended(&id, reason)).await?;
+                return Ok(());
+            }
+            sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn is_kept(&self, session: &SessionRow) -> bool {
+        self.world.inner().browsers.get(&session.id).is_some_and(|browser| browser.keeper_alive)
+    }
+
+    async fn forget(&self, _: &str) -> Result<(), ErrorReport> {
+        Ok(())
+    }
+}
+
+/// A keeper, as the real one behaves.
+async fn keeper(
+    world: Arc<World>,
+    store: Arc<dyn SessionStore>,
+    order: LaunchOrder,
+    done: tokio::sync::oneshot::Sender<Result<BrowserFacts, ErrorReport>>,
+) {
+    let id = order.session.clone();
+    let browser = Browser { profile: order.profile.clone(), alive: false, keeper_alive: true };
+    world.inner().browsers.insert(id.clone(), browser);
+    sleep(Duration::from_millis(world.up_to(400))).await;
+    let die = |alive: bool| {
+        let mut inner = world.inner();
+        let browser = inner.browsers.get_mut(&id).unwrap();
+        (browser.alive, browser.keeper_alive) = (alive, false);
+    };
+    if world.once_in(30) || store.session_watch(&id).unwrap() != Watch::Keep {
+        die(false);
+        return;
+    }
+    {
+        let mut inner = world.inner();
+        let others = inner.browsers.values().filter(|other| other.alive && other.profile == order.profile).count();
+        assert_eq!(others, 0, "two browsers have the profile {}", order.profile);
+        inner.browsers.get_mut(&id).unwrap().alive = true;
+    }
+    let facts = BrowserFacts { ws_url: id.clone(), browser_pid: 1, keeper_pid: 1, keeper_started: 1 };
+    if !store.session_started(&id, &facts).unwrap() {
+        store.session_ended(&id, EndReason::Abandoned).unwrap();
+        die(false);
+        return;
+    }
+    let _ = done.send(Ok(facts));
+    loop {
+        sleep(Duration::from_millis(250)).await;
+        if world.once_in(600) {
+            // The keeper is killed. The kernel takes the browser along.
+            return die(false);
+        }
+        let crashed = world.once_in(400);
+        let reason = match store.session_watch(&id).unwrap() {
+            Watch::End(reason) => reason,
+            Watch::Keep if crashed => EndReason::Crashed,
+            Watch::Keep => continue,
+        };
+        store.session_closing(&id, reason).unwrap();
+        world.inner().browsers.get_mut(&id).unwrap().alive = false;
+        sleep(Duration::from_millis(world.up_to(50))).await;
+        store.session_ended(&id, reason).unwrap();
+        return die(false);
+    }
+}
+
+fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> SessionManager {
+    world.inner().hosts.insert(host.to_owned(), HostState::default());
+    let around = {
+        let (world, host) = (Arc::clone(world), host.to_owned());
+        Arc::new(move || -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
+            Box::pin(Arc::clone(&world).around(host.clone()))
+        })
+    };
+    let handle = StoreHandle::inline(Arc::clone(store), around);
+    let browsers = SimBrowsers { world: Arc::clone(world), store: handle.clone(), keepers: Arc::clone(store) };
+    let ids = Arc::clone(world);
+    SessionManager::of_parts(
+        Places::new(Path::new("/nowhere")),
+        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6) },
+        handle,
+        Arc::new(browsers),
+        world.clone(),
+        host.to_owned(),
+        Box::new(move || ids.new_id()),
+    )
+}
+
+fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) -> BrowserOrder {
+    let ms = |time: Duration| Some(u64::try_from(time.as_millis()).unwrap());
+    let session = SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait) };
+    BrowserOrder {
+        execution: ExecutionId::new(execution),
+        session,
+        executable: None,
+        headless: true,
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// What an execution may be told that is nobody's fault.
+fn is_expected(error: &ErrorReport) -> bool {
+    matches!(
+        error.code,
+        ErrorCode::SessionBusy
+            | ErrorCode::SessionLost
+            | ErrorCode::SessionExpired
+            | ErrorCode::BrowserLaunchFailed
+            | ErrorCode::CallCancelled
+    )
+}
+
+/// One execution: leases a browser, uses it, gives it back or not.
+async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
+    let (mode, key) = match world.up_to(4) {
+        0 => (SessionMode::OneShot, None),
+        1 | 2 => (SessionMode::Reuse, Some(KEYS[usize::try_from(world.up_to(1)).unwrap()])),
+        _ => (SessionMode::Dynamic, Some(KEYS[usize::try_from(world.up_to(1)).unwrap()])),
+    };
+    sleep(Duration::from_millis(world.up_to(2_000))).await;
+    let wait = Duration::from_millis(world.up_to(60_000));
+    let asked = Instant::now();
+    let held = match manager.lend(order(&name, mode, key, wait)).await {
+        Ok(held) => held,
+        Err(error) => {
+            assert!(is_expected(&error), "{name}: {error:?}");
+            return;
+        }
+    };
+    // Whoever waits is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
+    // host come on top of it.
+    assert!(asked.elapsed() < wait + 8 * LEASE, "{name} waited for {:?}", asked.elapsed());
+    for _ in 0..world.up_to(5) {
+        if let Err(error) = step(&world, &held, &name).await {
+            assert!(is_expected(&error), "{name}: {error:?}");
+            break;
+        }
+    }
+    if world.once_in(10) {
+        return;
+    }
+    if let Err(error) = held.release().await {
+        assert!(is_expected(&error), "{name}: {error:?}");
+    }
+}
+
+async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport> {
+    sleep(Duration::from_millis(world.up_to(4_000))).await;
+    held.check().await?;
+    let facts = held.facts();
+    if facts.shared {
+        world.effect(facts.key.as_deref().unwrap(), facts.token, name);
+    }
+    match world.up_to(30) {
+        0 => held.close("close").await,
+        1 => held.replace("as if it did not answer").await,
+        2..=5 if facts.mode == SessionMode::Dynamic => {
+            let promotion = if world.once_in(2) { Promotion::Replace } else { Promotion::IfFree };
+            held.promote(promotion).await
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Lets time pass until nothing can live any more, and looks what is left.
+async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
+    let survivor = manager(world, store, SURVIVOR);
+    // None is in the way for ever.
+    for key in KEYS {
+        let wait = 4 * LEASE;
+        let lent = loop {
+            match survivor.lend(order(&format!("last-{key}"), SessionMode::Reuse, Some(key), wait)).await {
+                Err(error) if error.code == ErrorCode::BrowserLaunchFailed => {}
+                lent => break lent,
+            }
+        };
+        let held = lent.unwrap_or_else(|error| panic!("the browser of {key} cannot be had any more: {error:?}"));
+        world.effect(key, held.facts().token, &format!("last-{key}"));
+        held.release().await.unwrap_or_else(|error| assert!(is_expected(&error), "{error:?}"));
+    }
+    sleep(2 * (IDLE + LEASE)).await;
+    survivor.sweep().await.unwrap();
+    let open: Vec<_> = store.sessions().unwrap().into_iter().filter(|row| row.state != SessionState::Ended).collect();
+    assert_eq!(open, Vec::new(), "sessions that nothing refers to any more");
+    let alive: Vec<_> = world.inner().browsers.iter().filter(|(_, one)| one.alive).map(|(id, _)| id.clone()).collect();
+    assert_eq!(alive, Vec::<String>::new(), "browsers that no session stands for");
+    assert_eq!(store.leases().unwrap(), Vec::new(), "leases that nobody holds");
+    let verdict = store.audit_verify().unwrap();
+    assert!(verdict.intact && verdict.rows > 0, "{verdict:?}");
+    tokens_grow(store);
+}
+
+/// The audit says that each key's tokens only grew.
+fn tokens_grow(store: &Arc<dyn SessionStore>) {
+    for key in KEYS {
+        let filter = AuditFilter { key: Some(key.to_owned()), limit: usize::MAX, ..AuditFilter::default() };
+        let rows = store.audit_read(&filter).unwrap();
+        let tokens: Vec<_> =
+            rows.iter().filter(|row| row.kind == "lease.acquired").map(|row| row.token.unwrap()).collect();
+        assert!(tokens.windows(2).all(|pair| pair[0] < pair[1]), "the tokens of {key}: {tokens:?}");
+    }
+}
+
+fn schedule(seed: u64) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(async {
+        let world = World::new(seed);
+        let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::in_memory(world.clone(), world.clone()).unwrap());
+        let mut tasks = Vec::new();
+        for host in 0..HOSTS {
+            let host = format!("h-{host}");
+            let manager = manager(&world, &store, &host);
+            for number in 0..EXECUTIONS {
+                let name = format!("{host}-x-{number}");
+                let task = tokio::spawn(execution(Arc::clone(&world), manager.clone(), name));
+                world.track(&host, &task);
+                tasks.push(task);
+            }
+        }
+        // Somebody sets the clock, by years in both directions.
+        let setter = {
+            let world = Arc::clone(&world);
+            tokio::spawn(async move {
+                loop {
+                    sleep(Duration::from_secs(world.up_to(20))).await;
+                    let jump = i64::try_from(world.up_to(1 << 36)).unwrap() - (1 << 35);
+                    world.inner().wall_ms = jump;
+                }
+            })
+        };
+        for task in tasks {
+            if let Err(error) = task.await
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
+        setter.abort();
+        aftermath(&world, &store).await;
+    });
+}
+
+#[test]
+fn hosts_that_die_between_any_two_operations_leave_nothing_and_share_nothing() {
+    if let Some(seed) = env::var("CODEMODE_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
+        return schedule(seed);
+    }
+    let schedules = env::var("CODEMODE_SIM_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(SCHEDULES);
+    let workers = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    std::thread::scope(|scope| {
+        for worker in 0..workers {
+            scope.spawn(move || {
+                for seed in (worker..schedules).step_by(usize::try_from(workers).unwrap()) {
+                    if let Err(panic) = std::panic::catch_unwind(|| schedule(seed)) {
+                        eprintln!("the schedule fails with CODEMODE_SIM_SEED={seed}");
+                        std::panic::resume_unwind(panic);
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// A store whose hosts all live, and whose time is told.
+struct Still(Mutex<i64>);
+
+impl Clock for Still {
+    fn wall_ms(&self) -> i64 {
+        *lock(&self.0)
+    }
+
+    fn steady_ms(&self) -> i64 {
+        *lock(&self.0)
+    }
+
+    fn boot(&self) -> &str {
+        "boot"
+    }
+}
+
+impl Liveness for Still {
+    fn is_alive(&self, _: &str) -> bool {
+        true
+    }
+}
+
+#[test]
+fn who_waits_longest_is_next_and_no_more_wait_than_may() {
+    let time = Arc::new(Still(Mutex::new(0)));
+    let store = SqliteStore::in_memory(time.clone(), time.clone()).unwrap();
+    let claim = |name: &str| Claim {
+        name: LeaseName::of_key("k"),
+        execution: name.to_owned(),
+        host: "h".to_owned(),
+        ttl_ms: 1_000_000,
+    };
+    let ask = |name: &str| store.lease_acquire(&claim(name)).unwrap();
+    let Claimed::Granted(first) = ask("x-first") else { panic!("it is free") };
+    let names: Vec<_> = (0..LEASE_WAITERS_MAX).map(|number| format!("x-{number}")).collect();
+    for name in &names {
+        assert!(matches!(ask(name), Claimed::Busy(holder) if holder.execution == "x-first"));
+    }
+    assert!(matches!(ask("x-late"), Claimed::QueueFull(_)));
+    store.lease_release(&first).unwrap();
+    let mut token = first.token;
+    let mut served = HashSet::new();
+    for name in &names {
+        // Whoever comes later asks first, in vain.
+        for other in names.iter().filter(|other| *other != name && !served.contains(*other)).take(3) {
+            assert!(matches!(ask(other), Claimed::Busy(_)), "{other} is not next, {name} is");
+        }
+        let Claimed::Granted(lease) = ask(name) else { panic!("{name} is next") };
+        assert!(lease.token > token);
+        token = lease.token;
+        served.insert(name.clone());
+        store.lease_release(&lease).unwrap();
+    }
+    // One that does not ask any more is not waited for.
+    let Claimed::Granted(lease) = ask("x-a") else { panic!("it is free") };
+    assert!(matches!(ask("x-gone"), Claimed::Busy(_)) && matches!(ask("x-b"), Claimed::Busy(_)));
+    store.lease_release(&lease).unwrap();
+    *lock(&time.0) += 4_000;
+    assert!(matches!(ask("x-b"), Claimed::Granted(_)));
+}
+
+#[test]
+fn a_lease_that_expired_or_was_revoked_is_of_no_use_any_more() {
+    let time = Arc::new(Still(Mutex::new(0)));
+    let store = SqliteStore::in_memory(time.clone(), time.clone()).unwrap();
+    let claim = |execution: &str| Claim {
+        name: LeaseName::of_key("k"),
+        execution: execution.to_owned(),
+        host: "h".to_owned(),
+        ttl_ms: 100,
+    };
+    let grant = |execution: &str| match store.lease_acquire(&claim(execution)).unwrap() {
+        Claimed::Granted(lease) => lease,
+        other => panic!("{other:?}"),
+    };
+    let lost = |result: Result<(), StoreError>| match result {
+        Err(error) => ErrorReport::from(error).code,
+        Ok(()) => panic!("it is not held"),
+    };
+    let one = grant("x-1");
+    *lock(&time.0) += 99;
+    store.lease_renew(&one, 100).unwrap();
+    *lock(&time.0) += 100;
+    for _ in 0..2 {
+        assert_eq!(lost(store.lease_renew(&one, 100)), ErrorCode::SessionLost, "nobody took it, and it is over");
+    }
+    let two = grant("x-2");
+    assert!(two.token > one.token);
+    assert_eq!(lost(store.lease_release(&one)), ErrorCode::SessionLost, "it is another's now");
+    store.lease_renew(&two, 100).unwrap();
+    assert_eq!(store.lease_revoke(&LeaseName::of_key("k")).unwrap().unwrap().execution, "x-2");
+    assert_eq!(lost(store.lease_renew(&two, 100)), ErrorCode::SessionLost);
+    let three = grant("x-3");
+    assert!(three.token > two.token + 1, "revoking counts");
+    assert_eq!(lost(store.lease_renew(&two, 100)), ErrorCode::SessionLost);
+    assert!(store.audit_verify().unwrap().intact);
+}
