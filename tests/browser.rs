@@ -4,7 +4,8 @@
 use crate::support::{
     browsing::{Browsing, GONE, held},
     lab,
-    program::{PATIENCE, Place, Running, need_browser},
+    program::{PATIENCE, Place, need_browser},
+    server::Server,
 };
 use codemode_host::{
     exec::{Execution, Observer, Request},
@@ -253,51 +254,4 @@ fn fifty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
     let after = server.open_files();
     assert!(after.len() <= before.len(), "before: {before:?}\nafter: {after:?}");
     assert_eq!(server.children(), 0);
-}
-
-/// `codemode mcp`, asked in the revision that needs no handshake.
-struct Server {
-    program: Running,
-    pid: i32,
-    next_id: u64,
-}
-
-impl Server {
-    fn start(place: &Place) -> Self {
-        let program = Running::start(place.command(&["mcp"]));
-        let pid = program.pid();
-        Self { program, pid, next_id: 1 }
-    }
-
-    /// The envelope of an execution.
-    fn execute(&mut self, code: &str) -> Json {
-        let id = self.next_id;
-        self.next_id += 1;
-        let meta = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        let params = json!({"name": "browser_execute", "arguments": {"code": code}, "_meta": meta});
-        self.program.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
-        loop {
-            let mut message = self.program.receive();
-            if message["id"] == id {
-                return message["result"]["structuredContent"].take();
-            }
-        }
-    }
-
-    fn open_files(&self) -> Vec<String> {
-        let files = fs::read_dir(format!("/proc/{}/fd", self.pid)).unwrap().flatten();
-        files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.display().to_string())).collect()
-    }
-
-    fn children(&self) -> usize {
-        let parent = |entry: &fs::DirEntry| {
-            let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-            stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse::<i32>().ok()
-        };
-        fs::read_dir("/proc").unwrap().flatten().filter(|entry| parent(entry) == Some(self.pid)).count()
-    }
 }

@@ -12,6 +12,7 @@ mod life_cycle;
 mod mcp;
 mod randomness;
 mod readme;
+mod sessions;
 mod site;
 mod support;
 mod tidy;

@@ -103,7 +103,7 @@ fn files(folder: &Path, found: &mut Vec<String>) {
 
 /// The store, and the lock by which a host is seen to live.
 fn is_of_hosts(name: &OsStr) -> bool {
-    starts(name, &["sessions.db", "h-"])
+    starts(name, &["sessions.", "h-"])
 }
 
 fn starts(name: &OsStr, prefixes: &[&str]) -> bool {

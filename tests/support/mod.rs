@@ -4,6 +4,7 @@ pub mod browsing;
 pub mod case;
 pub mod lab;
 pub mod program;
+pub mod server;
 pub mod tools;
 
 use std::path::{Path, PathBuf};

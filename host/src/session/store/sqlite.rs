@@ -19,6 +19,7 @@ use rusqlite_migration::{M, MigrationDefinitionError, Migrations};
 use serde_json::json;
 use std::{
     fs::OpenOptions,
+    io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -67,10 +68,15 @@ impl SqliteStore {
     /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
         let failed = |error: rusqlite::Error| told(path, &error);
+        let not_writable =
+            |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
         // SQLite would make it readable for others.
-        if let Err(error) = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path) {
-            return Err(StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() });
-        }
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map_err(not_writable)?;
+        // One after the other: those who find an old store at the same time would all migrate it.
+        let turn = path.with_extension("lock");
+        let turn = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(turn);
+        let turn = turn.map_err(not_writable)?;
+        turn.lock().map_err(not_writable)?;
         Self::prepared(Connection::open(path).map_err(failed)?, path, clock, hosts)
     }
 

@@ -1,0 +1,358 @@
+//! Browser sessions as their users have them: processes that come and go, and a browser that stays.
+
+use crate::support::{
+    lab,
+    program::{PATIENCE, Place, Running, need_browser, wait_until},
+    server::Server,
+};
+use codemode_host::{
+    session::{Places, SessionManager, SessionSettings},
+    site::{self, Site},
+};
+use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId, Promotion};
+use codemode_spec::{
+    ErrorCode,
+    session::{SessionMode, SessionRequest},
+};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value as Json, json};
+use std::{
+    fs,
+    process::{Output, Stdio},
+};
+use tokio_util::sync::CancellationToken;
+
+const LOGIN: &str = include_str!("site/login.js");
+/// Who is logged in, as the account's page says; on the login's page nobody is.
+const WHO: &str = "
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.navigate', { url: `${site}/account` }, { sessionId });
+await cdp.waitForEvent('Page.loadEventFired', { sessionId });
+const expression = \"location.pathname === '/account' ? document.querySelector('#user').textContent : null\";
+(await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId })).result.value";
+
+/// A place whose sessions are ended with the test, and the demo's site.
+struct Shop {
+    place: Place,
+    site: Site,
+    _runtime: tokio::runtime::Runtime,
+}
+
+impl Shop {
+    fn open() -> Self {
+        need_browser();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let site = runtime.block_on(site::serve()).unwrap();
+        Self { place: Place::new(), site, _runtime: runtime }
+    }
+
+    fn script(&self, code: &str) -> String {
+        format!("const site = {};\n{code}", json!(self.site.url()))
+    }
+
+    /// `codemode run` with these options, to its end.
+    fn run(&self, options: &[&str], code: &str) -> Json {
+        let script = self.script(code);
+        let arguments = [&["run", "--json", "-e", &script], options].concat();
+        envelope(&self.place.run(&arguments))
+    }
+
+    /// The result of `codemode run`, which succeeds.
+    fn result(&self, options: &[&str], code: &str) -> Json {
+        let mut envelope = self.run(options, code);
+        assert_eq!(envelope["ok"], true, "{envelope}");
+        envelope["data"]["result"].take()
+    }
+
+    /// `codemode run` that goes on meanwhile.
+    fn start(&self, options: &[&str], code: &str) -> Running {
+        let script = self.script(code);
+        Running::start(self.place.command(&[&["run", "--json", "-e", &script], options].concat()))
+    }
+
+    /// The data of an operator's command, which succeeds.
+    fn operator(&self, arguments: &[&str]) -> Json {
+        let mut envelope = envelope(&self.place.run(&[arguments, &["--json"]].concat()));
+        assert_eq!(envelope["ok"], true, "{arguments:?}: {envelope}");
+        envelope["data"].take()
+    }
+
+    fn sessions(&self) -> Vec<Json> {
+        self.operator(&["sessions", "list"])["sessions"].as_array().unwrap().clone()
+    }
+
+    fn pid(&self, key: &str, whose: &str) -> Pid {
+        let session = self.operator(&["sessions", "show", key]);
+        let pid = session["session"][whose].as_i64().unwrap_or_else(|| panic!("{session}"));
+        Pid::from_raw(i32::try_from(pid).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Shop {
+    fn drop(&mut self) {
+        for session in self.sessions() {
+            self.operator(&["sessions", "close", session["id"].as_str().unwrap()]);
+        }
+        if !std::thread::panicking() {
+            wait_until("the end of all browsers", PATIENCE, || self.place.processes().is_empty());
+        }
+    }
+}
+
+fn envelope(output: &Output) -> Json {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {output:?}"))
+}
+
+fn warnings(envelope: &Json) -> String {
+    envelope["meta"]["warnings"].to_string()
+}
+
+const REUSE: &[&str] = &["--session-key", "shop"];
+const DYNAMIC: &[&str] = &["--session-mode", "dynamic", "--session-key", "shop"];
+
+#[test]
+fn a_login_over_two_processes() {
+    let shop = Shop::open();
+    assert_eq!(shop.result(REUSE, LOGIN)["user"], "ada");
+    let second = shop.run(REUSE, WHO);
+    assert_eq!(second["data"]["result"], "ada", "{second}");
+    assert_eq!(warnings(&second), "[]");
+    assert_eq!(second["context"]["lease"]["token"], 2, "{second}");
+    let [session] = shop.sessions().try_into().unwrap();
+    assert_eq!((&session["key"], &session["state"], &session["lease"]), (&json!("shop"), &json!("live"), &Json::Null));
+    assert_eq!(session["urls"], json!([format!("{}/account", shop.site.url())]));
+    assert!(session["memory_kib"].as_u64().unwrap() > 10_000, "{session}");
+    assert_eq!(shop.run(&[], WHO)["data"]["result"], Json::Null, "without the key nobody is logged in");
+    assert_eq!(shop.sessions().len(), 1, "the one-shot browser is gone");
+    assert_eq!(shop.operator(&["audit", "verify"])["intact"], true);
+}
+
+#[test]
+fn a_login_over_two_mcp_processes() {
+    let shop = Shop::open();
+    let call = |code: &str| {
+        let mut server = Server::start(&shop.place);
+        let session = json!({"mode": "reuse", "key": "shop"});
+        server.call(json!({"code": shop.script(code), "session": session}))
+    };
+    assert_eq!(call(LOGIN)["data"]["result"]["user"], "ada");
+    assert_eq!(call(WHO)["data"]["result"], "ada");
+}
+
+#[test]
+fn a_login_outlives_the_host_that_is_killed_in_mid_call() {
+    let shop = Shop::open();
+    let mut first = shop.start(REUSE, &format!("{LOGIN}\nawait new Promise((done) => setTimeout(done, 50_000))"));
+    let account = json!([format!("{}/account", shop.site.url())]);
+    wait_until("the login", PATIENCE, || shop.sessions().first().is_some_and(|session| session["urls"] == account));
+    first.signal(Signal::KILL);
+    first.ended(PATIENCE);
+    let second = shop.run(REUSE, WHO);
+    assert_eq!((&second["data"]["result"], warnings(&second).as_str()), (&json!("ada"), "[]"), "{second}");
+    let lost = shop.operator(&["audit", "show", "--key", "shop"]);
+    let rows = lost["rows"].as_array().unwrap();
+    assert!(rows.iter().any(|row| row["kind"] == "lease.lost" && row["detail"] == r#"{"how":"host-died"}"#), "{lost}");
+}
+
+#[test]
+fn a_login_outlives_its_browser_as_far_as_cookies_do() {
+    let shop = Shop::open();
+    assert_eq!(shop.result(REUSE, LOGIN)["user"], "ada");
+    // As when the machine loses its power: browser and keeper at once.
+    let pids = ["keeper_pid", "browser_pid"].map(|whose| shop.pid("shop", whose));
+    pids.into_iter().for_each(|pid| kill_process(pid, Signal::KILL).unwrap());
+    let second = shop.run(REUSE, WHO);
+    assert_eq!(second["data"]["result"], "ada", "{second}");
+    assert!(warnings(&second).contains("was replaced by a fresh one"), "{second}");
+    assert_eq!(warnings(&shop.run(REUSE, WHO)), "[]", "it is told once");
+}
+
+#[test]
+fn a_dynamic_session_is_one_shot_until_the_script_keeps_it() {
+    let shop = Shop::open();
+    assert_eq!(shop.result(DYNAMIC, LOGIN)["user"], "ada");
+    assert_eq!(shop.sessions(), Vec::<Json>::new(), "nobody kept it");
+    let kept = shop.result(DYNAMIC, &format!("{LOGIN}\nawait cdp.startSession()"));
+    assert_eq!((&kept["shared"], &kept["mode"], &kept["key"]), (&json!(true), &json!("dynamic"), &json!("shop")));
+    assert_eq!(shop.result(DYNAMIC, WHO), "ada");
+    assert_eq!(shop.result(REUSE, WHO), "ada", "it is the one of the key");
+    shop.result(DYNAMIC, "await cdp.closeSession()");
+    assert_eq!(shop.sessions(), Vec::<Json>::new());
+    let refused = shop.run(&[], "await cdp.startSession()");
+    assert_eq!(refused["error"]["code"], "UNSUPPORTED_OPERATION", "{refused}");
+}
+
+#[test]
+fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
+    let shop = Shop::open();
+    let places = Places::new(&shop.place.folder().join("state"));
+    let program = env!("CARGO_BIN_EXE_codemode").into();
+    lab::block_on(async {
+        let manager = SessionManager::open(places, program, SessionSettings::default()).unwrap();
+        let session = |mode| SessionRequest { mode, key: Some("shop".into()), ..SessionRequest::default() };
+        let lend = async |execution: &str| {
+            let order = BrowserOrder {
+                execution: ExecutionId::new(execution),
+                session: session(SessionMode::Dynamic),
+                executable: None,
+                headless: true,
+                cancel: CancellationToken::new(),
+            };
+            manager.lend(order).await.unwrap()
+        };
+        // Both begin when the key has no browser.
+        let (one, two) = (lend("x-one").await, lend("x-two").await);
+        two.promote(Promotion::IfFree).await.unwrap();
+        for promotion in [Promotion::IfFree, Promotion::Replace] {
+            let busy = one.promote(promotion).await.unwrap_err();
+            assert_eq!((busy.code, &busy.details["holder"]), (ErrorCode::SessionBusy, &json!("x-two")), "{busy:?}");
+        }
+        two.release().await.unwrap();
+        let occupied = one.promote(Promotion::IfFree).await.unwrap_err();
+        assert!(occupied.code == ErrorCode::SessionBusy && occupied.hint.contains("replace: true"), "{occupied:?}");
+        assert_eq!(occupied.details["session"], two.facts().id);
+        one.promote(Promotion::Replace).await.unwrap();
+        one.check().await.unwrap();
+        assert!(one.facts().shared && one.facts().token > two.facts().token);
+        one.release().await.unwrap();
+        assert_eq!(lend("x-three").await.facts().id, one.facts().id, "it is the one of the key");
+    });
+    let ids: Vec<_> = shop.sessions().iter().map(|session| session["id"].clone()).collect();
+    assert_eq!(ids.len(), 1, "the other one is closed: {ids:?}");
+}
+
+#[test]
+fn a_browser_in_use_is_refused_with_its_holder() {
+    let shop = Shop::open();
+    let mut holder =
+        shop.start(REUSE, "await cdp.attachToTarget(); await new Promise((done) => setTimeout(done, 50_000))");
+    wait_until("the lease", PATIENCE, || shop.sessions().first().is_some_and(|session| session["lease"].is_object()));
+    let wait = [REUSE, &["--session-wait", "200ms"]].concat();
+    let refused = shop.run(&wait, WHO);
+    let error = &refused["error"];
+    assert_eq!((&error["code"], &error["retryable"]), (&json!("SESSION_BUSY"), &json!(true)), "{refused}");
+    let [session] = shop.sessions().try_into().unwrap();
+    let name = session["lease"]["holder"]["execution"].as_str().unwrap();
+    assert!(error["message"].as_str().unwrap().contains(name), "{refused}");
+    assert_eq!(error["details"]["holder"], name);
+    assert!(error["details"]["expires_in_ms"].as_i64().unwrap() > 0, "{refused}");
+    // Dynamic waits as well: the browser of the key is there.
+    let wait = [DYNAMIC, &["--session-wait", "0s"]].concat();
+    assert_eq!(shop.run(&wait, WHO)["error"]["code"], "SESSION_BUSY");
+    holder.signal(Signal::INT);
+    holder.ended(PATIENCE);
+    assert_eq!(shop.run(REUSE, WHO)["ok"], true, "it was given back");
+}
+
+#[test]
+fn what_a_script_closes_or_resets_is_forgotten() {
+    let shop = Shop::open();
+    for verb in ["cdp.closeSession()", "cdp.resetSession()"] {
+        assert_eq!(shop.result(REUSE, LOGIN)["user"], "ada");
+        shop.result(REUSE, &format!("await {verb}; 1"));
+        let after = shop.run(REUSE, WHO);
+        assert_eq!((&after["data"]["result"], warnings(&after).as_str()), (&Json::Null, "[]"), "{verb}: {after}");
+    }
+    // Within one script: the browser after it is another one.
+    let code = "const one = (await cdp.attachToTarget(), await cdp.sessionInfo()).session;
+                await cdp.closeSession(); await cdp.attachToTarget();
+                const two = (await cdp.sessionInfo()).session; [one !== two, (await cdp.sessionInfo()).state]";
+    for options in [&[], REUSE, DYNAMIC] {
+        assert_eq!(shop.result(options, code), json!([true, "running"]), "{options:?}");
+    }
+}
+
+#[test]
+fn a_browser_that_nobody_uses_ends_by_itself() {
+    let shop = Shop::open();
+    let shortly = [REUSE, &["--session-ttl", "1s"]].concat();
+    assert_eq!(shop.result(&shortly, LOGIN)["user"], "ada");
+    wait_until("the end of the browser", PATIENCE, || shop.place.processes().is_empty());
+    assert_eq!(shop.sessions(), Vec::<Json>::new());
+    let ended = shop.operator(&["sessions", "list", "--ended"]);
+    assert_eq!(ended["sessions"][0]["reason"], "idle", "{ended}");
+    let again = shop.run(REUSE, WHO);
+    assert_eq!(again["data"]["result"], "ada", "{again}");
+    assert!(warnings(&again).contains("nobody used it for its idle time"), "{again}");
+}
+
+#[test]
+fn a_session_that_cannot_be_is_refused_before_anything_runs() {
+    let shop = Shop::open();
+    let cases: [(&[&str], &str); 4] = [
+        (&["--session-mode", "reuse"], "session.key"),
+        (&["--session-mode", "one-shot", "--session-key", "a"], "session.key"),
+        (&["--session-key", "a b"], "session.key"),
+        (&["--session-key", "a", "--cdp-url", "ws://127.0.0.1:1/"], "cannot be shared"),
+    ];
+    for (options, word) in cases {
+        let refused = shop.run(options, "console.log('ran')");
+        assert_eq!(refused["error"]["code"], "INVALID_ARGUMENT", "{options:?}: {refused}");
+        assert!(refused["error"]["message"].as_str().unwrap().contains(word), "{refused}");
+        assert_eq!(refused["data"], Json::Null);
+    }
+}
+
+#[test]
+fn the_file_of_defaults_says_which_session_is_meant() {
+    let shop = Shop::open();
+    let folder = shop.place.folder().join("config/codemode");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), "[session]\nmode = \"reuse\"\nkey = \"usual\"\n").unwrap();
+    let info = shop.result(&[], "await cdp.attachToTarget(); await cdp.sessionInfo()");
+    assert_eq!((&info["mode"], &info["key"]), (&json!("reuse"), &json!("usual")));
+    assert_eq!(shop.result(&["--session-mode", "one-shot"], "(await cdp.sessionInfo()).mode"), "one-shot");
+    fs::write(folder.join("config.toml"), "[sesion]\n").unwrap();
+    let wrong = shop.run(&[], "1");
+    assert_eq!(wrong["error"]["code"], "INVALID_ARGUMENT", "{wrong}");
+    fs::remove_file(folder.join("config.toml")).unwrap();
+}
+
+#[test]
+fn an_operator_sees_and_ends_what_there_is() {
+    let shop = Shop::open();
+    let none = shop.place.run(&["sessions", "list"]);
+    assert_eq!((none.status.code(), none.stdout.len()), (Some(0), 0));
+    shop.result(REUSE, LOGIN);
+    let list = shop.place.run(&["sessions", "list"]);
+    let table = String::from_utf8(list.stdout).unwrap();
+    let lines: Vec<_> = table.lines().collect();
+    assert!(lines.len() == 2 && lines[0].starts_with("ID ") && lines[1].contains("/account"), "{table}");
+    let unknown = shop.place.run(&["sessions", "close", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&unknown.stderr).contains("hint: "), "{unknown:?}");
+    assert_eq!(shop.operator(&["sessions", "revoke", "shop"])["revoked"], Json::Null, "nobody uses it");
+    let closed = shop.operator(&["sessions", "close", "shop"]);
+    assert_eq!(closed["already"], false);
+    assert_eq!(shop.operator(&["sessions", "close", "shop"])["already"], true);
+    assert_eq!(shop.place.processes(), Vec::<String>::new());
+    assert_eq!(shop.operator(&["sessions", "sweep"])["sessions"], json!([]));
+    let audit = shop.operator(&["audit", "show", "--key", "shop"]);
+    let kinds: Vec<_> = audit["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    let expected = [
+        "execution.started",
+        "lease.acquired",
+        "session.created",
+        "session.started",
+        "lease.renewed",
+        "lease.released",
+        "session.closed",
+    ];
+    assert_eq!(kinds, expected);
+    let started = audit["rows"][0]["execution"].as_str().unwrap();
+    let calls = shop.operator(&["audit", "show", "--execution", started]).to_string();
+    assert!(calls.contains("Input.insertText") && calls.contains(shop.site.url()), "{calls}");
+    assert!(!calls.contains("lovelace") && !calls.contains("#password"), "no value of an argument: {calls}");
+}
+
+#[test]
+fn any_number_of_processes_may_be_the_first() {
+    let place = Place::new();
+    let children: Vec<_> = (0..8)
+        .map(|_| place.command(&["sessions", "list", "--json"]).stdout(Stdio::piped()).spawn().unwrap())
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(envelope(&output)["data"]["sessions"], json!([]), "{output:?}");
+    }
+}
