@@ -14,8 +14,8 @@ use codemode_host::{
 use codemode_spec::{ErrorCode, message::ConsoleLine};
 use futures::future::join_all;
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value as Json, json};
-use std::{fs, sync::Arc, time::Duration};
+use serde_json::json;
+use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
 
 /// What follows has a page, and functions to use it.

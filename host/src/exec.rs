@@ -1,6 +1,7 @@
 //! One execution: admit, prepare, create the providers' runtimes, run turns, dispose in reverse, shape the result.
 
 mod admission;
+mod linger;
 mod run;
 
 use crate::{

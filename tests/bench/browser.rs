@@ -4,6 +4,8 @@ use crate::measure::{Bench, Named, Table, execute, executor, median};
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_chromium::{Browser, Command, Connection, LaunchOptions};
 use codemode_host::site;
+use codemode_provider::{CallContext, Provider as _, ProviderRuntime, testkit};
+use codemode_spec::Value;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Duration};
@@ -87,6 +89,33 @@ fn on(bench: &Bench, browser: &Browser) -> codemode_host::exec::Executor {
     executor(&bench.engine, bench.state.path().to_owned(), vec![Arc::new(CdpProvider::new(config))])
 }
 
+/// A runtime of the provider, without a sandbox.
+struct Provided {
+    runtime: Arc<dyn ProviderRuntime>,
+    session: Value,
+}
+
+async fn provided(bench: &Bench, browser: &Browser) -> Provided {
+    let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+    let context = testkit::context(bench.state.path(), json!({}));
+    let runtime = CdpProvider::new(config).create(context).await.expect("the provider makes a runtime");
+    let session = runtime.call("attachToTarget", Vec::new(), call_context()).await.expect("a page");
+    Provided { runtime, session }
+}
+
+fn call_context() -> CallContext {
+    CallContext { call: 0, deadline: tokio::time::Instant::now() + Duration::from_secs(60) }
+}
+
+impl Provided {
+    async fn call(&self) {
+        let params = Value::from(json!({"expression": "1+1"}));
+        let options = Value::Object(vec![("sessionId".into(), self.session.clone())]);
+        let arguments = vec![Value::from("Runtime.evaluate"), params, options];
+        self.runtime.call("send", arguments, call_context()).await.expect("the browser answers");
+    }
+}
+
 /// The connection that executions use, without an execution.
 struct Driver {
     connection: Connection,
@@ -128,6 +157,14 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let with = median(7, || drop(execute(runtime, &executor, &many)));
     let without = median(7, || drop(execute(runtime, &executor, &one)));
     let driver = runtime.block_on(driver(&browser));
+    let provided = runtime.block_on(provided(bench, &browser));
+    let provider = median(7, || {
+        runtime.block_on(async {
+            for _ in 0..CALLS {
+                provided.call().await;
+            }
+        });
+    });
     let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().ws_url));
     let alone = median(7, || {
         runtime.block_on(async {
@@ -145,7 +182,8 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     });
     let ours = with.saturating_sub(without) / CALLS;
     table.time("cdp.send of Runtime.evaluate", ours, Some(("a bare client", bound / CALLS)), "≤ 1.1 ×");
-    table.time("… of it the driver's connection", alone / CALLS, Some(("a bare client", bound / CALLS)), "–");
+    table.time("… of it the provider", provider / CALLS, Some(("a bare client", bound / CALLS)), "–");
+    table.time("… of that the driver's connection", alone / CALLS, Some(("a bare client", bound / CALLS)), "–");
     drop(bare);
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }

@@ -7,6 +7,7 @@ mod browser;
 mod measure;
 mod provider;
 mod sandbox;
+mod session;
 
 use measure::Table;
 
@@ -16,7 +17,8 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let bench = measure::Bench::open();
     let mut table = Table::default();
-    for (name, run) in sandbox::BENCHES.iter().chain(provider::BENCHES).chain(browser::BENCHES) {
+    for (name, run) in sandbox::BENCHES.iter().chain(provider::BENCHES).chain(browser::BENCHES).chain(session::BENCHES)
+    {
         if wanted(name) {
             run(&bench, &runtime, &mut table);
         }

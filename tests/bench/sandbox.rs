@@ -106,10 +106,15 @@ fn memory_per_waiting(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         let (executor, waiting) = (bench.executor.clone(), waiting.clone());
         runtime.spawn(async move { executor.execute(request, waiting).await })
     };
-    let tasks: Vec<_> = (0..WAITING).map(run).collect();
-    while waiting.0.load(Ordering::Relaxed) < WAITING {
-        std::thread::yield_now();
-    }
+    // One after the other, so that few threads are needed: what waits has none.
+    let begin = |number| {
+        let task = run(number);
+        while waiting.0.load(Ordering::Relaxed) <= number {
+            std::thread::yield_now();
+        }
+        task
+    };
+    let tasks: Vec<_> = (0..WAITING).map(begin).collect();
     let after = pss_kib();
     cancel.cancel();
     for task in tasks {

@@ -1,10 +1,11 @@
 //! The turns of one execution.
 //!
 //! A run hops between two places: on a turn thread it runs the guest and polls the calls that the guest made; when
-//! nothing is ready it comes back to the async side and waits there, with no thread of its own. Calls that are ready at
-//! once, as cached answers are, cost no hop.
+//! nothing comes for a while it returns to the async side and waits there, with no thread of its own. Calls that are
+//! ready at once, as cached answers are, and those that are answered soon, as most commands to a browser are, cost no
+//! hop.
 
-use super::{Observer, Record, Runtimes, cancelled, time_over};
+use super::{Observer, Record, Runtimes, cancelled, linger::poll_for, time_over};
 use crate::{
     engine::{Allowance, Engine, Sandbox, Stop},
     program::Program,
@@ -53,6 +54,9 @@ pub(super) struct Stats {
     pub cpu: Duration,
 }
 
+/// How long a turn's thread waits for a reply before it is given to others.
+const LINGER_MAX: Duration = Duration::from_millis(5);
+
 type CallResult = (u32, Result<Value, ErrorReport>);
 
 pub(super) struct Run {
@@ -75,6 +79,7 @@ pub(super) struct Run {
 }
 
 /// What a stretch on a turn thread came to.
+#[derive(Debug)]
 enum Stretch {
     Waits { next_timer_ms: Option<f64> },
     Ended(Result<Value, ErrorReport>),
@@ -107,8 +112,7 @@ impl Run {
         loop {
             let handle = handle.clone();
             let stretch = threads.threads().run(move || {
-                let _runtime = handle.enter();
-                let stretch = run.stretch(replies);
+                let stretch = run.linger(replies, &handle);
                 if matches!(stretch, Stretch::Ended(_)) {
                     run.drop_sandbox();
                 }
@@ -126,6 +130,22 @@ impl Run {
             match run.wait(next_timer_ms).await {
                 Ok(ready) => replies = Some(ready),
                 Err(error) => return run.end(Err(error)),
+            }
+        }
+    }
+
+    /// Runs stretch after stretch on one thread for as long as what they wait for comes soon: a hop to the async side
+    /// and back would cost a quick reply more than the browser takes for it.
+    fn linger(&mut self, mut replies: Option<Vec<CallResult>>, handle: &Handle) -> Stretch {
+        let _runtime = handle.enter();
+        loop {
+            let stretch = self.stretch(replies);
+            let Stretch::Waits { next_timer_ms } = stretch else { return stretch };
+            // What is ready is taken within one poll: giving up in between loses nothing.
+            match poll_for(LINGER_MAX, self.wait(next_timer_ms)) {
+                Some(Ok(ready)) => replies = Some(ready),
+                Some(Err(error)) => return Stretch::Ended(Err(error)),
+                None => return stretch,
             }
         }
     }

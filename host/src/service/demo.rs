@@ -1,7 +1,11 @@
 //! The whole road once: a site, a browser, a script that logs in.
 
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
-use crate::{config::Config, exec::Unobserved, site};
+use crate::{
+    config::Config,
+    exec::Unobserved,
+    site::{self, Site},
+};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -50,11 +54,27 @@ pub async fn demo(config: &Config, progress: &Progress, cancel: CancellationToke
     envelope
 }
 
+/// Serves the demo site, whose address is told to `progress`, until it is cancelled.
+pub async fn serve_site(progress: &Progress, cancel: CancellationToken) -> Envelope {
+    let began = Instant::now();
+    let served = async {
+        let site = serve().await?;
+        let (url, user, password) = (site.url(), site::USER, site::PASSWORD);
+        progress(&format!("the demo site is at {url}, until Ctrl-C; {user} has the password {password}"));
+        cancel.cancelled().await;
+        Ok(json!({ "url": url }))
+    };
+    answer("demo", served.await, began.elapsed())
+}
+
+async fn serve() -> Result<Site, ErrorReport> {
+    let failed = |error| ErrorReport::new(ErrorCode::IoError, format!("the demo site could not be served: {error}"));
+    site::serve().await.map_err(failed)
+}
+
 async fn run(config: &Config, progress: &Progress, cancel: CancellationToken) -> Result<DemoData, ErrorReport> {
     let mut timings_ms = Timings::default();
-    let site = site::serve()
-        .await
-        .map_err(|error| ErrorReport::new(ErrorCode::IoError, format!("the demo site could not be served: {error}")))?;
+    let site = serve().await?;
     let service = tokio::select! {
         service = prepare(config, progress, &mut timings_ms) => service?,
         () = cancel.cancelled() => return Err(ErrorReport::new(ErrorCode::Cancelled, "the demo was cancelled")),

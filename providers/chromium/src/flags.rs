@@ -2,7 +2,13 @@
 
 use crate::launch::LaunchOptions;
 use serde_json::{Value as Json, json};
-use std::{ffi::OsString, fs, io, path::Path};
+use std::{
+    ffi::OsString,
+    fs::{self, DirBuilder},
+    io,
+    os::unix::fs::DirBuilderExt as _,
+    path::Path,
+};
 
 /// For every browser.
 const FLAGS: &[&str] = &[
@@ -46,7 +52,7 @@ const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollb
 pub(crate) fn prepare(profile: &Path, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
-        fs::create_dir_all(&folder)?;
+        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         let default = profile.join("Default");
         let file = default.join("Preferences");
         fs::create_dir_all(&default)?;

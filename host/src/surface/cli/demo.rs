@@ -1,13 +1,23 @@
 //! `codemode demo`.
 
-use super::Text;
+use super::{Output, Text};
 use crate::{
     config::Config,
     service::{self, DemoData, Progress},
     surface::text,
 };
+use clap::Args;
 use codemode_spec::{Envelope, envelope::ExecutionData};
 use tokio_util::sync::CancellationToken;
+
+#[derive(Debug, Args)]
+pub(super) struct DemoArgs {
+    /// Only serve the site, for scripts of your own
+    #[arg(long)]
+    pub(super) serve: bool,
+    #[command(flatten)]
+    pub(super) output: Output,
+}
 
 pub(super) async fn run(config: &Config, progress: &Progress, stop: CancellationToken) -> Envelope {
     service::demo(config, progress, stop).await

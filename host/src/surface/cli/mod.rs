@@ -47,7 +47,7 @@ enum Command {
     /// Check everything that an execution needs, and say what to do about what is missing
     Doctor(Output),
     /// Log in to a small site of its own, and show script, answer and timings
-    Demo(Output),
+    Demo(demo::DemoArgs),
     /// Install a browser, unless there is one
     Setup(Output),
     /// Prepare the sandbox image, so that the first execution need not
@@ -92,7 +92,10 @@ impl Cli {
         let (output, envelope, words): (Output, Envelope, Words) = match command {
             Command::Run(args) => (args.output, run::run(&config, args, &progress, stop).await, run::words),
             Command::Doctor(output) => (output, doctor::run(&config, &progress, stop).await, doctor::words),
-            Command::Demo(output) => (output, demo::run(&config, &progress, stop).await, demo::words),
+            Command::Demo(demo::DemoArgs { serve: true, output }) => {
+                (output, service::serve_site(&progress, stop).await, demo::words)
+            }
+            Command::Demo(args) => (args.output, demo::run(&config, &progress, stop).await, demo::words),
             Command::Setup(output) => (output, setup::run(&config, &progress, stop).await, setup::words),
             Command::Warm(output) => (output, warm::run(&config, &progress, stop).await, warm::words),
             Command::Sessions(command) => {

@@ -1,0 +1,49 @@
+//! Waiting on a turn's thread for what comes soon.
+
+use std::{
+    pin::pin,
+    sync::Arc,
+    task::{Context, Poll, Wake},
+    thread::{self, Thread},
+    time::{Duration, Instant},
+};
+
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// Polls a future on this thread until it is ready, or, with `None`, the time is over. With the thread's own clock: a
+/// timer of the runtime would wake one of its workers each time.
+pub(super) fn poll_for<T>(time: Duration, future: impl Future<Output = T>) -> Option<T> {
+    let (mut future, until) = (pin!(future), Instant::now() + time);
+    let waker = Arc::new(Unpark(thread::current())).into();
+    loop {
+        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(value);
+        }
+        match until.checked_duration_since(Instant::now()) {
+            Some(left) if !left.is_zero() => thread::park_timeout(left),
+            _ => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::sync::oneshot;
+
+    #[test]
+    fn what_is_ready_in_time_is_had_and_what_is_not_is_not_waited_for() {
+        let (sender, receiver) = oneshot::channel();
+        let sending = thread::spawn(move || sender.send(7).unwrap());
+        assert_eq!(poll_for(Duration::from_secs(60), receiver), Some(Ok(7)));
+        sending.join().unwrap();
+        assert_eq!(poll_for(Duration::from_millis(1), std::future::pending::<()>()), None);
+        assert_eq!(poll_for(Duration::ZERO, async { 1 }), Some(1));
+    }
+}
