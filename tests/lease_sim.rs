@@ -364,6 +364,14 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
     }
 }
 
+/// What each host does besides.
+async fn sweeper(world: Arc<World>, manager: SessionManager) {
+    for _ in 0..world.up_to(3) {
+        sleep(Duration::from_millis(world.up_to(15_000))).await;
+        manager.sweep().await.unwrap();
+    }
+}
+
 async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport> {
     sleep(Duration::from_millis(world.up_to(4_000))).await;
     held.check().await?;
@@ -436,6 +444,9 @@ fn schedule(seed: u64) {
                 world.track(&host, &task);
                 tasks.push(task);
             }
+            let task = tokio::spawn(sweeper(Arc::clone(&world), manager.clone()));
+            world.track(&host, &task);
+            tasks.push(task);
         }
         // Somebody sets the clock, by years in both directions.
         let setter = {

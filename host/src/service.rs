@@ -31,12 +31,12 @@ use codemode_provider::Registry;
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport, Manifest,
     envelope::{Context, ExecutionData, Meta},
-    limits::{LOG_CHARS_MAX, WALL_MS_DEFAULT},
+    limits::{LOG_CHARS_MAX, SESSION_SWEEP_MS, WALL_MS_DEFAULT},
     message::ConsoleLine,
 };
 use record::Recorder;
 use std::{path::Path, sync::Arc, time::Duration};
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// The name of the one tool.
 pub const TOOL: &str = "browser_execute";
@@ -48,6 +48,7 @@ pub struct Service {
     sessions: SessionManager,
     defaults: Defaults,
     external: bool,
+    _sweeping: Arc<AbortOnDropHandle<()>>,
 }
 
 /// Is told, in a line, what takes its time.
@@ -55,6 +56,7 @@ pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl Service {
     /// A host with the providers of this build. Makes the sandbox image if it is missing, which is told to `progress`.
+    /// To be called within a runtime: it sweeps sessions now and again.
     ///
     /// # Errors
     /// `NOT_READY` when the sandbox cannot be prepared.
@@ -73,7 +75,8 @@ impl Service {
             ..Settings::new(state_dir)
         };
         let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
-        Ok(Self { executor, sessions, defaults, external })
+        let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
+        Ok(Self { executor, sessions, defaults, external, _sweeping: sweeping })
     }
 
     /// Executes a script and answers. Never fails: failures are answers.

@@ -100,6 +100,8 @@ pub const SESSION_IDLE_MS_MIN: u64 = 1_000;
 pub const SESSION_IDLE_MS_MAX: u64 = 24 * 3_600_000;
 /// Time after which what ended sessions left, their records and the profiles of their keys, is removed.
 pub const SESSION_ABANDONED_MS: u64 = 24 * 3_600_000;
+/// How often a host looks for sessions that nobody may use any more.
+pub const SESSION_SWEEP_MS: u64 = 60_000;
 /// A lease that was not renewed for this time is lost.
 pub const LEASE_TTL_MS: u64 = 30_000;
 /// How often a lease is renewed.
@@ -114,10 +116,8 @@ pub const LEASE_WAITER_TTL_MS: u64 = 3_000;
 pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.
 pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
-/// Rows of the audit; older ones go, and a checkpoint says which.
+/// Rows of the audit; older ones go, and a checkpoint says which. Not by their age: whoever sets the clock could remove them.
 pub const AUDIT_ROWS_MAX: u64 = 200_000;
-/// Age at which a row of the audit goes.
-pub const AUDIT_AGE_MS_MAX: u64 = 90 * 24 * 3_600_000;
 /// Rows of the audit in one answer, unless the caller says otherwise.
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;
 /// Time for disposing the providers of one execution, all together.

@@ -8,7 +8,7 @@ use super::{
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{
-        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, NewSession, SessionRow, SessionState,
+        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, SessionRow, SessionState,
         SqliteStore, StoreError, StoreHandle, Watch,
     },
 };
@@ -29,6 +29,7 @@ use tokio::{
     sync::{Notify, oneshot},
     time::Instant,
 };
+use tokio_util::task::AbortOnDropHandle;
 
 /// How often a waiter asks whether another process has released the browser. In this one it is told.
 const ASK_INTERVAL: Duration = Duration::from_millis(50);
@@ -154,6 +155,29 @@ impl SessionManager {
         let holder = self.inner.store.run(move |store| store.lease_revoke(&revoked)).await?;
         self.inner.notify(&name);
         Ok(holder)
+    }
+
+    /// Sweeps now and again for as long as the handle is kept.
+    #[must_use]
+    pub fn keep_sweeping(&self, every: Duration) -> AbortOnDropHandle<()> {
+        let manager = self.clone();
+        AbortOnDropHandle::new(tokio::spawn(async move {
+            let mut next = tokio::time::interval(every);
+            next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                next.tick().await;
+                match manager.sweep().await {
+                    Ok(swept) if !swept.sessions.is_empty() => {
+                        tracing::info!(
+                            sessions = swept.sessions.len(),
+                            "sessions that nobody may use any more were ended"
+                        );
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::warn!(%error, "the sessions could not all be swept"),
+                }
+            }
+        }))
     }
 
     /// Ends what nobody may use any more, and forgets what is old. Keepers do the first by themselves; this is for
@@ -330,7 +354,7 @@ impl Inner {
         let asked = id.clone();
         let row = self.store.run(move |store| store.session(&asked)).await?;
         let Some(row) = row else {
-            return Err(ErrorReport::new(ErrorCode::HostFault, format!("the session {id} is not in the store")));
+            return Err(Loss::Ended { session: id, reason: None }.report());
         };
         match launched {
             Ok(_) if row.state == SessionState::Live => {

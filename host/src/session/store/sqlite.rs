@@ -12,7 +12,7 @@ use super::{
 };
 use crate::session::{clock::Clock, hosts::Liveness};
 use codemode_spec::limits::{
-    AUDIT_AGE_MS_MAX, AUDIT_ROWS_MAX, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSION_ABANDONED_MS, SESSIONS_MAX,
+    AUDIT_ROWS_MAX, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSION_ABANDONED_MS, SESSIONS_MAX,
 };
 use rusqlite::{Connection, ErrorCode as SqlCode, TransactionBehavior, named_params, params};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations};
@@ -445,9 +445,9 @@ impl SessionStore for SqliteStore {
     fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError> {
         self.change(|step| {
             let changed = step.execute(
-                "UPDATE session SET state = 'ended', ended_ms = ?2, used_ms = ?2, reason = coalesce(reason, ?3)
-                 WHERE id = ?1 AND state <> 'ended'",
-                params![id, step.wall, text(&reason)],
+                "UPDATE session SET state = 'ended', ended_ms = ?2, used_ms = ?2, reason = coalesce(reason, ?3),
+                     boot = ?4, idle_steady = ?5 WHERE id = ?1 AND state <> 'ended'",
+                params![id, step.wall, text(&reason), step.boot, step.steady],
             )?;
             if changed > 0 {
                 let row = step.session(id)?;
@@ -484,11 +484,17 @@ impl SessionStore for SqliteStore {
 
     fn forget(&self) -> Result<Forgotten, StoreError> {
         self.change(|step| {
-            let before = step.wall.saturating_sub_unsigned(SESSION_ABANDONED_MS);
-            let old =
-                step.all("SELECT id, key FROM session WHERE state = 'ended' AND ended_ms < ?1", [before], |row| {
-                    Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?))
-                })?;
+            // By the wall clock only what ended before the last boot: it may be set at any time.
+            let old = step.all(
+                "SELECT id, key FROM session WHERE state = 'ended' AND
+                     CASE boot WHEN ?1 THEN idle_steady < ?2 ELSE ended_ms < ?3 END",
+                params![
+                    step.boot,
+                    step.steady.saturating_sub_unsigned(SESSION_ABANDONED_MS),
+                    step.wall.saturating_sub_unsigned(SESSION_ABANDONED_MS)
+                ],
+                |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)),
+            )?;
             let mut forgotten = Forgotten::default();
             for (id, key) in old {
                 step.execute("DELETE FROM session WHERE id = ?1", [&id])?;
@@ -503,15 +509,7 @@ impl SessionStore for SqliteStore {
             let (last, removed): (u64, u64) = step
                 .one("SELECT last, removed FROM audit_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .unwrap_or_default();
-            let too_old = step
-                .one(
-                    "SELECT max(id) FROM audit WHERE at_ms < ?1",
-                    [step.wall.saturating_sub_unsigned(AUDIT_AGE_MS_MAX)],
-                    |row| row.get::<_, Option<u64>>(0),
-                )?
-                .flatten()
-                .unwrap_or(0);
-            let up_to = too_old.max(last.saturating_sub(AUDIT_ROWS_MAX));
+            let up_to = last.saturating_sub(AUDIT_ROWS_MAX);
             if up_to > removed {
                 let hash: String =
                     step.one("SELECT hash FROM audit WHERE id = ?1", [up_to], |row| row.get(0))?.unwrap_or_default();

@@ -7,9 +7,12 @@ use crate::{
     surface::text,
 };
 use clap::{Args, Subcommand};
-use codemode_spec::{Envelope, limits::AUDIT_AGE_MS_MAX};
+use codemode_spec::Envelope;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
+
+/// How far back can be asked for.
+const AGE_MS_MAX: u64 = 10 * 365 * 24 * 3_600_000;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
@@ -41,7 +44,7 @@ pub(super) struct ShowArgs {
 }
 
 fn age(text: &str) -> Result<u64, String> {
-    text::milliseconds(text, 0..=AUDIT_AGE_MS_MAX)
+    text::milliseconds(text, 0..=AGE_MS_MAX)
 }
 
 impl AuditCommand {
