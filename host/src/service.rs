@@ -3,6 +3,7 @@
 mod audit;
 mod demo;
 mod doctor;
+mod leftovers;
 mod preparation;
 mod record;
 mod request;
@@ -64,7 +65,7 @@ impl Service {
         let state_dir = config.state_dir();
         let defaults = config.defaults()?;
         let sessions = sessions::open(config)?;
-        reap(&state_dir);
+        leftovers::remove(&state_dir);
         let engine = warm(&config.image_dir(), progress)?;
         let registry = registry(config)?;
         let settings = Settings {
@@ -132,18 +133,6 @@ fn registry(config: &Config) -> Result<Registry, ErrorReport> {
 /// When the providers of this build cannot be offered together.
 pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
     Ok(registry(config)?.providers().map(|provider| provider.manifest().clone()).collect())
-}
-
-/// Ends what hosts that died left behind. What cannot be removed now is not this execution's business: the next start
-/// tries again.
-fn reap(state_dir: &Path) {
-    match codemode_chromium::reap(&state_dir.join(codemode_cdp::PROFILES)) {
-        Ok(reaped) if reaped.processes + reaped.profiles > 0 => {
-            tracing::info!(reaped.processes, reaped.profiles, "browsers of a dead host were removed");
-        }
-        Ok(_) => {}
-        Err(error) => tracing::warn!(%error, "what a dead host left could not be removed"),
-    }
 }
 
 /// An engine for the image in a folder, made there if it is missing.

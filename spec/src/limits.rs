@@ -79,6 +79,8 @@ pub const IMAGES_MAX: usize = 8;
 pub const IMAGE_BYTES_MAX: usize = 16 * MIB;
 /// A raw result that was cut for the model is kept whole as an artifact up to this size.
 pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
+/// Time for which artifacts and downloads are kept.
+pub const FILES_KEPT_MS: u64 = 7 * 24 * 3_600_000;
 /// Cuts listed one by one in a truncated result; the rest is counted.
 pub const CUTS_LISTED_MAX: usize = 64;
 /// Text of an error message or a hint.
