@@ -15,7 +15,7 @@ use codemode_spec::limits::{
     AUDIT_ROWS_MAX, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSION_ABANDONED_MS, SESSIONS_MAX,
 };
 use rusqlite::{Connection, ErrorCode as SqlCode, TransactionBehavior, named_params, params};
-use rusqlite_migration::{M, MigrationDefinitionError, Migrations};
+use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use serde_json::json;
 use std::{
     fs::OpenOptions,
@@ -70,8 +70,12 @@ impl SqliteStore {
         let failed = |error: rusqlite::Error| told(path, &error);
         let not_writable =
             |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
-        // SQLite would make it readable for others.
-        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path).map_err(not_writable)?;
+        // SQLite would make it readable for others. One that is there is not opened: to close it again would take the
+        // locks from whoever has it open in this process.
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(not_writable(error)),
+            _ => {}
+        }
         // One after the other: those who find an old store at the same time would all migrate it.
         let turn = path.with_extension("lock");
         let turn = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(turn);
@@ -96,16 +100,20 @@ impl SqliteStore {
         hosts: Arc<dyn Liveness>,
     ) -> Result<Self, StoreError> {
         let failed = |error: rusqlite::Error| told(path, &error);
-        connection.busy_timeout(BUSY_MAX).map_err(failed)?;
-        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
-        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        MIGRATIONS.to_latest(&mut connection).map_err(|error| match error {
-            rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => {
-                StoreError::Newer { path: path.to_owned() }
-            }
+        let newer = || StoreError::Newer { path: path.to_owned() };
+        let not_prepared = |error| match error {
+            rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => newer(),
             rusqlite_migration::Error::RusqliteError { err, .. } => failed(err),
             other => StoreError::Failed { path: path.to_owned(), cause: other.to_string() },
-        })?;
+        };
+        connection.busy_timeout(BUSY_MAX).map_err(failed)?;
+        // Before anything is set: how a newer one keeps its file is its own business.
+        if let SchemaVersion::Outside(_) = MIGRATIONS.current_version(&connection).map_err(not_prepared)? {
+            return Err(newer());
+        }
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        MIGRATIONS.to_latest(&mut connection).map_err(not_prepared)?;
         connection.set_prepared_statement_cache_capacity(64);
         Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, hosts })
     }
