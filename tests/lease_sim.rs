@@ -325,6 +325,7 @@ fn is_expected(error: &ErrorReport) -> bool {
         ErrorCode::SessionBusy
             | ErrorCode::SessionLost
             | ErrorCode::SessionExpired
+            | ErrorCode::BrowserGone
             | ErrorCode::BrowserLaunchFailed
             | ErrorCode::CallCancelled
     )

@@ -168,10 +168,7 @@ impl BrowserSlot {
                 Err(error)
             }
             // It was there before the execution parked.
-            Err(error) => match session {
-                Some(session) => Err(session.check().await.err().unwrap_or_else(|| gone(&error.message))),
-                None => Err(gone(&error.message)),
-            },
+            Err(error) => Err(gone(&error.message)),
         }
     }
 
@@ -256,14 +253,24 @@ impl BrowserSlot {
     }
 
     async fn unless_gone(&self, live: Arc<Live>) -> Result<Arc<Live>, ErrorReport> {
+        // The browser goes on for a moment after it agreed to close.
+        if live.closed_by_script.load(Ordering::Relaxed) {
+            return Err(gone("the script closed it"));
+        }
         if let Some(session) = self.session() {
             session.check().await?;
         }
-        // The browser goes on for a moment after it agreed to close.
-        match (live.closed_by_script.load(Ordering::Relaxed), live.connection.is_closed()) {
-            (true, _) => Err(gone("the script closed it")),
-            (false, true) => Err(gone("its connection is closed")),
-            (false, false) => Ok(live),
+        if live.connection.is_closed() { Err(gone("its connection is closed")) } else { Ok(live) }
+    }
+
+    /// What to say of a browser that went away: it may have been taken away, and that is no accident.
+    pub(crate) async fn why_gone(&self, error: ErrorReport) -> ErrorReport {
+        match self.session() {
+            Some(session) => {
+                let told = session.check().await.err();
+                told.filter(|told| told.code != ErrorCode::BrowserGone).unwrap_or(error)
+            }
+            None => error,
         }
     }
 

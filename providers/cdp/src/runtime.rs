@@ -56,41 +56,9 @@ struct Search {
 #[async_trait]
 impl ProviderRuntime for CdpRuntime {
     async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Value, ErrorReport> {
-        let deadline = context.deadline;
-        match method {
-            "send" => self.send(command(&arguments)?, deadline).await.map(Value::from),
-            "attachToTarget" => self.attach_to_target(attach_options(&arguments)?, deadline).await.map(Value::from),
-            "waitForEvent" => {
-                let name: String = argument(&arguments, 0)?.unwrap_or_default();
-                self.wait_for_event(&name, &options(&arguments, 1)?, deadline).await.map(Value::from)
-            }
-            "events" => self.events(options(&arguments, 0)?, deadline).await.map(Value::from),
-            "spec" => self.spec(&arguments, deadline).await.map(Value::from),
-            "sessionInfo" => Ok(self.session_info().await.into()),
-            "startSession" => {
-                let StartOptions { replace } = options(&arguments, 0)?;
-                let promotion = if replace { Promotion::Replace } else { Promotion::IfFree };
-                self.slot.promote(promotion, deadline).await?;
-                Ok(self.session_info().await.into())
-            }
-            "closeSession" => {
-                self.slot.close_session("close", deadline).await?;
-                Ok(Value::Undefined)
-            }
-            "resetSession" => {
-                self.slot.close_session(RESET, deadline).await?;
-                self.slot.live(deadline).await?;
-                Ok(self.session_info().await.into())
-            }
-            "getDebugLog" => {
-                let LogOptions { limit } = options(&arguments, 0)?;
-                Ok(json!(self.debug_log.last(limit.unwrap_or(DEBUG_LOG_MAX))).into())
-            }
-            "clearDebugLog" => {
-                self.debug_log.clear();
-                Ok(Value::Undefined)
-            }
-            _ => Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("cdp.{method} does not exist"))),
+        match self.answer(method, &arguments, context.deadline).await {
+            Err(error) if error.code == ErrorCode::BrowserGone => Err(self.slot.why_gone(error).await),
+            answer => answer,
         }
     }
 
@@ -164,6 +132,44 @@ fn attach_options(arguments: &[Value]) -> Result<AttachOptions, ErrorReport> {
 impl CdpRuntime {
     pub(crate) fn new(slot: Arc<BrowserSlot>) -> Self {
         Self { slot, debug_log: DebugLog::new() }
+    }
+
+    async fn answer(&self, method: &str, arguments: &[Value], deadline: Instant) -> Result<Value, ErrorReport> {
+        match method {
+            "send" => self.send(command(arguments)?, deadline).await.map(Value::from),
+            "attachToTarget" => self.attach_to_target(attach_options(arguments)?, deadline).await.map(Value::from),
+            "waitForEvent" => {
+                let name: String = argument(arguments, 0)?.unwrap_or_default();
+                self.wait_for_event(&name, &options(arguments, 1)?, deadline).await.map(Value::from)
+            }
+            "events" => self.events(options(arguments, 0)?, deadline).await.map(Value::from),
+            "spec" => self.spec(arguments, deadline).await.map(Value::from),
+            "sessionInfo" => Ok(self.session_info().await.into()),
+            "startSession" => {
+                let StartOptions { replace } = options(arguments, 0)?;
+                let promotion = if replace { Promotion::Replace } else { Promotion::IfFree };
+                self.slot.promote(promotion, deadline).await?;
+                Ok(self.session_info().await.into())
+            }
+            "closeSession" => {
+                self.slot.close_session("close", deadline).await?;
+                Ok(Value::Undefined)
+            }
+            "resetSession" => {
+                self.slot.close_session(RESET, deadline).await?;
+                self.slot.live(deadline).await?;
+                Ok(self.session_info().await.into())
+            }
+            "getDebugLog" => {
+                let LogOptions { limit } = options(arguments, 0)?;
+                Ok(json!(self.debug_log.last(limit.unwrap_or(DEBUG_LOG_MAX))).into())
+            }
+            "clearDebugLog" => {
+                self.debug_log.clear();
+                Ok(Value::Undefined)
+            }
+            _ => Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("cdp.{method} does not exist"))),
+        }
     }
 
     async fn attach_to_target(&self, options: AttachOptions, deadline: Instant) -> Result<String, ErrorReport> {

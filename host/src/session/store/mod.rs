@@ -380,6 +380,10 @@ impl Loss {
             }
             Self::Revoked => lost("an operator revoked the lease on the browser")
                 .with_hint("Do not go on with this browser; ask the operator, or use another key."),
+            Self::Ended { session, reason: Some(EndReason::Crashed) } => {
+                let message = format!("the browser of the session {session} died or was killed");
+                ErrorReport::new(ErrorCode::BrowserGone, message)
+            }
             Self::Ended { session, reason } => {
                 let why = reason.map_or("it is not known any more", EndReason::as_str);
                 let message = format!("the session {session} expired or was swept: {why}");

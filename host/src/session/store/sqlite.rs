@@ -262,22 +262,17 @@ impl SessionStore for SqliteStore {
 
     fn lease_check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError> {
         self.look(|step| {
-            match step.loss(lease)? {
-                // Why it is free says more than that it is.
-                Some(loss @ (Loss::Revoked | Loss::Taken { .. })) => return Err(StoreError::NotHeld(loss).into()),
-                loss => {
-                    let row = step.session(session)?;
-                    let ended = |row: &SessionRow| matches!(row.state, SessionState::Closing | SessionState::Ended);
-                    if row.as_ref().is_none_or(ended) {
-                        let (session, reason) = (session.to_owned(), row.and_then(|row| row.reason));
-                        return Err(StoreError::NotHeld(Loss::Ended { session, reason }).into());
-                    }
-                    if let Some(loss) = loss {
-                        return Err(StoreError::NotHeld(loss).into());
-                    }
-                }
-            }
-            Ok(())
+            let row = step.session(session)?;
+            let is_over = |row: &SessionRow| matches!(row.state, SessionState::Closing | SessionState::Ended);
+            let ended = row.as_ref().is_none_or(is_over);
+            let reason = row.and_then(|row| row.reason);
+            let loss = match step.loss(lease)? {
+                // Why it is free says more than that it is, unless the browser was taken away with it.
+                Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
+                _ if ended => Some(Loss::Ended { session: session.to_owned(), reason }),
+                loss => loss,
+            };
+            loss.map_or(Ok(()), |loss| Err(StoreError::NotHeld(loss).into()))
         })
     }
 
