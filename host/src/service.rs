@@ -25,7 +25,6 @@ use crate::{
     config::{Config, Defaults},
     engine::Engine,
     exec::{Execution, Executor, Request, Settings},
-    session::SessionManager,
 };
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_provider::Registry;
@@ -46,7 +45,7 @@ pub const TOOL: &str = "browser_execute";
 #[derive(Clone)]
 pub struct Service {
     executor: Executor,
-    sessions: SessionManager,
+    recorder: Arc<Recorder>,
     defaults: Defaults,
     external: bool,
     _sweeping: Arc<AbortOnDropHandle<()>>,
@@ -68,16 +67,17 @@ impl Service {
         leftovers::remove(&state_dir);
         let engine = warm(&config.image_dir(), progress)?;
         let registry = registry(config)?;
+        let recorder = Arc::new(Recorder::new(sessions.store().clone()));
+        let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
         let settings = Settings {
             concurrent_max: config.concurrent,
             queued_max: config.queued,
-            sessions: Some(Arc::new(sessions.clone())),
-            record: Arc::new(Recorder::new(sessions.store().clone())),
+            sessions: Some(Arc::new(sessions)),
+            record: Arc::clone(&recorder) as _,
             ..Settings::new(state_dir)
         };
         let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
-        let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
-        Ok(Self { executor, sessions, defaults, external, _sweeping: sweeping })
+        Ok(Self { executor, recorder, defaults, external, _sweeping: sweeping })
     }
 
     /// Executes a script and answers. Never fails: failures are answers.
@@ -109,7 +109,7 @@ impl Service {
         let request = Request { timeout, cancel, session, ..Request::new(request.code) };
         let mut execution = self.executor.execute(request, observer).await;
         // What is answered stands in the audit.
-        if let Err(error) = self.sessions.store().run(|_| Ok(())).await {
+        if let Some(error) = self.recorder.missed(execution.id.as_str()).await {
             execution.warnings.push(format!("The audit is incomplete: {error}"));
         }
         envelope(execution)

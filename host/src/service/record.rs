@@ -10,33 +10,67 @@ use crate::{
 use codemode_provider::{Account, ExecutionId};
 use codemode_spec::{ErrorCode, session::SessionRequest};
 use serde_json::json;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Executions of which it is known that rows are missing.
+const MISSED_MAX: usize = 1024;
 
 /// Writes into the audit of a store. What comes while a transaction runs goes into the next one together.
 pub(super) struct Recorder {
     store: StoreHandle,
-    pending: Arc<Mutex<Vec<Event>>>,
+    notes: Arc<Mutex<Notes>>,
+}
+
+#[derive(Default)]
+struct Notes {
+    pending: Vec<Event>,
+    /// Why rows of an execution that is under way could not be written.
+    missed: HashMap<String, String>,
 }
 
 impl Recorder {
     pub(super) fn new(store: StoreHandle) -> Self {
-        Self { store, pending: Arc::default() }
+        Self { store, notes: Arc::default() }
+    }
+
+    /// Waits until everything is written that was noted of an execution that is over; if that failed, tells why.
+    pub(super) async fn missed(&self, execution: &str) -> Option<String> {
+        // The store does one after the other.
+        let written = self.store.run(|_| Ok(())).await;
+        let missed = lock(&self.notes).missed.remove(execution);
+        missed.or_else(|| written.err().map(|error| error.to_string()))
     }
 
     fn note(&self, event: Event) {
-        let mut pending = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-        pending.push(event);
-        if pending.len() > 1 {
+        let mut notes = lock(&self.notes);
+        notes.pending.push(event);
+        if notes.pending.len() > 1 {
             // Whoever put in the first one has asked for the transaction.
             return;
         }
-        drop(pending);
-        let pending = Arc::clone(&self.pending);
+        drop(notes);
+        let notes = Arc::clone(&self.notes);
         self.store.spawn(move |store| {
-            let events = std::mem::take(&mut *pending.lock().unwrap_or_else(PoisonError::into_inner));
-            store.audit_append(&events)
+            let events = std::mem::take(&mut lock(&notes).pending);
+            store.audit_append(&events).inspect_err(|error| {
+                let mut notes = lock(&notes);
+                // Those whose client went away are never asked for.
+                if notes.missed.len() >= MISSED_MAX {
+                    notes.missed.clear();
+                }
+                let executions = events.into_iter().filter_map(|event| event.execution);
+                notes.missed.extend(executions.map(|execution| (execution, error.to_string())));
+            })
         });
     }
+}
+
+fn lock(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
+    // Nothing panics while it is held.
+    notes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Record for Recorder {
