@@ -75,7 +75,8 @@ pub fn held(state: &Path) -> Vec<String> {
     held
 }
 
-fn processes(state: &Path) -> Vec<(i32, String)> {
+/// Processes that name a state folder: their number and command line.
+pub fn processes(state: &Path) -> Vec<(i32, String)> {
     let state = state.to_str().expect("a temporary folder has a plain name");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;

@@ -3,6 +3,7 @@
 pub mod browsing;
 pub mod case;
 pub mod lab;
+pub mod leases;
 pub mod program;
 pub mod server;
 pub mod tools;

@@ -97,22 +97,40 @@ pub struct Running {
 impl Running {
     pub fn start(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let output = BufReader::new(child.stdout.take().unwrap());
+        let mut output = BufReader::new(child.stdout.take().unwrap());
         let (sender, lines) = channel();
-        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| sender.send(line)));
+        thread::spawn(move || {
+            let mut line = String::new();
+            // One that was killed may leave half a line.
+            while output.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                if sender.send(std::mem::take(&mut line)).is_err() {
+                    return;
+                }
+            }
+        });
         Self { input: child.stdin.take(), child, lines }
     }
 
     pub fn send(&mut self, message: &Json) {
-        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
+        assert!(self.try_send(message), "the program closed its input: {:?}", self.child.wait());
+    }
+
+    /// `false` when the program closed its input.
+    pub fn try_send(&mut self, message: &Json) -> bool {
+        writeln!(self.input.as_mut().unwrap(), "{message}").is_ok()
     }
 
     /// The next message.
     pub fn receive(&mut self) -> Json {
+        self.receive_or_end().unwrap_or_else(|| panic!("the program closed its output: {:?}", self.child.wait()))
+    }
+
+    /// The next message, or none when the program closed its output.
+    pub fn receive_or_end(&mut self) -> Option<Json> {
         match self.lines.recv_timeout(PATIENCE) {
-            Ok(line) => serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}")),
+            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))),
             Err(RecvTimeoutError::Timeout) => panic!("no message within {PATIENCE:?}"),
-            Err(RecvTimeoutError::Disconnected) => panic!("the program closed its output: {:?}", self.child.wait()),
+            Err(RecvTimeoutError::Disconnected) => None,
         }
     }
 

@@ -1,0 +1,442 @@
+//! What can go wrong around a browser that outlives its call: whatever dies, is stopped, locked, full, read-only, damaged
+//! or gone, the reader of the answer is told what to do or has a fresh browser with a warning, and nothing is lost.
+
+use crate::support::{
+    leases::{Leases, call, kill, told},
+    program::{PATIENCE, Running, wait_until},
+};
+use codemode_host::session::{Places, clock::MachineClock, hosts::HostLocks, store::SqliteStore};
+use rusqlite::Connection;
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::{Arc, Barrier},
+    thread,
+    time::Duration,
+};
+
+/// How soon a browser is gone whose keeper was killed.
+const GONE: Duration = Duration::from_secs(2);
+/// How soon a keeper notices what happened to its browser or to its state folder, and has ended.
+const NOTICED: Duration = Duration::from_secs(5);
+
+const KEY: &str = "shop";
+const LOG_IN: &str = "await visit('/login'); await evaluate('document.cookie = \"user=ada\"')";
+const WHO: &str = "await visit('/account'); await evaluate('document.cookie')";
+
+impl Leases {
+    /// The session of a key in which somebody is logged in.
+    fn logged_in(&self) -> Json {
+        let answer = self.run(KEY, LOG_IN);
+        assert_eq!((&answer["ok"], warnings(&answer)), (&json!(true), &json!([])), "{answer}");
+        self.session(KEY)
+    }
+
+    /// The next call has the same browser.
+    fn assert_unharmed(&self, before: &Json) {
+        let answer = self.run(KEY, WHO);
+        assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!("user=ada"), &json!([])), "{answer}");
+        assert_eq!(answer["context"]["session_id"], before["id"], "{answer}");
+        self.assert_audit(None);
+    }
+
+    /// The next call has another browser, is told so, and what was kept of the key is there; the one after has it too.
+    fn assert_healed(&self, before: &Json) {
+        assert_replaced(&self.run(KEY, WHO), before);
+        let after = self.session(KEY);
+        assert_eq!((&after["state"], &after["lease"]), (&json!("live"), &Json::Null), "{after}");
+        self.assert_unharmed(&after);
+    }
+
+    fn close(&self) {
+        let closed = self.ask(&["sessions", "close", KEY, "--json"]);
+        assert_eq!(closed["ok"], true, "{closed}");
+        self.wait_until_all_ended(Duration::ZERO);
+    }
+
+    /// The audit is intact, or broken at this row.
+    fn assert_audit(&self, broken_at: Option<u64>) {
+        let verdict = self.ask(&["audit", "verify", "--json"]);
+        let Some(row) = broken_at else {
+            assert_eq!(verdict["data"]["intact"], true, "{verdict}");
+            return;
+        };
+        let message = format!("the audit is broken at row {row}: ");
+        assert_refused(&verdict, "AUDIT_BROKEN", &message, "compare it with a backup");
+        assert_eq!(verdict["error"]["details"]["verdict"]["broken_at"], row);
+    }
+
+    fn database(&self) -> Connection {
+        Connection::open(self.store()).unwrap()
+    }
+}
+
+fn warnings(answer: &Json) -> &Json {
+    static NONE: Json = Json::Array(Vec::new());
+    answer["meta"].get("warnings").unwrap_or(&NONE)
+}
+
+/// Another browser was found in the place of one that died.
+fn assert_replaced(answer: &Json, before: &Json) {
+    assert_eq!(answer["data"]["result"], "user=ada", "{answer}");
+    assert_ne!(answer["context"]["session_id"], before["id"], "{answer}");
+    let warning = "The browser of \"shop\" was replaced by a fresh one: its browser died or could not be reached. Cookies \
+                   and stored data of the key are back as far as they were saved; tabs and what pages held in memory are \
+                   gone.";
+    assert_eq!(warnings(answer), &json!([warning]), "{answer}");
+}
+
+/// An error has this code, and its message and hint hold these words.
+#[track_caller]
+fn assert_refused(answer: &Json, code: &str, message: &str, hint: &str) {
+    let error = &answer["error"];
+    let holds = |field: &str, words: &str| error[field].as_str().is_some_and(|text| text.contains(words));
+    assert!(error["code"] == code && holds("message", message) && holds("hint", hint), "{code}: {answer}");
+}
+
+fn pid(session: &Json, whose: &str) -> i32 {
+    session[whose].as_i64().and_then(|pid| pid.try_into().ok()).unwrap_or_else(|| panic!("{whose} in {session}"))
+}
+
+#[test]
+fn a_keeper_that_is_killed_takes_its_browser_along_and_the_next_call_has_another() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    kill(pid(&before, "keeper_pid"), Signal::KILL);
+    leases.wait_until_all_ended(GONE);
+    leases.assert_healed(&before);
+    leases.close();
+}
+
+#[test]
+fn a_browser_that_is_killed_while_nobody_uses_it_is_replaced() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    kill(pid(&before, "browser_pid"), Signal::KILL);
+    // Its keeper tells that it ended, and has nothing to keep any more.
+    leases.wait_until_all_ended(NOTICED);
+    let ended = leases.session(KEY);
+    assert_eq!((&ended["state"], &ended["reason"]), (&json!("ended"), &json!("crashed")), "{ended}");
+    leases.assert_healed(&before);
+    leases.close();
+}
+
+/// In a host that runs already, the next call comes before the keeper can have noticed.
+#[test]
+fn a_browser_that_is_killed_just_before_a_call_is_replaced() {
+    let leases = Leases::new();
+    let mut host = Running::start(leases.command(&["mcp"]));
+    let mut ask = |code: &str| {
+        host.send(&call(1, &leases.script(code), &json!({"mode": "reuse", "key": KEY})));
+        host.receive()["result"]["structuredContent"].take()
+    };
+    assert_eq!(ask(LOG_IN)["ok"], true);
+    for _ in 0..3 {
+        let before = leases.session(KEY);
+        kill(pid(&before, "browser_pid"), Signal::KILL);
+        assert_replaced(&ask(WHO), &before);
+    }
+    host.hang_up();
+    assert!(host.ended(PATIENCE).success());
+    leases.close();
+}
+
+#[test]
+fn a_browser_that_is_killed_in_mid_call_is_an_error_and_the_next_call_has_another() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let mut call = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
+    leases.site.wait_for("/gate/1");
+    kill(pid(&before, "browser_pid"), Signal::KILL);
+    let answer = call.receive();
+    assert_refused(&answer, "BROWSER_GONE", "the browser is gone: ", "run the script again");
+    assert_eq!(answer["error"]["retryable"], true);
+    leases.assert_healed(&before);
+    leases.close();
+}
+
+/// As an operator's backup may do it.
+#[test]
+fn a_store_that_another_process_has_locked_is_an_error_and_the_session_is_kept() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let other = leases.database();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let answer = leases.run(KEY, WHO);
+    assert_refused(&answer, "IO_ERROR", "sessions.db is locked by another process", "End whatever holds the database");
+    assert!(
+        warnings(&answer)[0].as_str().is_some_and(|text| text.starts_with("The audit is incomplete: ")),
+        "{answer}"
+    );
+    let listed = leases.ask(&["sessions", "list", "--json"]);
+    assert_eq!(listed["data"]["sessions"][0]["id"], before["id"], "who only looks is not kept out: {listed}");
+    other.execute_batch("ROLLBACK").unwrap();
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+/// A file system of a test, if this system lets the test have one.
+struct Mount(PathBuf);
+
+impl Mount {
+    fn new(at: &Path, arguments: &[&str]) -> Option<Self> {
+        fs::create_dir_all(at).unwrap();
+        let mounted = Command::new("mount").args(arguments).arg(at).stderr(Stdio::null()).status();
+        if mounted.is_ok_and(|status| status.success()) {
+            return Some(Self(at.to_owned()));
+        }
+        eprintln!("not tested here: only root can mount");
+        None
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
+}
+
+fn fill(path: &Path) {
+    let mut file = File::create(path).unwrap();
+    let full = loop {
+        if let Err(error) = file.write_all(&[1; 4096]) {
+            break error;
+        }
+    };
+    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_the_session_is_kept() {
+    let leases = Leases::new();
+    let Some(_disk) = Mount::new(leases.state(), &["-t", "tmpfs", "-o", "size=96m,mode=700", "none"]) else { return };
+    let before = leases.logged_in();
+    let filler = leases.state().join("filler");
+    fill(&filler);
+    let answer = leases.run(KEY, WHO);
+    assert_refused(&answer, "IO_ERROR", "sessions.db is full", "Free some space");
+    fs::remove_file(filler).unwrap();
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+/// Needs no file system of its own: the system refuses that any file grows beyond a bound.
+#[test]
+fn a_store_that_may_not_grow_is_an_error_and_the_session_is_kept() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let script = leases.script(WHO);
+    let program = leases.command(&["run", "--json", "--session-key", KEY, "-e", &script]);
+    let mut bounded = Command::new("sh");
+    bounded.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" \"$@\""]).arg(program.get_program());
+    bounded.args(program.get_args()).stdin(Stdio::null());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => bounded.env(name, value),
+            None => bounded.env_remove(name),
+        };
+    }
+    assert_refused(&told(bounded), "IO_ERROR", "sessions.db", "free space");
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_an_error_and_the_session_is_kept() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let view = leases.state().with_file_name("view");
+    let state = leases.state().to_str().unwrap();
+    let Some(_view) = Mount::new(&view, &["--bind", "-o", "ro", state]) else { return };
+    let script = leases.script(WHO);
+    let commands: [&[&str]; 3] = [
+        &["run", "--json", "--session-key", KEY, "-e", &script],
+        &["sessions", "list", "--json"],
+        &["audit", "verify", "--json"],
+    ];
+    for arguments in commands {
+        let answer = told(leases.command_on(&view, arguments));
+        assert_refused(&answer, "IO_ERROR", "Read-only file system", "its permissions");
+    }
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+/// The store of a host that is gone: all of it stands in one file.
+fn settled(leases: &Leases) -> Vec<u8> {
+    assert_eq!(leases.ask(&["run", "--json", "-e", "1"])["ok"], true);
+    // Whoever is the last to close it moves the log into the file.
+    drop(leases.database().pragma_query(None, "user_version", |_| Ok(())));
+    fs::read(leases.store()).unwrap()
+}
+
+/// Whatever asks is refused with this, and the file stays byte for byte what it was.
+fn assert_left_alone(leases: &Leases, content: &[u8], code: &str, message: &str, hint: &str) {
+    fs::write(leases.store(), content).unwrap();
+    for arguments in
+        [["run", "--json", "-e", "1"].as_slice(), &["sessions", "list", "--json"], &["sessions", "sweep", "--json"]]
+    {
+        assert_refused(&leases.ask(arguments), code, message, hint);
+        assert!(fs::read(leases.store()).unwrap() == content, "{arguments:?} changed the file");
+    }
+}
+
+#[test]
+fn a_damaged_store_is_an_error_and_is_left_as_it_is() {
+    let leases = Leases::new();
+    let whole = settled(&leases);
+    let garbage: Vec<u8> = (0..20_000_u32).map(|byte| (byte * 31 % 251) as u8).collect();
+    for damaged in [garbage.as_slice(), b"not a database", &whole[..whole.len() / 2], &whole[..5000], &whole[..300]] {
+        assert_left_alone(&leases, damaged, "IO_ERROR", "sessions.db is damaged: ", "Restore the file from a backup");
+    }
+    fs::write(leases.store(), whole).unwrap();
+    leases.assert_audit(None);
+}
+
+#[test]
+fn a_store_of_a_newer_version_is_an_error_and_is_left_as_it_is() {
+    let leases = Leases::new();
+    settled(&leases);
+    let refused = |content: &[u8]| {
+        let (message, hint) = ("sessions.db was written by a newer codemode", "Use the newer codemode");
+        assert_left_alone(&leases, content, "NOT_READY", message, hint);
+    };
+    leases.database().pragma_update(None, "user_version", 99).unwrap();
+    refused(&fs::read(leases.store()).unwrap());
+    // One that a newer version may keep in another way.
+    leases.database().pragma_update(None, "journal_mode", "DELETE").unwrap();
+    refused(&fs::read(leases.store()).unwrap());
+}
+
+#[test]
+fn a_host_that_was_stopped_past_its_lease_does_nothing_more() {
+    let leases = Leases::of_ttl(Duration::from_millis(1_500));
+    let before = leases.logged_in();
+    let mut stopped = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
+    leases.site.wait_for("/gate/1");
+    // One that is stopped within a transaction keeps the store locked, and that is another test.
+    wait_until("a stop between transactions", PATIENCE, || {
+        stopped.signal(Signal::STOP);
+        let is_free = leases.database().execute_batch("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK").is_ok();
+        if !is_free {
+            stopped.signal(Signal::CONT);
+        }
+        is_free
+    });
+    // The other one gets it when it has expired, and still has it when the first one goes on.
+    let mut other = leases.start(KEY, "await visit('/other'); await visit('/gate/2'); 2");
+    leases.site.wait_for("/gate/2");
+    leases.site.open("/gate/1");
+    stopped.signal(Signal::CONT);
+    let answer = stopped.receive();
+    // What it notices first: that its own time is over, or that the other one came.
+    assert_refused(&answer, "SESSION_LOST", "the browser", "again");
+    leases.site.open("/gate/2");
+    let answer = other.receive();
+    assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!(2), &json!([])), "{answer}");
+    assert!(!leases.site.was_visited("/after"));
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+#[test]
+fn a_session_that_is_revoked_is_lost_to_its_holder() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let mut holder = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
+    leases.site.wait_for("/gate/1");
+    let revoked = leases.ask(&["sessions", "revoke", KEY, "--json"]);
+    assert!(revoked["data"]["revoked"]["execution"].is_string(), "{revoked}");
+    leases.site.open("/gate/1");
+    assert_refused(&holder.receive(), "SESSION_LOST", "an operator revoked the lease", "ask the operator");
+    assert!(!leases.site.was_visited("/after"));
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
+#[test]
+fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
+    let leases = Leases::new();
+    leases.logged_in();
+    let expired = |answer: &Json| {
+        assert_refused(answer, "SESSION_EXPIRED", "an operator closed it", "start a new one");
+    };
+    // In the middle of a call, and between two.
+    let mut holder = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
+    leases.site.wait_for("/gate/1");
+    leases.close();
+    expired(&holder.receive());
+    let pause =
+        "await visit('/here'); for (;;) { await new Promise((done) => setTimeout(done, 1)); await cdp.events() }";
+    let mut holder = leases.start(KEY, pause);
+    leases.site.wait_for("/here");
+    leases.close();
+    expired(&holder.receive());
+    assert!(!leases.site.was_visited("/after"));
+    // Nobody is told that it was replaced: it was closed on purpose, and with it what was kept.
+    let answer = leases.run(KEY, WHO);
+    assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!(""), &json!([])), "{answer}");
+    leases.close();
+}
+
+#[test]
+fn an_audit_that_was_tampered_with_is_told_by_its_row() {
+    let leases = Leases::new();
+    for _ in 0..3 {
+        settled(&leases);
+    }
+    leases.assert_audit(None);
+    let whole = settled(&leases);
+    let last: u64 = leases.database().query_row("SELECT max(id) FROM audit", [], |row| row.get(0)).unwrap();
+    assert!(last >= 8, "{last} rows");
+    let swap = "UPDATE audit SET id = -3 WHERE id = 3; UPDATE audit SET id = 3 WHERE id = 4; UPDATE audit SET id = 4 WHERE id = -3";
+    let rows = [
+        ("UPDATE audit SET execution = 'x-another' WHERE id = 3", 3),
+        ("UPDATE audit SET at_ms = at_ms + 1 WHERE id = 1", 1),
+        ("UPDATE audit SET detail = '' WHERE id = 5", 5),
+        ("DELETE FROM audit WHERE id = 1", 1),
+        ("DELETE FROM audit WHERE id = 4", 4),
+        ("DELETE FROM audit WHERE id = (SELECT max(id) FROM audit)", last),
+        ("DELETE FROM audit WHERE id > 6", 7),
+        ("DELETE FROM audit", 1),
+        (swap, 3),
+    ];
+    for (tampering, row) in rows {
+        leases.database().execute_batch(tampering).unwrap();
+        leases.assert_audit(Some(row));
+        fs::write(leases.store(), &whole).unwrap();
+    }
+    leases.assert_audit(None);
+}
+
+#[test]
+fn a_state_folder_that_is_removed_takes_its_browsers_along() {
+    let leases = Leases::new();
+    leases.logged_in();
+    wait_until("nothing of the folder", PATIENCE, || fs::remove_dir_all(leases.state()).is_ok());
+    leases.wait_until_all_ended(NOTICED);
+    assert!(!leases.state().exists(), "nothing of it comes back");
+}
+
+/// Each finds no tables, and one is the first to make them.
+#[test]
+fn hosts_that_begin_together_have_one_store() {
+    for round in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places::new(folder.path());
+        let (hosts, start) = (HostLocks::open(places.hosts()).unwrap(), Barrier::new(6));
+        let open = || {
+            start.wait();
+            SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts.clone())).map(drop)
+        };
+        let opened = thread::scope(|scope| {
+            let threads: Vec<_> = (0..6).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        assert!(opened.iter().all(Result::is_ok), "round {round}: {opened:?}");
+    }
+}

@@ -1,0 +1,259 @@
+//! Hosts that share browsers and are killed at random: no browser is ever used by two executions at once, and in the end
+//! nothing is left of anybody. Who used a browser when is told by its pages, and not by those who are tested.
+//!
+//! `CODEMODE_TORTURE_SECONDS=60 cargo test lease_torture` goes on for longer; `CODEMODE_TORTURE_SEED` chooses what happens,
+//! though not when.
+
+use crate::support::{
+    leases::{Leases, call, kill},
+    program::{PATIENCE, Running, wait_until},
+};
+use codemode_host::session::{
+    Places,
+    clock::MachineClock,
+    hosts::HostLocks,
+    store::{SessionStore as _, SqliteStore},
+};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use std::{
+    collections::{BTreeMap, HashMap},
+    env, fs,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+const SECONDS: u64 = 10;
+const HOSTS: usize = 4;
+const KEYS: [&str; 3] = ["a", "b", "c"];
+/// Executions that each host has under way.
+const UNDER_WAY: usize = 2;
+const LEASE_TTL: Duration = Duration::from_secs(5);
+/// How long a shared browser is kept unused.
+const IDLE: Duration = Duration::from_secs(2);
+/// What an execution may come to besides its result. The first: others were too long before it. The rest: this machine was
+/// so slow that a lease expired.
+const REFUSALS: [&str; 3] = ["SESSION_BUSY", "SESSION_LOST", "SESSION_EXPIRED"];
+/// Where executions go that have a browser to themselves.
+const ALONE: &str = "alone";
+
+/// The pages that each execution visits tell which browser it uses: `here` is the key, or `alone`.
+const STAY: &str = "
+for (const at of ['enter', 'stay', 'stay', 'leave']) {
+    await visit(`/${at}/${here}/NAME`);
+    await new Promise((done) => setTimeout(done, 20));
+}
+";
+
+#[derive(Default)]
+struct Torture {
+    is_over: AtomicBool,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Default)]
+struct Inner {
+    /// The hosts that live: the number of each, which is its own until it is taken out of here, and its name.
+    hosts: [Option<(i32, String)>; HOSTS],
+    killed: HashMap<String, Instant>,
+    /// The code of each execution that was answered; `OK` for a result.
+    answers: HashMap<String, String>,
+}
+
+impl Torture {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    /// One host after the other, until it is over.
+    fn drive(&self, leases: &Leases, place: usize, random: &mut StdRng) {
+        for generation in 0.. {
+            let name = format!("h{place}.{generation}");
+            let mut host = Running::start(leases.command(&["mcp"]));
+            self.inner().hosts[place] = Some((host.pid(), name.clone()));
+            self.feed(leases, &mut host, &name, random);
+            self.inner().hosts[place] = None;
+            if self.inner().killed.contains_key(&name) {
+                host.ended(PATIENCE);
+                if self.is_over() {
+                    return;
+                }
+                continue;
+            }
+            host.hang_up();
+            assert!(host.ended(PATIENCE).success());
+            return;
+        }
+    }
+
+    /// Has a host execute, until it is over or the host is dead.
+    fn feed(&self, leases: &Leases, host: &mut Running, name: &str, random: &mut StdRng) {
+        let mut next = 0;
+        let mut under_way = 0;
+        loop {
+            while under_way < UNDER_WAY && !self.is_over() {
+                let (code, session) = execution(&format!("{name}-{next}"), random);
+                if !host.try_send(&call(next, &leases.script(&code), &session)) {
+                    return;
+                }
+                (next, under_way) = (next + 1, under_way + 1);
+            }
+            if under_way == 0 {
+                return;
+            }
+            let Some(message) = host.receive_or_end() else { return };
+            let answer = &message["result"]["structuredContent"];
+            let code = answer["error"]["code"].as_str().unwrap_or("OK");
+            if answer["ok"] != true && !REFUSALS.contains(&code) {
+                eprintln!("{name}-{}: {message}", message["id"]);
+            }
+            self.inner().answers.insert(format!("{name}-{}", message["id"]), code.to_owned());
+            under_way -= 1;
+        }
+    }
+
+    /// Kills a host, if one lives.
+    fn kill_one(&self, random: &mut StdRng) {
+        let mut inner = self.inner();
+        if let Some((pid, name)) = inner.hosts[random.random_range(0..HOSTS)].clone() {
+            inner.killed.insert(name, Instant::now());
+            kill(pid, Signal::KILL);
+        }
+    }
+}
+
+/// A script, and the session that it asks for.
+fn execution(name: &str, random: &mut StdRng) -> (String, Json) {
+    let key = KEYS[random.random_range(0..KEYS.len())];
+    let (mode, begin, end) = match random.random_range(0..10) {
+        0..5 => ("reuse", format!("const here = '{key}';"), ""),
+        5 => ("reuse", format!("const here = '{key}';"), "await cdp.closeSession();"),
+        6..9 => {
+            let replace = random.random_bool(0.5);
+            let begin = format!(
+                "let here = '{key}'; try {{ await cdp.startSession({{ replace: {replace} }}) }}
+                 catch (error) {{ if (error.code !== 'SESSION_BUSY') throw error; here = '{ALONE}' }}"
+            );
+            ("dynamic", begin, "")
+        }
+        _ => ("one-shot", format!("const here = '{ALONE}';"), ""),
+    };
+    let code = format!("{begin}{STAY}{end}").replace("NAME", name);
+    let ttl_ms = u64::try_from(IDLE.as_millis()).unwrap();
+    let session = match mode {
+        "one-shot" => json!({"mode": mode}),
+        _ => json!({"mode": mode, "key": key, "ttl_ms": ttl_ms, "wait_ms": 20_000}),
+    };
+    (code, session)
+}
+
+/// When an execution used a browser, by what the pages saw.
+#[derive(Debug)]
+struct Use {
+    name: String,
+    from: Instant,
+    to: Instant,
+    has_left: bool,
+}
+
+/// The uses of each key, in their order.
+fn uses(leases: &Leases) -> BTreeMap<String, Vec<Use>> {
+    let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
+    for (at, path) in leases.site.visits() {
+        let mut words = path.split('/').skip(1).map(str::to_owned);
+        let (Some(what), Some(key), Some(name)) = (words.next(), words.next(), words.next()) else { panic!("{path}") };
+        let of_key = uses.entry(key).or_default();
+        let has_left = what == "leave";
+        match of_key.iter_mut().find(|one| one.name == name) {
+            Some(one) => (one.to, one.has_left) = (at, has_left),
+            None => of_key.push(Use { name, from: at, to: at, has_left }),
+        }
+    }
+    uses
+}
+
+#[test]
+fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
+    let seconds = number("CODEMODE_TORTURE_SECONDS").unwrap_or(SECONDS);
+    let seed = number("CODEMODE_TORTURE_SEED").unwrap_or_else(|| rand::random::<u32>().into());
+    eprintln!("CODEMODE_TORTURE_SEED={seed}");
+    let leases = Leases::of_ttl(LEASE_TTL);
+    let torture = Torture::default();
+    thread::scope(|scope| {
+        for place in 0..HOSTS {
+            let (torture, leases) = (&torture, &leases);
+            let mut random = StdRng::seed_from_u64(seed.wrapping_mul(31).wrapping_add(place as u64));
+            scope.spawn(move || torture.drive(leases, place, &mut random));
+        }
+        let mut random = StdRng::seed_from_u64(seed);
+        let began = Instant::now();
+        for second in 1..=seconds {
+            let next = Duration::from_secs(second);
+            wait_until("the next second", next + PATIENCE, || began.elapsed() >= next);
+            torture.kill_one(&mut random);
+        }
+        // On a machine that has better things to do.
+        let is_used =
+            |uses: &BTreeMap<_, Vec<Use>>| KEYS.iter().all(|key| uses.get(*key).is_some_and(|of| of.len() > 1));
+        wait_until("two uses of each key", PATIENCE, || is_used(&uses(&leases)));
+        torture.is_over.store(true, Ordering::Relaxed);
+    });
+
+    // Nobody outlives what it was kept for.
+    leases.wait_until_all_ended(IDLE + LEASE_TTL + Duration::from_secs(3));
+    let Inner { killed, answers, .. } = std::mem::take(&mut *torture.inner());
+    let uses = uses(&leases);
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    answers.values().for_each(|code| *counts.entry(code).or_default() += 1);
+    let uses_of = |key: &str| uses.get(key).map_or(0, Vec::len);
+    eprintln!(
+        "{} hosts killed; answers {counts:?}; {} uses alone, {:?} of keys",
+        killed.len(),
+        uses_of(ALONE),
+        KEYS.map(uses_of)
+    );
+
+    for (key, uses) in uses.iter().filter(|(key, _)| *key != ALONE) {
+        for pair in uses.windows(2) {
+            let [one, next] = pair else { continue };
+            assert!(one.to < next.from, "seed {seed}: the browser of {key} was used by two at once: {pair:#?}");
+            let host = one.name.split('-').next().unwrap_or_default();
+            let was_killed = killed.get(host).is_some_and(|at| *at < next.from);
+            let has_failed = answers.get(&one.name).is_some_and(|code| code != "OK");
+            assert!(
+                one.has_left || was_killed || has_failed,
+                "seed {seed}: {key} was given away in mid-use: {pair:#?}"
+            );
+        }
+    }
+    let unexpected: Vec<_> = counts.keys().filter(|code| **code != "OK" && !REFUSALS.contains(code)).collect();
+    assert!(unexpected.is_empty(), "seed {seed}: {unexpected:?}");
+    // It was one.
+    assert!(
+        !killed.is_empty() && KEYS.iter().all(|key| uses_of(key) >= 3) && counts.get("OK") > Some(&10),
+        "{counts:?}"
+    );
+
+    // What a host had only begun to start when it died has no keeper that could have noted its end.
+    assert_eq!(leases.ask(&["sessions", "sweep", "--json"])["ok"], true, "seed {seed}");
+    let listed = leases.ask(&["sessions", "list", "--json"]);
+    assert_eq!(listed["data"]["sessions"], json!([]), "seed {seed}");
+    assert_eq!(leases.ask(&["audit", "verify", "--json"])["ok"], true, "seed {seed}");
+    let places = Places::new(leases.state());
+    let hosts = HostLocks::open(places.hosts()).unwrap();
+    let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
+    assert_eq!(store.leases().unwrap(), [], "seed {seed}");
+    let profiles = fs::read_dir(places.profiles()).unwrap().flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = profiles.filter(|name| !name.to_string_lossy().starts_with("key-")).collect();
+    assert!(left.is_empty(), "seed {seed}: {left:?}");
+}
