@@ -103,6 +103,7 @@ impl LeaseAndSession {
             host: "h-bench".into(),
             ttl_ms: 60_000,
             lease: Some(lease.clone()),
+            lease_ttl_ms: 30_000,
         };
         store.session_begin(&session).expect("there is room");
         Self { lease, session: session.id }

@@ -210,8 +210,8 @@ impl Browsers for BrowsersOfKeepers {
         if let Some(Child { _stdin: stdin, mut exited }) = child {
             drop(stdin);
             was_seen = true;
-            // In vain is told below.
-            let _ = tokio::time::timeout(END_MAX, &mut exited).await;
+            // In vain is dealt with below.
+            let _ = tokio::time::timeout(END_MAX / 2, &mut exited).await;
         }
         loop {
             let id = session.id.clone();
@@ -227,6 +227,10 @@ impl Browsers for BrowsersOfKeepers {
                 let id = session.id.clone();
                 self.store.run(move |store| store.session_ended(&id, reason)).await?;
                 break;
+            }
+            // One that was stopped reads nothing. The kernel kills its browser with it.
+            if let Some(keeper) = keeper.filter(|_| began.elapsed() > END_MAX / 2) {
+                keeper.kill();
             }
             if began.elapsed() > END_MAX {
                 let message = format!("the browser of the session {} did not end within {END_MAX:?}", session.id);

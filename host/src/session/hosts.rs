@@ -3,13 +3,19 @@
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
+    ffi::OsStr,
     fs::{self, DirBuilder, File, OpenOptions, TryLockError},
     io,
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 const SUFFIX: &str = "lock";
+/// Of one that is not yet in its place.
+const SUFFIX_NEW: &str = "new";
+/// After this time it is what a dead process left.
+const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Tells living hosts from dead ones.
 pub trait Liveness: Send + Sync {
@@ -50,7 +56,7 @@ impl HostLocks {
     pub fn enter(&self, id: &str) -> Result<Host, ErrorReport> {
         let path = self.path(id);
         // Locked under another name first: in its place it is never seen without its lock.
-        let new = path.with_extension("new");
+        let new = path.with_extension(SUFFIX_NEW);
         let lock = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new);
         let lock = lock.map_err(|error| failed("write", &new, &error))?;
         lock.lock().and_then(|()| fs::rename(&new, &path)).map_err(|error| failed("lock", &path, &error))?;
@@ -60,7 +66,13 @@ impl HostLocks {
     /// Removes what dead hosts left.
     pub fn sweep(&self) {
         for path in fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            if path.extension().is_some_and(|suffix| suffix == SUFFIX) && !is_locked(&path) {
+            let is_left = match path.extension().and_then(OsStr::to_str) {
+                Some(SUFFIX) => !is_locked(&path),
+                // One that is just being made is not locked yet.
+                Some(SUFFIX_NEW) => is_old(&path) && !is_locked(&path),
+                _ => false,
+            };
+            if is_left {
                 let _ = fs::remove_file(&path);
             }
         }
@@ -97,6 +109,11 @@ fn is_locked(path: &Path) -> bool {
         Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
+}
+
+fn is_old(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
+    modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > NEW_AGE_MAX))
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> ErrorReport {

@@ -340,6 +340,7 @@ impl Inner {
             host: self.host.clone(),
             ttl_ms: order.session.ttl_ms(),
             lease: lease.cloned(),
+            lease_ttl_ms: self.lease_ttl_ms(),
         };
         let launch = LaunchOrder {
             session: id.clone(),

@@ -332,7 +332,14 @@ impl BrowserSlot {
                 lock(&self.warnings).extend(session.warnings());
                 *lock(&self.leased) = None;
                 *lock(&self.last_session) = Some((session.facts().id, session.lease()));
-                released
+                match released {
+                    // There is nothing to give back, and nothing to clean up: whoever has it now does that.
+                    Err(error) if is_loss(&error) => {
+                        self.warn(&format!("The browser was lost before the script ended: {}.", error.message));
+                        Ok(())
+                    }
+                    released => released,
+                }
             }
             State::Running { owner: Owner::External, .. } | State::NotStarted | State::Ended => Ok(()),
         }
@@ -547,6 +554,11 @@ fn endpoint_of(session: &dyn BrowserSession) -> Endpoint {
 fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
     ErrorReport::new(ErrorCode::UnsupportedOperation, format!("{what} has one-shot sessions only, not {mode}"))
         .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
+}
+
+/// Whether an error says that the lease is gone, or what it was on.
+const fn is_loss(error: &ErrorReport) -> bool {
+    matches!(error.code, ErrorCode::SessionLost | ErrorCode::SessionExpired | ErrorCode::BrowserGone)
 }
 
 /// The report of a browser that died.

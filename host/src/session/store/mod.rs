@@ -196,6 +196,8 @@ pub struct NewSession {
     pub ttl_ms: u64,
     /// The lease under which it is made; `None` has one granted that is its own.
     pub lease: Option<LeaseRef>,
+    /// How long that one holds without being renewed, in milliseconds.
+    pub lease_ttl_ms: u64,
 }
 
 /// A browser that runs.

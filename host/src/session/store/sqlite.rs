@@ -346,7 +346,7 @@ impl SessionStore for SqliteStore {
                         name: LeaseName::of_session(&session.id),
                         execution: session.execution.clone(),
                         host: session.host.clone(),
-                        ttl_ms: codemode_spec::limits::LEASE_TTL_MS,
+                        ttl_ms: session.lease_ttl_ms,
                     };
                     step.grant(&claim, None)?
                 }
