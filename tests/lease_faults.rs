@@ -440,3 +440,28 @@ fn hosts_that_begin_together_have_one_store() {
         assert!(opened.iter().all(Result::is_ok), "round {round}: {opened:?}");
     }
 }
+
+#[test]
+fn a_browser_that_does_not_answer_is_kept_and_is_its_own_error() {
+    let leases = Leases::new();
+    assert_eq!(leases.run(KEY, "await visit('/first'); 1")["ok"], true);
+    let before = leases.session(KEY);
+    kill(pid(&before, "browser_pid"), Signal::STOP);
+    let answer = leases.run(KEY, "await visit('/second'); 1");
+    assert_refused(&answer, "CDP_CONNECTION_FAILED", "there was no answer within", "codemode sessions close shop");
+    kill(pid(&before, "browser_pid"), Signal::CONT);
+    let answer = leases.run(KEY, "await visit('/third'); 1");
+    assert_eq!((&answer["ok"], warnings(&answer)), (&json!(true), &json!([])), "{answer}");
+    assert_eq!(leases.session(KEY)["id"], before["id"], "it is the same browser");
+    leases.close();
+}
+
+#[test]
+fn a_keeper_that_was_stopped_does_not_keep_its_session_from_being_closed() {
+    let leases = Leases::new();
+    assert_eq!(leases.run(KEY, "await visit('/first'); 1")["ok"], true);
+    kill(pid(&leases.session(KEY), "keeper_pid"), Signal::STOP);
+    let closed = leases.ask(&["sessions", "close", KEY, "--json"]);
+    assert_eq!(closed["ok"], true, "{closed}");
+    leases.wait_until_all_ended(Duration::from_secs(2));
+}

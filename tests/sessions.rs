@@ -5,11 +5,12 @@ use crate::support::{
     program::{PATIENCE, Place, Running, need_browser, wait_until},
     server::Server,
 };
+use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_host::{
     session::{Places, SessionManager, SessionSettings},
     site::{self, Site},
 };
-use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId, Promotion};
+use codemode_provider::{BrowserOrder, BrowserSession as _, Ending, ExecutionId, Promotion, Provider, testkit};
 use codemode_spec::{
     ErrorCode,
     session::{SessionMode, SessionRequest},
@@ -19,6 +20,7 @@ use serde_json::{Value as Json, json};
 use std::{
     fs,
     process::{Output, Stdio},
+    sync::Arc,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -355,4 +357,39 @@ fn any_number_of_processes_may_be_the_first() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(envelope(&output)["data"]["sessions"], json!([]), "{output:?}");
     }
+}
+
+/// An execution that parks and goes on, as the provider sees it.
+#[test]
+fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
+    let shop = Shop::open();
+    let state = shop.place.folder().join("state");
+    lab::block_on(async {
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        let manager = SessionManager::open(Places::new(&state), program, SessionSettings::default()).unwrap();
+        for mode in [SessionMode::OneShot, SessionMode::Reuse] {
+            let mut context = testkit::context(&state, json!({}));
+            let key = (mode == SessionMode::Reuse).then(|| "shop".to_owned());
+            context.session = SessionRequest { mode, key, ..SessionRequest::default() };
+            context.sessions = Some(Arc::new(manager.clone()));
+            let provider: Arc<dyn Provider> = Arc::new(CdpProvider::new(CdpConfig::default()));
+            let runtime = provider.create(context).await.unwrap();
+            let attach = async || testkit::call(&provider, &runtime, "attachToTarget", Vec::new()).await;
+            let page = attach().await.unwrap();
+            runtime.suspend().await.unwrap();
+            runtime.resume().await.unwrap();
+            assert_eq!(attach().await.unwrap(), page, "{mode}: it is the same page");
+            let session = runtime.describe().session_id.unwrap();
+            runtime.suspend().await.unwrap();
+            shop.operator(&["sessions", "close", &session]);
+            runtime.resume().await.unwrap();
+            let late = attach().await.unwrap_err();
+            assert_eq!(late.code, ErrorCode::SessionExpired, "{mode}: {late:?}");
+            runtime.dispose(Ending::Failed).await.unwrap();
+            // Whoever has the key next would wonder; a one-shot browser was going to end anyway.
+            let told = usize::from(mode == SessionMode::Reuse);
+            assert_eq!(runtime.warnings().len(), told, "{mode}: {:?}", runtime.warnings());
+        }
+    });
+    assert_eq!(shop.sessions(), Vec::<Json>::new());
 }

@@ -135,10 +135,6 @@ impl BrowserSession for Held {
 
     async fn check(&self) -> Result<(), ErrorReport> {
         self.require_usable()?;
-        // One that is not shared is nobody else's in any case, and ends with its lease.
-        if !self.is_shared() {
-            return Ok(());
-        }
         let Lent { session, lease, .. } = self.lent();
         let checked = self.inner.store.run(move |store| store.lease_check(&lease, &session.id)).await;
         checked.map_err(|error| self.lose(error))?;
@@ -210,10 +206,8 @@ impl BrowserSession for Held {
         self.require_usable()?;
         let Lent { session, lease, .. } = self.lent();
         let (held, id) = (lease.clone(), session.id.clone());
-        if session.key.is_some() {
-            let checked = self.inner.store.run(move |store| store.lease_check(&held, &id)).await;
-            checked.map_err(|error| self.lose(error))?;
-        }
+        let checked = self.inner.store.run(move |store| store.lease_check(&held, &id)).await;
+        checked.map_err(|error| self.lose(error))?;
         let reason = if reason == "reset" { EndReason::Reset } else { EndReason::Closed };
         self.inner.end(&session, reason).await?;
         if let Some(key) = &session.key {

@@ -158,7 +158,6 @@ impl SessionManager {
     }
 
     /// Sweeps now and again for as long as the handle is kept.
-    #[must_use]
     pub fn keep_sweeping(&self, every: Duration) -> AbortOnDropHandle<()> {
         let manager = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {

@@ -7,8 +7,8 @@ use crate::{
     policy::Holdings,
     targets::{BROWSER_UI, Target},
 };
-use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, find};
-use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Promotion};
+use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, TIMED_OUT, find};
+use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
 use std::{
     path::{Path, PathBuf},
@@ -135,7 +135,13 @@ impl BrowserSlot {
         }
         let (endpoint, first) = match &*state {
             State::Ended => return Err(ended()),
-            State::Running { endpoint, .. } => (endpoint.clone(), false),
+            State::Running { endpoint, .. } => {
+                // It was parked meanwhile, and others may have had their way with the browser.
+                if let Some(session) = self.session() {
+                    session.check().await?;
+                }
+                (endpoint.clone(), false)
+            }
             State::NotStarted => {
                 *state = self.start().await?;
                 let State::Running { endpoint, .. } = &*state else { return Err(ended()) };
@@ -144,12 +150,16 @@ impl BrowserSlot {
         };
         let session = self.session();
         let connected = match (Live::connect(&endpoint, CONNECT_MAX).await, &session) {
-            // It was there before this execution, as far as its record says: once, another one takes its place.
-            (Err(error), Some(session)) if first && !session.facts().fresh => {
+            // It was there before this execution, as far as its record says: once, another one takes its place. One that
+            // only does not answer may still be what its owner wants to keep.
+            (Err(error), Some(session)) if first && !session.facts().fresh && error.details[TIMED_OUT] != true => {
                 session.replace(&error.message).await?;
                 let endpoint = endpoint_of(&**session);
                 *state = State::Running { owner: Owner::Leased(Arc::clone(session)), endpoint: endpoint.clone() };
                 Live::connect(&endpoint, CONNECT_MAX).await
+            }
+            (Err(error), Some(session)) if first && error.details[TIMED_OUT] == true => {
+                Err(stuck(error, &session.facts()))
             }
             (connected, _) => connected,
         };
@@ -554,6 +564,15 @@ fn endpoint_of(session: &dyn BrowserSession) -> Endpoint {
 fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
     ErrorReport::new(ErrorCode::UnsupportedOperation, format!("{what} has one-shot sessions only, not {mode}"))
         .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
+}
+
+/// The report of a browser that lives and does not answer.
+fn stuck(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
+    let name = facts.key.as_deref().unwrap_or(&facts.id);
+    error.with_hint(format!(
+        "The browser is there and does not answer: call again, or end it with `codemode sessions close {name}`, which \
+         forgets its logins."
+    ))
 }
 
 /// Whether an error says that the lease is gone, or what it was on.

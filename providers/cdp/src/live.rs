@@ -1,7 +1,7 @@
 //! A browser that is connected.
 
 use crate::targets::Targets;
-use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol};
+use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, TIMED_OUT};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{
@@ -127,6 +127,10 @@ async fn ask_for_targets(connection: &Connection, targets: &Targets) {
 }
 
 fn no_browser(error: &CdpError) -> ErrorReport {
-    ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("the endpoint does not answer as a browser does: {error}"))
-        .with_hint("Give the WebSocket address of the browser itself, not that of a page.")
+    let message = format!("the endpoint does not answer as a browser does: {error}");
+    let report = ErrorReport::new(ErrorCode::CdpConnectionFailed, message);
+    match error {
+        CdpError::Timeout { .. } => report.with_detail(TIMED_OUT, true),
+        _ => report.with_hint("Give the WebSocket address of the browser itself, not that of a page."),
+    }
 }

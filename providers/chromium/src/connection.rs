@@ -40,6 +40,9 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+/// The detail of a `CDP_CONNECTION_FAILED` that says that somebody may be there, and did not answer in time.
+pub const TIMED_OUT: &str = "timed_out";
+
 /// How long a polite goodbye may take; the browser does not need it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
@@ -118,7 +121,10 @@ impl Connection {
     pub async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
         let url = endpoint.url()?;
         let socket = tokio::time::timeout(timeout, open(&url, endpoint)).await;
-        let late = |_| Err(unreachable(&url, &format!("there was no answer within {} ms", timeout.as_millis())));
+        let late = |_| {
+            let report = unreachable(&url, &format!("there was no answer within {} ms", timeout.as_millis()));
+            Err(report.with_detail(TIMED_OUT, true))
+        };
         let (writer, incoming) = socket.unwrap_or_else(late)?.split();
         let shared = Arc::new(Shared {
             writer: tokio::sync::Mutex::new(Some(writer)),

@@ -25,7 +25,7 @@ mod protocol;
 mod schema;
 mod stream;
 
-pub use connection::{Command, Connection};
+pub use connection::{Command, Connection, TIMED_OUT};
 pub use endpoint::Endpoint;
 pub use error::CdpError;
 pub use events::{Batch, Event, EventLog};
