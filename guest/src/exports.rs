@@ -1,7 +1,10 @@
 //! The exports of the wasm module, see `codemode_spec::abi`, and its allocator.
 #![expect(unsafe_code, reason = "exported names, the constructors' symbol and an allocator have no safe form")]
 
-use crate::{Guest, memory::ALLOCATED};
+use crate::{
+    Guest,
+    memory::{self, ALLOCATED},
+};
 use codemode_spec::{
     abi::{ABI_VERSION, pack},
     message::{self, Turn},
@@ -71,6 +74,7 @@ extern "C" fn codemode_abi_version() -> u32 {
 extern "C" fn codemode_initialize() {
     let guest = Guest::new().unwrap_or_else(|error| panic!("the prelude failed: {error}"));
     GUEST.set(Some(guest));
+    memory::close_holes();
 }
 
 #[unsafe(no_mangle)]

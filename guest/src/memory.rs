@@ -27,6 +27,34 @@ pub fn relieve() {
     }
 }
 
+/// What an execution may allocate before memory has to grow: growing it costs more than most scripts do.
+#[cfg(target_arch = "wasm32")]
+const HEADROOM_BYTES: usize = MIB / 2;
+/// The least that the allocator hands out.
+#[cfg(target_arch = "wasm32")]
+const PIECE_BYTES_MIN: usize = 8;
+
+/// Uses up the holes between what lives, so that all that is allocated from here on lies together behind it: an
+/// execution writes to few pages, and only those are its own and not the image's.
+#[cfg(target_arch = "wasm32")]
+pub fn close_holes() {
+    let behind = address(&Vec::with_capacity(HEADROOM_BYTES));
+    let mut bytes = HEADROOM_BYTES;
+    while bytes >= PIECE_BYTES_MIN {
+        let piece = Vec::with_capacity(bytes);
+        if address(&piece) < behind {
+            std::mem::forget(piece);
+        } else {
+            bytes /= 2;
+        }
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+fn address(piece: &Vec<u8>) -> usize {
+    std::hint::black_box(piece).as_ptr().addr()
+}
+
 /// Collects garbage.
 pub fn collect() {
     boa_gc::force_collect();

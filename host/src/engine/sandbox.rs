@@ -1,4 +1,5 @@
 //! One sandbox: its turns, its bounds, its end.
+#![expect(unsafe_code, reason = "giving pages back to the system has no safe form")]
 
 use super::ticker::{Ticker, TickerHandle};
 use codemode_spec::{
@@ -6,7 +7,10 @@ use codemode_spec::{
     limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX},
     message::{self, Resume, Start, Turn},
 };
-use rustix::time::{ClockId, clock_gettime};
+use rustix::{
+    mm::{Advice, madvise},
+    time::{ClockId, clock_gettime},
+};
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -141,6 +145,20 @@ impl Sandbox {
     pub fn resume(&mut self, resume: &Resume, allowance: Allowance) -> Result<Turn, Stop> {
         let call = self.resume.clone();
         self.turn(&message::encode(resume), &call, allowance)
+    }
+
+    /// Gives back the pages of the guest's stack: between turns nothing lives on it, and a long wait should not hold them.
+    pub fn rest(&mut self) {
+        if self.poisoned {
+            return;
+        }
+        let bottom = self.memory.data_ptr(&self.store);
+        // SAFETY: these pages are the sandbox's own and lie within its memory, which nothing refers to while it is
+        // borrowed here. Below the stack pointer, which is at rest, no byte means anything to the guest.
+        let given_back = unsafe { madvise(bottom.cast(), GUEST_STACK_BYTES, Advice::LinuxDontNeed) };
+        if let Err(error) = given_back {
+            tracing::debug!(%error, "the stack of a waiting sandbox could not be given back");
+        }
     }
 
     /// Processor time of all turns so far.

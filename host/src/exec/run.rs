@@ -145,7 +145,10 @@ impl Run {
             match poll_for(LINGER_MAX, self.wait(next_timer_ms)) {
                 Some(Ok(ready)) => replies = Some(ready),
                 Some(Err(error)) => return Stretch::Ended(Err(error)),
-                None => return stretch,
+                None => {
+                    self.sandbox.iter_mut().for_each(Sandbox::rest);
+                    return stretch;
+                }
             }
         }
     }
