@@ -377,9 +377,12 @@ fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
     leases.close();
     expired(&holder.receive());
     assert!(!leases.site.was_visited("/after"));
-    // Nobody is told that it was replaced: it was closed on purpose, and with it what was kept.
+    // It was closed on purpose, and with it what was kept: whoever comes next is told, once.
     let answer = leases.run(KEY, WHO);
-    assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!(""), &json!([])), "{answer}");
+    let warning = "The browser of \"shop\" was replaced by a fresh one: an operator closed it. Nothing of it is left: log \
+                   in again.";
+    assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!(""), &json!([warning])), "{answer}");
+    assert_eq!(warnings(&leases.run(KEY, WHO)), &json!([]));
     leases.close();
 }
 

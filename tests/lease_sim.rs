@@ -8,15 +8,16 @@ use codemode_host::session::{
     Browsers, Held, LaunchOrder, Places, SessionManager, SessionSettings,
     clock::Clock,
     hosts::Liveness,
+    profile_of_key,
     store::{
-        BrowserFacts, Claim, Claimed, EndReason, LeaseName, SessionRow, SessionState, SessionStore, SqliteStore,
-        StoreError, StoreHandle, Watch, audit::AuditFilter,
+        BrowserFacts, EndReason, Retention, SessionRow, SessionState, SessionStore, SqliteStore, StoreHandle, Watch,
+        audit::AuditFilter,
     },
 };
 use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId, Promotion};
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{LEASE_TTL_MS, LEASE_WAITERS_MAX},
+    limits::LEASE_TTL_MS,
     session::{SessionMode, SessionRequest},
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
@@ -41,6 +42,9 @@ const KEYS: [&str; 2] = ["a", "b"];
 const IDLE: Duration = Duration::from_secs(5);
 const LEASE: Duration = Duration::from_millis(LEASE_TTL_MS);
 
+/// Short, so that things are forgotten while others use them.
+const RETENTION: Retention = Retention { sessions_ms: 4_000, logins_ms: 8_000, audit_rows: 100 };
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -57,6 +61,8 @@ struct Inner {
     wall_ms: i64,
     hosts: HashMap<String, HostState>,
     browsers: BTreeMap<String, Browser>,
+    /// Profiles that are being removed.
+    removed: HashSet<String>,
     /// The greatest token that anything was done under, by key, and by whom.
     tokens: HashMap<String, (u64, String)>,
     next_id: u64,
@@ -82,6 +88,7 @@ impl World {
             wall_ms: 0,
             hosts: HashMap::new(),
             browsers: BTreeMap::new(),
+            removed: HashSet::new(),
             tokens: HashMap::new(),
             next_id: 0,
         };
@@ -226,8 +233,35 @@ impl Browsers for SimBrowsers {
         self.world.inner().browsers.get(&session.id).is_some_and(|browser| browser.keeper_alive)
     }
 
-    async fn forget(&self, _: &str) -> Result<(), ErrorReport> {
+    async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport> {
+        let profile = profile_of_key(key);
+        {
+            // As the ledger of the profile does, which its owner has locked.
+            let mut inner = self.world.inner();
+            let is_used = inner.browsers.values().any(|browser| browser.keeper_alive && browser.profile == profile);
+            if is_used || !inner.removed.insert(profile.clone()) {
+                return Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, "the profile is in use"));
+            }
+        }
+        let _removed = Removal { world: Arc::clone(&self.world), profile };
+        sleep(Duration::from_millis(self.world.up_to(100))).await;
         Ok(())
+    }
+
+    async fn forget_cookies(&self, _: &str) -> Result<(), ErrorReport> {
+        Ok(())
+    }
+}
+
+/// A profile that is being removed: over with its host at the latest.
+struct Removal {
+    world: Arc<World>,
+    profile: String,
+}
+
+impl Drop for Removal {
+    fn drop(&mut self) {
+        self.world.inner().removed.remove(&self.profile);
     }
 }
 
@@ -240,7 +274,13 @@ async fn keeper(
 ) {
     let id = order.session.clone();
     let browser = Browser { profile: order.profile.clone(), alive: false, keeper_alive: true };
-    world.inner().browsers.insert(id.clone(), browser);
+    {
+        let mut inner = world.inner();
+        if inner.removed.contains(&order.profile) {
+            return;
+        }
+        inner.browsers.insert(id.clone(), browser);
+    }
     sleep(Duration::from_millis(world.up_to(400))).await;
     let die = |alive: bool| {
         let mut inner = world.inner();
@@ -279,6 +319,14 @@ async fn keeper(
         store.session_closing(&id, reason).unwrap();
         world.inner().browsers.get_mut(&id).unwrap().alive = false;
         sleep(Duration::from_millis(world.up_to(50))).await;
+        if world.once_in(20) {
+            // It is killed before it could tell that the browser has ended.
+            return die(false);
+        }
+        let row = store.session(&id).unwrap().unwrap();
+        if let Some(key) = row.key.filter(|_| !row.profile_kept) {
+            store.session_adopted(&id, &profile_of_key(&key)).unwrap();
+        }
         store.session_ended(&id, reason).unwrap();
         return die(false);
     }
@@ -297,7 +345,7 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
     let ids = Arc::clone(world);
     SessionManager::of_parts(
         Places::new(Path::new("/nowhere")),
-        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6) },
+        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6), retention: RETENTION },
         handle,
         Arc::new(browsers),
         world.clone(),
@@ -314,6 +362,7 @@ fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) 
         session,
         executable: None,
         headless: true,
+        deadline: Instant::now() + Duration::from_secs(3_600),
         cancel: CancellationToken::new(),
     }
 }
@@ -365,11 +414,21 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
     }
 }
 
-/// What each host does besides.
+/// What each host does besides, and its operators with it.
 async fn sweeper(world: Arc<World>, manager: SessionManager) {
     for _ in 0..world.up_to(3) {
         sleep(Duration::from_millis(world.up_to(15_000))).await;
-        manager.sweep().await.unwrap();
+        let swept = manager.sweep().await.map(drop);
+        let rows = manager.store().run(|store| store.sessions()).await.unwrap();
+        let row = rows.get(usize::try_from(world.up_to(rows.len().max(1) as u64 - 1)).unwrap());
+        let operated = match (row, world.up_to(3)) {
+            (Some(row), 0) => manager.close(row).await,
+            (Some(row), 1) => manager.revoke(row).await.map(drop),
+            _ => Ok(()),
+        };
+        for error in [swept, operated].into_iter().filter_map(Result::err) {
+            assert!(is_expected(&error), "{error:?}");
+        }
     }
 }
 
@@ -381,11 +440,14 @@ async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport>
         world.effect(facts.key.as_deref().unwrap(), facts.token, name);
     }
     match world.up_to(30) {
-        0 => held.close("close").await,
+        0 => held.close().await,
         1 => held.replace("as if it did not answer").await,
+        6 => held.reset().await,
         2..=5 if facts.mode == SessionMode::Dynamic => {
             let promotion = if world.once_in(2) { Promotion::Replace } else { Promotion::IfFree };
-            held.promote(promotion).await
+            // What else the script does meanwhile.
+            let (promoted, checked) = tokio::join!(held.promote(promotion), held.check());
+            promoted.and(checked)
         }
         _ => Ok(()),
     }
@@ -414,7 +476,7 @@ async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
     let alive: Vec<_> = world.inner().browsers.iter().filter(|(_, one)| one.alive).map(|(id, _)| id.clone()).collect();
     assert_eq!(alive, Vec::<String>::new(), "browsers that no session stands for");
     assert_eq!(store.leases().unwrap(), Vec::new(), "leases that nobody holds");
-    let verdict = store.audit_verify().unwrap();
+    let verdict = store.audit_verify(None).unwrap();
     assert!(verdict.intact && verdict.rows > 0, "{verdict:?}");
     tokens_grow(store);
 }
@@ -491,103 +553,4 @@ fn hosts_that_die_between_any_two_operations_leave_nothing_and_share_nothing() {
             });
         }
     });
-}
-
-/// A store whose hosts all live, and whose time is told.
-struct Still(Mutex<i64>);
-
-impl Clock for Still {
-    fn wall_ms(&self) -> i64 {
-        *lock(&self.0)
-    }
-
-    fn steady_ms(&self) -> i64 {
-        *lock(&self.0)
-    }
-
-    fn boot(&self) -> &str {
-        "boot"
-    }
-}
-
-impl Liveness for Still {
-    fn is_alive(&self, _: &str) -> bool {
-        true
-    }
-}
-
-#[test]
-fn who_waits_longest_is_next_and_no_more_wait_than_may() {
-    let time = Arc::new(Still(Mutex::new(0)));
-    let store = SqliteStore::in_memory(time.clone(), time.clone()).unwrap();
-    let claim = |name: &str| Claim {
-        name: LeaseName::of_key("k"),
-        execution: name.to_owned(),
-        host: "h".to_owned(),
-        ttl_ms: 1_000_000,
-    };
-    let ask = |name: &str| store.lease_acquire(&claim(name)).unwrap();
-    let Claimed::Granted(first) = ask("x-first") else { panic!("it is free") };
-    let names: Vec<_> = (0..LEASE_WAITERS_MAX).map(|number| format!("x-{number}")).collect();
-    for name in &names {
-        assert!(matches!(ask(name), Claimed::Busy(holder) if holder.execution == "x-first"));
-    }
-    assert!(matches!(ask("x-late"), Claimed::QueueFull(_)));
-    store.lease_release(&first).unwrap();
-    let mut token = first.token;
-    let mut served = HashSet::new();
-    for name in &names {
-        // Whoever comes later asks first, in vain.
-        for other in names.iter().filter(|other| *other != name && !served.contains(*other)).take(3) {
-            assert!(matches!(ask(other), Claimed::Busy(_)), "{other} is not next, {name} is");
-        }
-        let Claimed::Granted(lease) = ask(name) else { panic!("{name} is next") };
-        assert!(lease.token > token);
-        token = lease.token;
-        served.insert(name.clone());
-        store.lease_release(&lease).unwrap();
-    }
-    // One that does not ask any more is not waited for.
-    let Claimed::Granted(lease) = ask("x-a") else { panic!("it is free") };
-    assert!(matches!(ask("x-gone"), Claimed::Busy(_)) && matches!(ask("x-b"), Claimed::Busy(_)));
-    store.lease_release(&lease).unwrap();
-    *lock(&time.0) += 4_000;
-    assert!(matches!(ask("x-b"), Claimed::Granted(_)));
-}
-
-#[test]
-fn a_lease_that_expired_or_was_revoked_is_of_no_use_any_more() {
-    let time = Arc::new(Still(Mutex::new(0)));
-    let store = SqliteStore::in_memory(time.clone(), time.clone()).unwrap();
-    let claim = |execution: &str| Claim {
-        name: LeaseName::of_key("k"),
-        execution: execution.to_owned(),
-        host: "h".to_owned(),
-        ttl_ms: 100,
-    };
-    let grant = |execution: &str| match store.lease_acquire(&claim(execution)).unwrap() {
-        Claimed::Granted(lease) => lease,
-        other => panic!("{other:?}"),
-    };
-    let lost = |result: Result<(), StoreError>| match result {
-        Err(error) => ErrorReport::from(error).code,
-        Ok(()) => panic!("it is not held"),
-    };
-    let one = grant("x-1");
-    *lock(&time.0) += 99;
-    store.lease_renew(&one, 100).unwrap();
-    *lock(&time.0) += 100;
-    for _ in 0..2 {
-        assert_eq!(lost(store.lease_renew(&one, 100)), ErrorCode::SessionLost, "nobody took it, and it is over");
-    }
-    let two = grant("x-2");
-    assert!(two.token > one.token);
-    assert_eq!(lost(store.lease_release(&one)), ErrorCode::SessionLost, "it is another's now");
-    store.lease_renew(&two, 100).unwrap();
-    assert_eq!(store.lease_revoke(&LeaseName::of_key("k")).unwrap().unwrap().execution, "x-2");
-    assert_eq!(lost(store.lease_renew(&two, 100)), ErrorCode::SessionLost);
-    let three = grant("x-3");
-    assert!(three.token > two.token + 1, "revoking counts");
-    assert_eq!(lost(store.lease_renew(&two, 100)), ErrorCode::SessionLost);
-    assert!(store.audit_verify().unwrap().intact);
 }

@@ -1,7 +1,7 @@
 //! Hosts that share browsers and are killed at random: no browser is ever used by two executions at once, and in the end
 //! nothing is left of anybody. Who used a browser when is told by its pages, and not by those who are tested.
 //!
-//! `CODEMODE_TORTURE_SECONDS=60 cargo test lease_torture` goes on for longer; `CODEMODE_TORTURE_SEED` chooses what happens,
+//! `CODEMODE_TORTURE_SECONDS=600 cargo test lease_torture` goes on for longer; `CODEMODE_TORTURE_SEED` chooses what happens,
 //! though not when.
 
 use crate::support::{
@@ -28,7 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const SECONDS: u64 = 10;
+const SECONDS: u64 = 60;
 const HOSTS: usize = 4;
 const KEYS: [&str; 3] = ["a", "b", "c"];
 /// Executions that each host has under way.

@@ -126,7 +126,10 @@ fn a_login_over_two_processes() {
     assert!(session["memory_kib"].as_u64().unwrap() > 10_000, "{session}");
     assert_eq!(shop.run(&[], WHO)["data"]["result"], Json::Null, "without the key nobody is logged in");
     assert_eq!(shop.sessions().len(), 1, "the one-shot browser is gone");
-    assert_eq!(shop.operator(&["audit", "verify"])["intact"], true);
+    let verdict = shop.operator(&["audit", "verify"]);
+    assert_eq!(verdict["intact"], true);
+    let noted = format!("{}:{}", verdict["last"], verdict["hash"].as_str().unwrap());
+    assert_eq!(shop.operator(&["audit", "verify", "--expect", &noted])["intact"], true);
 }
 
 #[test]
@@ -198,6 +201,7 @@ fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
                 session: session(SessionMode::Dynamic),
                 executable: None,
                 headless: true,
+                deadline: tokio::time::Instant::now() + PATIENCE,
                 cancel: CancellationToken::new(),
             };
             manager.lend(order).await.unwrap()
@@ -333,12 +337,23 @@ fn an_operator_sees_and_ends_what_there_is() {
     let kinds: Vec<_> = audit["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
     let expected = [
         "execution.started",
+        "lease.requested",
         "lease.acquired",
         "session.created",
         "session.started",
         "lease.renewed",
         "lease.released",
+        // The operator closes it, ...
+        "lease.acquired",
         "session.closed",
+        "lease.renewed",
+        "lease.released",
+        // ... and once more what is kept.
+        "lease.requested",
+        "lease.acquired",
+        "lease.renewed",
+        "session.closed",
+        "lease.released",
     ];
     assert_eq!(kinds, expected);
     let started = audit["rows"][0]["execution"].as_str().unwrap();

@@ -113,6 +113,20 @@ impl Default for Config {
 pub struct Defaults {
     /// The session of executions that ask for none.
     pub session: SessionRequest,
+    /// How long what is over is remembered.
+    pub keep: Keep,
+}
+
+/// How long what is over is remembered. What is not said is as it is everywhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keep {
+    /// Ended sessions, in milliseconds.
+    pub sessions_ms: Option<u64>,
+    /// Profiles and cookies of keys that nobody uses, in milliseconds.
+    pub logins_ms: Option<u64>,
+    /// Rows of the audit, at least a thousand.
+    pub audit_rows: Option<u64>,
 }
 
 impl Config {

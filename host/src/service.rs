@@ -10,7 +10,7 @@ mod request;
 mod sessions;
 mod warming;
 
-pub use audit::{AuditQuery, audit_show, audit_verify};
+pub use audit::{AuditQuery, KnownRow, audit_show, audit_verify};
 pub use demo::{DemoData, Timings, demo, serve_site};
 pub use doctor::{Check, Diagnosis, Status, doctor};
 pub use preparation::{setup, warm_up};

@@ -100,8 +100,10 @@ pub const SESSION_IDLE_MS_DEFAULT: u64 = 600_000;
 pub const SESSION_IDLE_MS_MIN: u64 = 1_000;
 /// The most time that a caller may have a browser kept.
 pub const SESSION_IDLE_MS_MAX: u64 = 24 * 3_600_000;
-/// Time after which what ended sessions left, their records and the profiles of their keys, is removed.
+/// Time after which an ended session is forgotten, unless the operator says otherwise.
 pub const SESSION_ABANDONED_MS: u64 = 24 * 3_600_000;
+/// Time for which the profile and the cookies of a key that nobody uses are kept, unless the operator says otherwise.
+pub const LOGINS_KEPT_MS: u64 = 30 * 24 * 3_600_000;
 /// How often a host looks for sessions that nobody may use any more.
 pub const SESSION_SWEEP_MS: u64 = 60_000;
 /// A lease that was not renewed for this time is lost.
@@ -112,14 +114,24 @@ pub const LEASE_RENEW_MS: u64 = 5_000;
 pub const LEASE_WAIT_MS_DEFAULT: u64 = 30_000;
 /// The most time that a caller may wait for a browser in use.
 pub const LEASE_WAIT_MS_MAX: u64 = WALL_MS_MAX;
-/// A waiter that did not ask again for this time has gone.
+/// A waiter that did not say for this time that it still waits has gone.
 pub const LEASE_WAITER_TTL_MS: u64 = 3_000;
+/// How often a waiter says so.
+pub const LEASE_WAITER_RENEW_MS: u64 = 1_000;
+/// How long an operator may take to end a browser and to remove what is kept of its key.
+pub const OPERATION_MS_MAX: u64 = 60_000;
+/// Part of an execution's time that is not spent on waiting for a browser: enough to say why it was not had.
+pub const LEASE_WAIT_SPARE_MS: u64 = 250;
 /// Executions that wait for the same browser; one more is refused.
 pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.
 pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
 /// Rows of the audit; older ones go, and a checkpoint says which. Not by their age: whoever sets the clock could remove them.
 pub const AUDIT_ROWS_MAX: u64 = 200_000;
+/// The least that an operator may have kept of it.
+pub const AUDIT_ROWS_MIN: u64 = 1_000;
+/// Of so many rows that may stay, one part goes at once: each removal costs a checkpoint.
+pub const AUDIT_ROWS_PARTS: u64 = 10;
 /// Rows of the audit in one answer, unless the caller says otherwise.
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;
 /// Time for disposing the providers of one execution, all together.
@@ -142,6 +154,7 @@ const _: () = assert!(ARGUMENT_BYTES_MAX < MEMORY_BYTES_MAX && REPLY_BYTES_MAX <
 const _: () = assert!(CALLS_OUTSTANDING_MAX <= CALLS_PER_EXECUTION_MAX as usize);
 const _: () = assert!(CONSOLE_LINE_BYTES_MAX * 2 <= CONSOLE_BYTES_KEPT);
 const _: () = assert!(LOG_CHARS_MAX <= CONSOLE_BYTES_KEPT);
+const _: () = assert!(LEASE_WAITER_RENEW_MS * 2 < LEASE_WAITER_TTL_MS, "a waiter may be late");
 const _: () = assert!(LEASE_RENEW_MS * 3 < LEASE_TTL_MS, "two renewals may fail");
 const _: () = assert!(SESSION_IDLE_MS_MIN <= SESSION_IDLE_MS_DEFAULT && SESSION_IDLE_MS_DEFAULT <= SESSION_IDLE_MS_MAX);
 const _: () = assert!(LEASE_WAIT_MS_DEFAULT <= LEASE_WAIT_MS_MAX);

@@ -1,6 +1,7 @@
 //! The audit as an operator reads it.
 
 use super::{answer, sessions};
+pub use crate::session::store::audit::KnownRow;
 use crate::{config::Config, session::store::audit::AuditFilter};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::AUDIT_ROWS_SHOWN};
 use serde_json::{Value as Json, json};
@@ -37,12 +38,12 @@ pub async fn audit_show(config: &Config, query: AuditQuery) -> Envelope {
     answer("audit show", rows.await, began.elapsed())
 }
 
-/// Whether the audit is what was written.
-pub async fn audit_verify(config: &Config) -> Envelope {
+/// Whether the audit is what was written, and still has a row that was noted.
+pub async fn audit_verify(config: &Config, known: Option<KnownRow>) -> Envelope {
     let began = Instant::now();
     let verified = async {
         let manager = sessions::open(config)?;
-        let verdict = manager.store().run(|store| store.audit_verify()).await?;
+        let verdict = manager.store().run(move |store| store.audit_verify(known)).await?;
         if verdict.intact {
             return Ok(json!(verdict));
         }

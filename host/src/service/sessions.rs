@@ -5,11 +5,14 @@ use crate::{
     config::Config,
     session::{
         Places, SessionManager, SessionSettings, keeper,
-        store::{EndReason, LeaseRow, SessionRow, SessionState},
+        store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
     },
 };
 use codemode_chromium::{Command, Connection, Endpoint};
-use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::SESSIONS_MAX};
+use codemode_spec::{
+    Envelope, ErrorCode, ErrorReport,
+    limits::{AUDIT_ROWS_MIN, SESSIONS_MAX},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::{
@@ -64,7 +67,13 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
         })?,
     };
     let lease_ttl = Duration::from_millis(config.lease_ttl_ms.max(1));
-    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6) };
+    let (keep, usual) = (config.defaults()?.keep, Retention::default());
+    let retention = Retention {
+        sessions_ms: keep.sessions_ms.unwrap_or(usual.sessions_ms),
+        logins_ms: keep.logins_ms.unwrap_or(usual.logins_ms),
+        audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
+    };
+    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention };
     SessionManager::open(Places::new(&config.state_dir()), program, settings)
 }
 
@@ -106,11 +115,8 @@ pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
     told("sessions close", async {
         let manager = open(config)?;
         let row = find(&manager, name).await?;
-        if row.state == SessionState::Ended {
-            return Ok(json!({"closed": row.id, "already": true}));
-        }
         manager.close(&row).await?;
-        Ok(json!({"closed": row.id, "already": false}))
+        Ok(json!({"closed": row.id, "already": row.state == SessionState::Ended}))
     })
     .await
 }

@@ -72,11 +72,17 @@ pub trait Browsers: Send + Sync {
     /// Whether the keeper of a session lives.
     fn is_kept(&self, session: &SessionRow) -> bool;
 
-    /// Removes what is kept of a key: its profile and its cookies. Its browser has ended.
+    /// Removes the profile that is kept of a key. Whoever asks holds the key's lease, and its browser has ended.
     ///
     /// # Errors
-    /// When something cannot be removed.
-    async fn forget(&self, key: &str) -> Result<(), ErrorReport>;
+    /// When it cannot be removed, or a browser uses it all the same.
+    async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport>;
+
+    /// Removes the cookies that are kept of a key. Whoever asks holds the key's lease.
+    ///
+    /// # Errors
+    /// When they cannot be removed.
+    async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport>;
 }
 
 /// What a keeper answers.
@@ -248,16 +254,19 @@ impl Browsers for BrowsersOfKeepers {
         self.hosts.is_alive(&session.id)
     }
 
-    async fn forget(&self, key: &str) -> Result<(), ErrorReport> {
-        let profile = self.places.profiles().join(super::profile_of_key(key));
-        let gone = |removed: std::io::Result<()>, path: &std::path::Path| match removed {
+    async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport> {
+        let (profiles, name) = (self.places.profiles(), super::profile_of_key(key));
+        let removing = tokio::task::spawn_blocking(move || codemode_chromium::remove_kept_profile(&profiles, &name));
+        removing.await.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("removing failed: {error}")))?
+    }
+
+    async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport> {
+        let file = self.places.cookies(key);
+        match tokio::fs::remove_file(&file).await {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", path.display())))
+                Err(ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display())))
             }
             _ => Ok(()),
-        };
-        gone(tokio::fs::remove_dir_all(&profile).await, &profile)?;
-        let cookies = self.places.cookies(key);
-        gone(tokio::fs::remove_file(&cookies).await, &cookies)
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! A session that is leased to one execution.
 
 use super::{
-    manager::{Inner, busy, replaced},
+    manager::{Inner, busy},
     store::{EndReason, LeaseName, LeaseRef, Loss, Promoted, SessionRow, StoreError},
 };
 use async_trait::async_trait;
@@ -74,6 +74,44 @@ impl Held {
         Ok(renew(&self.inner, &self.shared).await?)
     }
 
+    /// Ends a browser whose lease is held, and removes what is kept of its key unless it only crashed.
+    async fn end_held(&self, session: &SessionRow, lease: &LeaseRef, reason: EndReason) -> Result<(), ErrorReport> {
+        self.require_usable()?;
+        let (held, id) = (lease.clone(), session.id.clone());
+        if reason == EndReason::Crashed {
+            self.inner.renew(lease).await.map(drop)
+        } else {
+            self.inner.store.run(move |store| store.lease_check(&held, &id)).await
+        }
+        .map_err(|error| self.lose(lease, error))?;
+        self.inner.end(session, reason).await?;
+        match &session.key {
+            Some(key) if reason != EndReason::Crashed => self.inner.forget(key, lease).await,
+            _ => Ok(()),
+        }
+    }
+
+    /// Ends the browser and starts another one in its place, under the same lease if it is shared.
+    async fn begin_anew(&self, reason: EndReason) -> Result<(), ErrorReport> {
+        let _one = self.changing.lock().await;
+        let Lent { session, lease, .. } = self.lent();
+        self.end_held(&session, &lease, reason).await?;
+        let mut lent = match session.key.as_deref() {
+            Some(key) => {
+                self.inner.renew(&lease).await.map_err(|error| self.lose(&lease, error))?;
+                self.inner.succeed(&self.order, key, &lease).await?
+            }
+            None => {
+                self.inner.release(&lease).await;
+                self.inner.start(&self.order, None, None).await?
+            }
+        };
+        let mut state = self.shared.state();
+        state.warnings.append(&mut lent.warnings);
+        state.lent = lent;
+        Ok(())
+    }
+
     fn lent(&self) -> Lent {
         self.shared.state().lent.clone()
     }
@@ -95,8 +133,14 @@ impl Held {
         }
     }
 
-    fn lose(&self, error: StoreError) -> ErrorReport {
-        note_loss(&self.shared, &error);
+    /// What the store said of a lease that this session had: it is lost, unless it has another one by now.
+    fn lose(&self, lease: &LeaseRef, error: StoreError) -> ErrorReport {
+        let mut state = self.shared.state();
+        if let StoreError::NotHeld(loss) = &error
+            && state.lent.lease == *lease
+        {
+            state.lost = Some(loss.clone());
+        }
         error.into()
     }
 }
@@ -134,34 +178,30 @@ impl BrowserSession for Held {
     }
 
     async fn check(&self) -> Result<(), ErrorReport> {
-        self.require_usable()?;
-        let Lent { session, lease, .. } = self.lent();
-        let checked = self.inner.store.run(move |store| store.lease_check(&lease, &session.id)).await;
-        checked.map_err(|error| self.lose(error))?;
-        // Again: this process may have been stopped while it asked.
-        self.require_usable()
+        loop {
+            self.require_usable()?;
+            let Lent { session, lease, .. } = self.lent();
+            let (asked, id) = (lease.clone(), session.id);
+            if let Err(error) = self.inner.store.run(move |store| store.lease_check(&asked, &id)).await {
+                let report = self.lose(&lease, error);
+                // A promotion or a replacement may have changed it meanwhile.
+                if self.lent().lease == lease {
+                    return Err(report);
+                }
+                continue;
+            }
+            // Again: this process may have been stopped while it asked.
+            return self.require_usable();
+        }
     }
 
     async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
-        let _one = self.changing.lock().await;
-        self.require_usable()?;
-        let Lent { session, lease, .. } = self.lent();
-        self.inner.renew(&lease).await.map_err(|error| self.lose(error))?;
-        tracing::info!(session = session.id, reason, "a session's browser does not answer: it is replaced");
-        self.inner.end(&session, EndReason::Crashed).await?;
-        let lent = match session.key.as_deref() {
-            Some(key) => self.inner.start(&self.order, Some(key), Some(&lease)).await?,
-            None => {
-                self.inner.release(&lease).await;
-                self.inner.start(&self.order, None, None).await?
-            }
-        };
-        let mut state = self.shared.state();
-        if let Some(key) = &session.key {
-            state.warnings.push(replaced(key, EndReason::Crashed));
-        }
-        state.lent = lent;
-        Ok(())
+        tracing::info!(session = self.lent().session.id, reason, "a session's browser does not answer: it is replaced");
+        self.begin_anew(EndReason::Crashed).await
+    }
+
+    async fn reset(&self) -> Result<(), ErrorReport> {
+        self.begin_anew(EndReason::Reset).await
     }
 
     async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
@@ -180,7 +220,7 @@ impl BrowserSession for Held {
             let until_ms = self.inner.until_ms();
             let (id, held, wanted) = (session.id.clone(), lease.clone(), claim.clone());
             let promoted = self.inner.store.run(move |store| store.session_promote(&id, &held, &wanted)).await;
-            match (promoted.map_err(|error| self.lose(error))?, promotion) {
+            match (promoted.map_err(|error| self.lose(&lease, error))?, promotion) {
                 (Promoted::Done(lease), _) => break (lease, until_ms),
                 (Promoted::Busy(holder), _) => return Err(busy(&key, &holder, Duration::ZERO, "it is not free")),
                 (Promoted::Occupied(other), Promotion::IfFree) => {
@@ -195,24 +235,19 @@ impl BrowserSession for Held {
                 (Promoted::Occupied(other), Promotion::Replace) => self.inner.end(&other, EndReason::Replaced).await?,
             }
         };
-        let mut state = self.shared.state();
-        state.lent.session.key = Some(key);
-        (state.lent.lease, state.lent.until_ms) = (promoted, until_ms);
-        Ok(())
+        {
+            let mut state = self.shared.state();
+            state.lent.session.key = Some(key.clone());
+            (state.lent.lease, state.lent.until_ms) = (promoted.clone(), until_ms);
+        }
+        // What is kept of the key is another browser's, and another user's it may be.
+        self.inner.forget(&key, &promoted).await
     }
 
-    async fn close(&self, reason: &str) -> Result<(), ErrorReport> {
+    async fn close(&self) -> Result<(), ErrorReport> {
         let _one = self.changing.lock().await;
-        self.require_usable()?;
         let Lent { session, lease, .. } = self.lent();
-        let (held, id) = (lease.clone(), session.id.clone());
-        let checked = self.inner.store.run(move |store| store.lease_check(&held, &id)).await;
-        checked.map_err(|error| self.lose(error))?;
-        let reason = if reason == "reset" { EndReason::Reset } else { EndReason::Closed };
-        self.inner.end(&session, reason).await?;
-        if let Some(key) = &session.key {
-            self.inner.browsers.forget(key).await?;
-        }
+        self.end_held(&session, &lease, EndReason::Closed).await?;
         self.shared.state().released = true;
         self.inner.release(&lease).await;
         Ok(())
@@ -228,7 +263,7 @@ impl BrowserSession for Held {
             let returned = lease.clone();
             let released = self.inner.store.run(move |store| store.lease_release(&returned)).await;
             self.inner.notify(&lease.name);
-            return released.map_err(|error| self.lose(error));
+            return released.map_err(|error| self.lose(&lease, error));
         }
         let ended = self.inner.end(&session, EndReason::Done).await;
         if lease.name == LeaseName::of_session(&session.id) {
@@ -264,8 +299,15 @@ async fn keep_renewing(inner: Arc<Inner>, shared: Arc<Shared>, every: Duration) 
 }
 
 async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
-    let lease = shared.state().lent.lease.clone();
-    let renewed = inner.renew(&lease).await;
+    let Lent { lease, session, .. } = shared.state().lent.clone();
+    let renewed = match inner.renew(&lease).await {
+        // What became of the browser says more than that the lease is gone.
+        Err(error @ StoreError::NotHeld(_)) => {
+            let (asked, id) = (lease.clone(), session.id);
+            Err(inner.store.run(move |store| store.lease_check(&asked, &id)).await.err().unwrap_or(error))
+        }
+        renewed => renewed,
+    };
     let mut state = shared.state();
     // A promotion or a replacement may have changed it meanwhile.
     if state.lent.lease == lease && !state.released {
@@ -276,10 +318,4 @@ async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
         }
     }
     renewed.map(drop)
-}
-
-fn note_loss(shared: &Shared, error: &StoreError) {
-    if let StoreError::NotHeld(loss) = error {
-        shared.state().lost = Some(loss.clone());
-    }
 }

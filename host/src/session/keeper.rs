@@ -9,6 +9,7 @@ use super::{
     browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
     clock::MachineClock,
     hosts::{Host, HostLocks},
+    profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
 };
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
@@ -28,6 +29,8 @@ use tokio::{
 
 /// How long a browser may take to start: less than a lease holds.
 const START_MAX: Duration = Duration::from_secs(20);
+/// How long a browser may take to write down what it holds.
+const QUIT_MAX: Duration = Duration::from_secs(3);
 /// How often the keeper looks into the store, and after its browser.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -164,11 +167,24 @@ impl Keeper {
         }
     }
 
-    async fn end(self, reason: EndReason) -> Result<(), ErrorReport> {
+    async fn end(mut self, reason: EndReason) -> Result<(), ErrorReport> {
         // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
         // same.
         let _ = self.store.session_closing(&self.session, reason);
+        let row = self.store.session(&self.session).ok().flatten();
+        // One that a script promoted. No other browser of the key starts before this session has ended.
+        let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
+        if is_kept && reason == EndReason::Idle {
+            self.browser.quit(QUIT_MAX).await;
+        }
+        let heir = row.filter(|row| !row.profile_kept).and_then(|row| row.key).map(|key| profile_of_key(&key));
+        if let Some(heir) = &heir {
+            self.browser.keep_profile_as(heir);
+        }
         self.browser.close().await?;
+        if let Some(heir) = heir {
+            self.store.session_adopted(&self.session, &heir)?;
+        }
         self.store.session_ended(&self.session, reason)?;
         Ok(())
     }

@@ -8,15 +8,15 @@ use super::{
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{
-        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, SessionRow, SessionState,
-        SqliteStore, StoreError, StoreHandle, Watch,
+        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow,
+        SessionState, SqliteStore, Stale, StoreError, StoreHandle, Watch,
     },
 };
 use async_trait::async_trait;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{LEASE_RENEW_MS, LEASE_TTL_MS},
+    limits::{LEASE_RENEW_MS, LEASE_TTL_MS, LEASE_WAIT_SPARE_MS, OPERATION_MS_MAX},
     session::SessionMode,
 };
 use std::{
@@ -41,6 +41,8 @@ pub struct SessionSettings {
     pub lease_ttl: Duration,
     /// How often a lease is renewed; `None` leaves that to the simulation.
     pub renew_every: Option<Duration>,
+    /// How long what is over is remembered.
+    pub retention: Retention,
 }
 
 impl Default for SessionSettings {
@@ -48,6 +50,7 @@ impl Default for SessionSettings {
         Self {
             lease_ttl: Duration::from_millis(LEASE_TTL_MS),
             renew_every: Some(Duration::from_millis(LEASE_RENEW_MS)),
+            retention: Retention::default(),
         }
     }
 }
@@ -127,22 +130,34 @@ impl SessionManager {
         Ok(Held::new(self.inner.clone(), order, lent))
     }
 
-    /// Ends a session by an operator's hand, whoever uses it.
+    /// Ends a session by an operator's hand, whoever uses it, and removes what is kept of its key. Of one that has ended
+    /// only the latter is left to do.
     ///
     /// # Errors
-    /// When it cannot be ended; it stays listed.
+    /// When it cannot be ended: it stays listed. When another session of the key is in use by now.
     pub async fn close(&self, session: &SessionRow) -> Result<(), ErrorReport> {
         let inner = &self.inner;
-        let (id, name) = (session.id.clone(), session.lease_name());
-        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator)).await?;
-        let (revoked, released) = (name.clone(), name);
-        inner.store.run(move |store| store.lease_revoke(&revoked)).await?;
-        inner.browsers.end(session, EndReason::Operator).await?;
-        inner.notify(&released);
-        match &session.key {
-            Some(key) => inner.browsers.forget(key).await,
-            None => Ok(()),
+        let claim = inner.claim_of_ours(session.lease_name());
+        let id = session.id.clone();
+        if session.state == SessionState::Ended {
+            let Some(key) = &session.key else { return Ok(()) };
+            return inner
+                .with_free_key(key, async || inner.store.run(move |store| store.session_disowned(&id)).await)
+                .await?
+                .map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
         }
+        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator)).await?;
+        let (lease, _) = inner.store.run(move |store| store.lease_seize(&claim)).await?;
+        let closed = async {
+            inner.browsers.end(session, EndReason::Operator).await?;
+            match &session.key {
+                Some(key) => inner.forget(key, &lease).await,
+                None => Ok(()),
+            }
+        };
+        let closed = closed.await;
+        inner.release(&lease).await;
+        closed
     }
 
     /// Takes a session away from whoever uses it. The browser stays if it is shared.
@@ -206,12 +221,29 @@ impl SessionManager {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        swept.forgotten = inner.store.run(|store| store.forget()).await?;
-        for key in &swept.forgotten.keys {
-            if let Err(error) = inner.browsers.forget(key).await {
-                failure = failure.or(Some(error));
+        let retention = inner.settings.retention;
+        let (mut gone, mut keys) = (Vec::new(), Vec::new());
+        for Stale { id, last_of } in inner.store.run(move |store| store.stale(&retention)).await? {
+            let Some(key) = last_of else {
+                gone.push(id);
+                continue;
+            };
+            let forgetting = id.clone();
+            let forget = async || inner.store.run(move |store| store.forget(&[forgetting], &retention)).await.map(drop);
+            match inner.with_free_key(&key, forget).await {
+                Ok(Ok(())) => {
+                    swept.forgotten.sessions += 1;
+                    keys.push(key);
+                }
+                // Somebody uses it again.
+                Ok(Err(_)) => {}
+                Err(error) => failure = failure.or(Some(error)),
             }
         }
+        let forgotten = inner.store.run(move |store| store.forget(&gone, &retention)).await?;
+        swept.forgotten.sessions += forgotten.sessions;
+        swept.forgotten.audit_rows = forgotten.audit_rows;
+        swept.forgotten.keys = keys;
         failure.map_or(Ok(swept), Err)
     }
 }
@@ -298,27 +330,29 @@ impl Inner {
                 self.store.run(move |store| store.session_attached(&id, &held, &execution, ttl_ms)).await?;
                 Ok(Lent { session, lease: lease.clone(), until_ms, fresh: false, warnings: Vec::new() })
             }
-            Some(session) => {
-                self.end(&session, EndReason::Crashed).await?;
-                self.renew(lease).await?;
-                let mut lent = self.start(order, Some(key), Some(lease)).await?;
-                lent.warnings.push(replaced(key, EndReason::Crashed));
-                Ok(lent)
-            }
-            None if is_wanted => {
-                let asked = key.to_owned();
-                let before = self.store.run(move |store| store.session_ended_of_key(&asked)).await?;
-                let mut lent = self.start(order, Some(key), Some(lease)).await?;
-                // What a script closed or reset is missed by nobody.
-                let lost = before
-                    .and_then(|before| before.reason)
-                    .filter(|reason| matches!(reason, EndReason::Crashed | EndReason::Idle | EndReason::Abandoned));
-                lent.warnings.extend(lost.map(|reason| replaced(key, reason)));
-                Ok(lent)
-            }
             // It ended while it was waited for.
-            None => self.start(order, None, None).await,
+            None if !is_wanted => self.start(order, None, None).await,
+            found => {
+                if let Some(session) = found {
+                    self.end(&session, EndReason::Crashed).await?;
+                    self.renew(lease).await?;
+                }
+                self.succeed(order, key, lease).await
+            }
         }
+    }
+
+    /// Starts the browser of a key whose last one has ended.
+    pub(super) async fn succeed(&self, order: &BrowserOrder, key: &str, lease: &LeaseRef) -> Result<Lent, ErrorReport> {
+        let asked = key.to_owned();
+        let before = self.store.run(move |store| store.session_ended_of_key(&asked)).await?;
+        if before.as_ref().is_some_and(|before| !before.profile_kept) {
+            // Its profile is lost, and the one that is kept is of another one before it.
+            self.browsers.forget_profile(key).await?;
+        }
+        let mut lent = self.start(order, Some(key), Some(lease)).await?;
+        lent.warnings.extend(before.and_then(|before| before.reason).and_then(|reason| replaced(key, reason)));
+        Ok(lent)
     }
 
     /// Starts a browser: the shared one of a key under its lease, or one that is not shared.
@@ -380,7 +414,9 @@ impl Inner {
     /// With it, until when it holds for sure.
     async fn acquire(&self, order: &BrowserOrder, key: &str) -> Result<(LeaseRef, i64), ErrorReport> {
         let claim = self.claim(order, key);
-        let wait = Duration::from_millis(order.session.wait_ms());
+        let left = order.deadline.saturating_duration_since(Instant::now());
+        let spare = Duration::from_millis(LEASE_WAIT_SPARE_MS);
+        let wait = Duration::from_millis(order.session.wait_ms()).min(left.saturating_sub(spare));
         let deadline = Instant::now() + wait;
         let released = self.notified_of(&claim.name);
         let holder = loop {
@@ -415,6 +451,49 @@ impl Inner {
             host: self.host.clone(),
             ttl_ms: self.lease_ttl_ms(),
         }
+    }
+
+    /// A claim of this host itself, for what no execution does.
+    fn claim_of_ours(&self, name: LeaseName) -> Claim {
+        let execution = format!("{}-{}", self.host, (self.new_id)());
+        Claim { name, execution, host: self.host.clone(), ttl_ms: OPERATION_MS_MAX }
+    }
+
+    /// Removes what is kept of a key that nobody uses and does something more, all under its lease. Gives whoever uses
+    /// it, if somebody does.
+    async fn with_free_key(
+        &self,
+        key: &str,
+        then: impl AsyncFnOnce() -> Result<(), StoreError>,
+    ) -> Result<Result<(), Holder>, ErrorReport> {
+        let claim = self.claim_of_ours(LeaseName::of_key(key));
+        let asked = claim.clone();
+        let lease = match self.store.run(move |store| store.lease_acquire(&asked)).await? {
+            Claimed::Granted(lease) => lease,
+            Claimed::Busy(holder) | Claimed::QueueFull(holder) => {
+                self.store.run(move |store| store.lease_give_up(&claim.name, &claim.execution)).await?;
+                return Ok(Err(holder));
+            }
+        };
+        let done = async {
+            let asked = key.to_owned();
+            if self.store.run(move |store| store.session_of_key(&asked)).await?.is_none() {
+                self.forget(key, &lease).await?;
+                then().await?;
+            }
+            Ok(())
+        };
+        let done = done.await;
+        self.release(&lease).await;
+        done.map(Ok)
+    }
+
+    /// Removes what is kept of a key whose lease is held and whose browser has ended.
+    pub(super) async fn forget(&self, key: &str, lease: &LeaseRef) -> Result<(), ErrorReport> {
+        // To end the browser may have taken long.
+        self.renew(lease).await?;
+        self.browsers.forget_profile(key).await?;
+        self.browsers.forget_cookies(key).await
     }
 
     /// Milliseconds since the boot.
@@ -496,10 +575,18 @@ pub(super) fn busy(key: &str, holder: &Holder, waited: Duration, why: &str) -> E
         .with_detail("waiting", *waiting)
 }
 
-/// What the reader of an answer is told when the browser is not the one that was there.
-pub(super) fn replaced(key: &str, reason: EndReason) -> String {
-    format!(
-        "The browser of {key:?} was replaced by a fresh one: {reason}. Cookies and stored data of the key are back as far \
-         as they were saved; tabs and what pages held in memory are gone."
-    )
+/// What the reader of an answer is told when the browser is not the one that was there, if it is worth a word: what a
+/// script closed or reset is missed by nobody.
+pub(super) fn replaced(key: &str, reason: EndReason) -> Option<String> {
+    let what = match reason {
+        EndReason::Crashed | EndReason::Idle | EndReason::Abandoned => {
+            "Cookies and stored data of the key are back as far as they were saved; tabs and what pages held in memory are \
+             gone."
+        }
+        EndReason::Operator => "Nothing of it is left: log in again.",
+        EndReason::Done | EndReason::Closed | EndReason::Reset | EndReason::Replaced | EndReason::NotStarted => {
+            return None;
+        }
+    };
+    Some(format!("The browser of {key:?} was replaced by a fresh one: {reason}. {what}"))
 }

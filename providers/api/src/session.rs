@@ -11,6 +11,7 @@ use codemode_spec::{
 };
 use serde_json::Value as Json;
 use std::{path::PathBuf, sync::Arc};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// Opens browser sessions.
@@ -38,6 +39,8 @@ pub struct BrowserOrder {
     pub executable: Option<PathBuf>,
     /// Without a window.
     pub headless: bool,
+    /// Until when it may be waited for, if that is sooner than the request says.
+    pub deadline: Instant,
     /// Ends the wait.
     pub cancel: CancellationToken,
 }
@@ -108,7 +111,13 @@ pub trait BrowserSession: Send + Sync {
     ///
     /// # Errors
     /// When it cannot be ended; it is tried again by whoever sweeps.
-    async fn close(&self, reason: &str) -> Result<(), ErrorReport>;
+    async fn close(&self) -> Result<(), ErrorReport>;
+
+    /// As [`Self::close`], and another browser takes its place under the same lease: nobody comes in between.
+    ///
+    /// # Errors
+    /// When it cannot be ended, or no other one can be started.
+    async fn reset(&self) -> Result<(), ErrorReport>;
 
     /// Gives it back: a shared browser stays, another one is ended. Called at the end; a second call does nothing.
     ///

@@ -1,5 +1,7 @@
 //! The browser of one execution: opened at its first use, closed at its end.
 
+mod verbs;
+
 use crate::{
     cookies,
     live::Live,
@@ -7,8 +9,8 @@ use crate::{
     policy::Holdings,
     targets::{BROWSER_UI, Target},
 };
-use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, TIMED_OUT, find};
-use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Promotion, SessionFacts};
+use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, REFUSED, find};
+use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
 use std::{
     path::{Path, PathBuf},
@@ -122,13 +124,13 @@ impl BrowserSlot {
         tokio::select! {
             biased;
             () = self.context.cancel.cancelled() => Err(ended()),
-            opened = tokio::time::timeout(left, self.open()) => opened.unwrap_or_else(|_| {
+            opened = tokio::time::timeout(left, self.open(deadline)) => opened.unwrap_or_else(|_| {
                 Err(ErrorReport::new(ErrorCode::CallTimeout, "the browser did not start before the execution's time was over"))
             }),
         }
     }
 
-    async fn open(&self) -> Result<Arc<Live>, ErrorReport> {
+    async fn open(&self, deadline: Instant) -> Result<Arc<Live>, ErrorReport> {
         let mut state = self.state.lock().await;
         if let Some(live) = self.current() {
             return self.unless_gone(live).await;
@@ -143,23 +145,23 @@ impl BrowserSlot {
                 (endpoint.clone(), false)
             }
             State::NotStarted => {
-                *state = self.start().await?;
+                *state = self.start(deadline).await?;
                 let State::Running { endpoint, .. } = &*state else { return Err(ended()) };
                 (endpoint.clone(), true)
             }
         };
         let session = self.session();
         let connected = match (Live::connect(&endpoint, CONNECT_MAX).await, &session) {
-            // It was there before this execution, as far as its record says: once, another one takes its place. One that
-            // only does not answer may still be what its owner wants to keep.
-            (Err(error), Some(session)) if first && !session.facts().fresh && error.details[TIMED_OUT] != true => {
+            // It was there before this execution, as far as its record says: once, another one takes its place, but only
+            // if it is certain that it is gone.
+            (Err(error), Some(session)) if first && !session.facts().fresh && error.details[REFUSED] == true => {
                 session.replace(&error.message).await?;
                 let endpoint = endpoint_of(&**session);
                 *state = State::Running { owner: Owner::Leased(Arc::clone(session)), endpoint: endpoint.clone() };
                 Live::connect(&endpoint, CONNECT_MAX).await
             }
-            (Err(error), Some(session)) if first && error.details[TIMED_OUT] == true => {
-                Err(stuck(error, &session.facts()))
+            (Err(error), Some(session)) if first && error.details[REFUSED] != true => {
+                Err(kept(error, &session.facts()))
             }
             (connected, _) => connected,
         };
@@ -182,7 +184,7 @@ impl BrowserSlot {
         }
     }
 
-    async fn start(&self) -> Result<State, ErrorReport> {
+    async fn start(&self, deadline: Instant) -> Result<State, ErrorReport> {
         let mode = self.context.session.mode;
         match (&self.source, &self.context.sessions) {
             (Source::Endpoint { url, headers }, _) if mode == SessionMode::OneShot => {
@@ -196,6 +198,7 @@ impl BrowserSlot {
                     session: self.context.session.clone(),
                     executable: executable.clone(),
                     headless: *headless,
+                    deadline,
                     cancel: self.context.cancel.clone(),
                 };
                 let session = sessions.open(order).await?;
@@ -228,38 +231,6 @@ impl BrowserSlot {
             Some(session) => session.facts().downloads_dir,
             None => self.context.state_dir.join("downloads").join(self.context.execution.as_str()),
         }
-    }
-
-    /// Makes the browser the shared one of its key.
-    pub(crate) async fn promote(&self, promotion: Promotion, deadline: Instant) -> Result<(), ErrorReport> {
-        self.live(deadline).await?;
-        match self.session() {
-            Some(session) => session.promote(promotion).await,
-            None => Err(only_one_shot("this browser", SessionMode::Dynamic)),
-        }
-    }
-
-    /// Ends the browser now. What comes next has another one.
-    pub(crate) async fn close_session(&self, reason: &str, deadline: Instant) -> Result<(), ErrorReport> {
-        if self.is_external() {
-            let message = "an external browser is never closed";
-            return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message)
-                .with_hint("Close the pages that the script opened: cdp.send(\"Target.closeTarget\", {targetId})."));
-        }
-        if self.context.session.mode != SessionMode::OneShot {
-            // The shared one of the key, if it is not in use yet.
-            self.live(deadline).await?;
-        }
-        let mut state = self.state.lock().await;
-        if let Some(session) = self.session() {
-            session.close(reason).await?;
-        }
-        let live = lock(&self.live).take();
-        if let Some(live) = live {
-            live.connection.close().await;
-        }
-        let closed = std::mem::replace(&mut *state, State::NotStarted);
-        self.let_go(closed).await
     }
 
     async fn unless_gone(&self, live: Arc<Live>) -> Result<Arc<Live>, ErrorReport> {
@@ -566,12 +537,12 @@ fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
         .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
 }
 
-/// The report of a browser that lives and does not answer.
-fn stuck(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
+/// The report of a browser that cannot be connected to, and may live all the same.
+fn kept(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
     let name = facts.key.as_deref().unwrap_or(&facts.id);
     error.with_hint(format!(
-        "The browser is there and does not answer: call again, or end it with `codemode sessions close {name}`, which \
-         forgets its logins."
+        "It is not certain that the browser is gone, so it was kept: call again, or end it with `codemode sessions close \
+         {name}`, which forgets its logins."
     ))
 }
 

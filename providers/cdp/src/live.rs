@@ -1,7 +1,7 @@
 //! A browser that is connected.
 
 use crate::targets::Targets;
-use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, TIMED_OUT};
+use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{
@@ -130,7 +130,9 @@ fn no_browser(error: &CdpError) -> ErrorReport {
     let message = format!("the endpoint does not answer as a browser does: {error}");
     let report = ErrorReport::new(ErrorCode::CdpConnectionFailed, message);
     match error {
-        CdpError::Timeout { .. } => report.with_detail(TIMED_OUT, true),
-        _ => report.with_hint("Give the WebSocket address of the browser itself, not that of a page."),
+        CdpError::Timeout { .. } => report,
+        _ => report
+            .with_hint("Give the WebSocket address of the browser itself, not that of a page.")
+            .with_detail(REFUSED, true),
     }
 }

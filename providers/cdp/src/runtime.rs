@@ -18,8 +18,6 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use url::Url;
 
-/// Why a session is closed to begin anew.
-const RESET: &str = "reset";
 /// Targets listed by `cdp.sessionInfo`.
 const TARGETS_LISTED_MAX: usize = 100;
 
@@ -152,12 +150,11 @@ impl CdpRuntime {
                 Ok(self.session_info().await.into())
             }
             "closeSession" => {
-                self.slot.close_session("close", deadline).await?;
+                self.slot.close_session(deadline).await?;
                 Ok(Value::Undefined)
             }
             "resetSession" => {
-                self.slot.close_session(RESET, deadline).await?;
-                self.slot.live(deadline).await?;
+                self.slot.reset_session(deadline).await?;
                 Ok(self.session_info().await.into())
             }
             "getDebugLog" => {

@@ -1,7 +1,7 @@
 //! One WebSocket to a browser: commands out, answers back to whoever waits, events into the log.
 
 use crate::{
-    endpoint::{Endpoint, shown, unreachable},
+    endpoint::{Endpoint, failed, shown, unreachable},
     error::CdpError,
     events::EventLog,
     http,
@@ -40,8 +40,9 @@ use tokio_tungstenite::{
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-/// The detail of a `CDP_CONNECTION_FAILED` that says that somebody may be there, and did not answer in time.
-pub const TIMED_OUT: &str = "timed_out";
+/// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
+/// live: it did not answer in time, or this process has no file descriptor left.
+pub const REFUSED: &str = "refused";
 
 /// How long a polite goodbye may take; the browser does not need it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
@@ -121,10 +122,7 @@ impl Connection {
     pub async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
         let url = endpoint.url()?;
         let socket = tokio::time::timeout(timeout, open(&url, endpoint)).await;
-        let late = |_| {
-            let report = unreachable(&url, &format!("there was no answer within {} ms", timeout.as_millis()));
-            Err(report.with_detail(TIMED_OUT, true))
-        };
+        let late = |_| Err(unreachable(&url, &format!("there was no answer within {} ms", timeout.as_millis())));
         let (writer, incoming) = socket.unwrap_or_else(late)?.split();
         let shared = Arc::new(Shared {
             writer: tokio::sync::Mutex::new(Some(writer)),
@@ -252,9 +250,12 @@ async fn open(url: &Url, endpoint: &Endpoint) -> Result<Socket, ErrorReport> {
         Err(tungstenite::Error::Http(response)) => {
             let status = response.status();
             let message = format!("{} answered {status} instead of opening a WebSocket", shown(url));
-            Err(ErrorReport::new(ErrorCode::CdpConnectionFailed, message).with_detail("status", status.as_u16()))
+            let report = ErrorReport::new(ErrorCode::CdpConnectionFailed, message);
+            Err(report.with_detail("status", status.as_u16()).with_detail(REFUSED, true))
         }
-        Err(error) => Err(unreachable(url, &error)),
+        Err(tungstenite::Error::Io(error)) => Err(failed(url, &error)),
+        // What answers there is no browser.
+        Err(error) => Err(unreachable(url, &error).with_detail(REFUSED, true)),
     }
 }
 

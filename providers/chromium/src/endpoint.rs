@@ -1,9 +1,9 @@
 //! Where a browser listens.
 
-use crate::http;
+use crate::{connection::REFUSED, http};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
-use std::{fmt, time::Duration};
+use std::{fmt, io, time::Duration};
 use url::Url;
 
 /// Where a browser listens, and what must be said to be let in.
@@ -136,6 +136,16 @@ pub(crate) fn shown(url: &Url) -> String {
     shown.set_query(None);
     shown.set_fragment(None);
     shown.into()
+}
+
+/// What a socket's failure says of a browser.
+pub(crate) fn failed(url: &Url, error: &io::Error) -> ErrorReport {
+    let report = unreachable(url, error);
+    let is_certain = matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof
+    );
+    if is_certain { report.with_detail(REFUSED, true) } else { report }
 }
 
 pub(crate) fn unreachable(url: &Url, error: &dyn fmt::Display) -> ErrorReport {

@@ -5,12 +5,14 @@
 //! on, whereupon Chromium ends by itself; or [`crate::reap`] finds its ledger without an owner.
 
 use crate::{
+    connection::{Command as CdpCommand, Connection},
     endpoint::Endpoint,
     flags,
     ledger::Ledger,
     process::{CRASHES, is_running},
 };
 use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::Value as Json;
 use std::{
     ffi::OsStr,
     io,
@@ -26,6 +28,8 @@ use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 /// The same where somebody is kept from going on meanwhile.
 const DROP_PATIENCE: Duration = Duration::from_secs(2);
+/// How often it is looked whether a browser that quits has ended.
+const QUIT_INTERVAL: Duration = Duration::from_millis(5);
 /// What is kept of what the browser says, from the end.
 const WORDS_BYTES_KEPT: usize = 8 * 1024;
 /// What Chromium says once its protocol can be reached.
@@ -112,6 +116,11 @@ impl Browser {
         self.owned.ledger.profile()
     }
 
+    /// Has the profile kept under another name when the browser ends, in the place of what has that name.
+    pub fn keep_profile_as(&mut self, name: &str) {
+        self.owned.ledger.keep_as(name);
+    }
+
     /// Whether its main process has ended, by itself or by another's hand.
     #[must_use]
     pub fn has_ended(&self) -> bool {
@@ -123,6 +132,25 @@ impl Browser {
     #[must_use]
     pub fn last_words(&self) -> String {
         self.owned.last_words()
+    }
+
+    /// Asks it to end by itself, as it does when its user quits: only then is all written down that a kept profile has.
+    /// Gives up in the end, whatever it does; [`Self::close`] is for the rest.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn quit(&self, patience: Duration) {
+        let quitting = async {
+            let connection = Connection::connect(self.endpoint(), patience).await.ok()?;
+            let command = CdpCommand { method: "Browser.close", params: Json::Null, session: None, timeout: patience };
+            // Its answer may be lost with it.
+            let _ = connection.call(command).await;
+            while !self.has_ended() {
+                tokio::time::sleep(QUIT_INTERVAL).await;
+            }
+            Some(())
+        };
+        let _ = tokio::time::timeout(patience, quitting).await;
     }
 
     /// Kills the whole browser, waits until none of its processes lives, and removes the profile.

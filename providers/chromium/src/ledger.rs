@@ -67,6 +67,8 @@ pub(crate) struct Ledger {
     temporary: Option<PathBuf>,
     /// The processes, once they run.
     group: Option<Group>,
+    /// The name under which the profile is kept when the browser ends.
+    heir: Option<String>,
 }
 
 impl Ledger {
@@ -95,7 +97,8 @@ impl Ledger {
         let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&new);
         let file = file.map_err(failed("write the ledger", &new))?;
         let temporary = temporary_path();
-        let mut ledger = Self { file, path, profile, kept, temporary: Some(temporary.clone()), group: None };
+        let mut ledger =
+            Self { file, path, profile, kept, temporary: Some(temporary.clone()), group: None, heir: None };
         let placed = ledger.file.lock().and_then(|()| {
             let (owner_pid, boot_id) = (std::process::id(), boot_id());
             ledger.append(&Line::Opened { owner_pid, boot_id, temporary: temporary.clone() })?;
@@ -147,17 +150,40 @@ impl Ledger {
             ErrorReport::new(ErrorCode::IoError, format!("processes of the browser do not end: {living:?}"))
                 .with_hint("They end with the machine at the latest; the next start tries again.")
         })?;
+        if let Some(heir) = &self.heir {
+            self.bequeath(heir)?;
+        }
         for folder in self.temporary.iter().chain((!self.kept).then_some(&self.profile)) {
             remove_folder(folder).map_err(|error| {
                 ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
             })?;
         }
-        for left in SINGLETONS.iter().filter(|_| self.kept) {
-            // The next browser would take them for a sign that this one lives, if its number were given anew.
-            let _ = fs::remove_file(self.profile.join(left));
+        if self.kept {
+            self.remove_singletons();
         }
         let _ = fs::remove_file(&self.path);
         Ok(killed)
+    }
+
+    /// Has the profile kept under another name when the browser ends, in the place of what has that name.
+    pub(crate) fn keep_as(&mut self, name: &str) {
+        self.heir = Some(name.to_owned());
+    }
+
+    fn bequeath(&self, name: &str) -> Result<(), ErrorReport> {
+        self.remove_singletons();
+        let heir = Self::open(self.profile.parent().unwrap_or(Path::new(".")), name, true)?;
+        remove_folder(&heir.profile).and_then(|()| fs::rename(&self.profile, &heir.profile)).map_err(|error| {
+            ErrorReport::new(ErrorCode::IoError, format!("could not keep {}: {error}", self.profile.display()))
+        })?;
+        heir.close(Duration::ZERO).map(drop)
+    }
+
+    /// The next browser would take them for a sign that this one lives, if its number were given anew.
+    fn remove_singletons(&self) {
+        for left in SINGLETONS {
+            let _ = fs::remove_file(self.profile.join(left));
+        }
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
@@ -176,7 +202,7 @@ impl Ledger {
         // The profile follows from the file's name and never from its content: nothing else can be removed.
         let profile = path.with_extension("");
         let kept = path.extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
-        let mut ledger = Self { file, path: path.to_owned(), profile, kept, temporary: None, group: None };
+        let mut ledger = Self { file, path: path.to_owned(), profile, kept, temporary: None, group: None, heir: None };
         is_the_same.then(|| {
             ledger.read();
             ledger
@@ -247,6 +273,17 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
         );
     }
     failed.map_or(Ok(reaped), Err)
+}
+
+/// Removes a profile that was kept. Blocks.
+///
+/// # Errors
+/// `BROWSER_LAUNCH_FAILED` if a browser uses it, `IO_ERROR` if it cannot be removed.
+pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorReport> {
+    let mut ledger = Ledger::open(profiles_dir, name, true)?;
+    // From here on it is as any profile that ends with its browser.
+    ledger.kept = false;
+    ledger.close(REAP_PATIENCE).map(drop)
 }
 
 /// Removes a folder that processes killed a moment ago wrote to.

@@ -25,14 +25,14 @@ mod protocol;
 mod schema;
 mod stream;
 
-pub use connection::{Command, Connection, TIMED_OUT};
+pub use connection::{Command, Connection, REFUSED};
 pub use endpoint::Endpoint;
 pub use error::CdpError;
 pub use events::{Batch, Event, EventLog};
 pub use find::{Executable, find};
 pub use install::install;
 pub use launch::{Browser, LaunchOptions};
-pub use ledger::{Reaped, reap};
+pub use ledger::{Reaped, reap, remove_kept_profile};
 pub use process::ProcessId;
 pub use protocol::Protocol;
 pub use schema::{CommandSpec, Domain, EventSpec, Property, Shape, TypeSpec};

@@ -1,6 +1,6 @@
 //! The byte stream under an endpoint's HTTP and WebSocket: TCP, or TLS over it.
 
-use crate::endpoint::unreachable;
+use crate::endpoint::{failed, unreachable};
 use codemode_spec::{ErrorCode, ErrorReport};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{
@@ -34,7 +34,7 @@ impl Stream {
             Host::Ipv4(address) => TcpStream::connect((*address, port)).await,
             Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
         }
-        .map_err(|error| unreachable(url, &error))?;
+        .map_err(|error| failed(url, &error))?;
         // A command is one small packet, and whoever sent it waits for the answer.
         tcp.set_nodelay(true).map_err(|error| unreachable(url, &error))?;
         if !matches!(url.scheme(), "wss" | "https") {

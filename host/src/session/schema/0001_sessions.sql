@@ -14,6 +14,8 @@ CREATE TABLE session (
     created_ms      INTEGER NOT NULL,
     used_ms         INTEGER NOT NULL,
     ended_ms        INTEGER,
+    -- The last audit row at its end: which one of two ended later, whatever the clocks say.
+    ended_after     INTEGER,
     reason          TEXT,
     boot            TEXT NOT NULL,
     idle_steady     INTEGER NOT NULL
@@ -23,7 +25,8 @@ CREATE UNIQUE INDEX session_of_key ON session (key) WHERE key IS NOT NULL AND st
 CREATE INDEX session_not_ended ON session (state) WHERE state <> 'ended';
 CREATE INDEX session_by_key ON session (key, ended_ms) WHERE key IS NOT NULL;
 
--- A row stays when its lease is free: the token must not begin anew.
+-- A row stays when its lease is free: the token must not begin anew. When nothing is known of its key any more, it goes,
+-- and its token lifts the floor on which all others begin.
 CREATE TABLE lease (
     name            TEXT PRIMARY KEY,
     token           INTEGER NOT NULL,
@@ -35,6 +38,13 @@ CREATE TABLE lease (
     renewals        INTEGER NOT NULL DEFAULT 0,
     revoked         INTEGER NOT NULL DEFAULT 0
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE token_floor (
+    one             INTEGER PRIMARY KEY CHECK (one = 1),
+    token           INTEGER NOT NULL
+) STRICT;
+
+INSERT INTO token_floor VALUES (1, 0);
 
 CREATE TABLE waiter (
     id              INTEGER PRIMARY KEY AUTOINCREMENT,

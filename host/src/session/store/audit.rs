@@ -34,13 +34,13 @@ pub enum EventKind {
     /// The browser of a session died.
     #[serde(rename = "session.crashed")]
     SessionCrashed,
-    /// An execution waits for a lease.
+    /// An execution asks for the lease of a key's browser.
     #[serde(rename = "lease.requested")]
     LeaseRequested,
     /// A lease was given.
     #[serde(rename = "lease.acquired")]
     LeaseAcquired,
-    /// A lease was extended for the first time after it was given. Later renewals are not told one by one.
+    /// A lease was extended for the first, second, fourth, eighth … time: the others are not told one by one.
     #[serde(rename = "lease.renewed")]
     LeaseRenewed,
     /// A holder lost its lease.
@@ -193,6 +193,29 @@ pub struct AuditFilter {
     pub limit: usize,
 }
 
+/// A row as somebody noted it: its place and its hash, written `PLACE:HASH`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownRow {
+    /// Its place.
+    pub id: u64,
+    /// Its hash.
+    pub hash: String,
+}
+
+impl std::str::FromStr for KnownRow {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (id, hash) = text.split_once(':').ok_or("write the row's place and its hash as PLACE:HASH")?;
+        let id = id.parse().map_err(|_| "the row's place is a number")?;
+        let is_hash = hash.len() == blake3::OUT_LEN * 2 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        if !is_hash {
+            return Err("the hash has 64 hexadecimal digits");
+        }
+        Ok(Self { id, hash: hash.to_ascii_lowercase() })
+    }
+}
+
 /// What a check of the chain found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
@@ -202,6 +225,11 @@ pub struct Verdict {
     pub rows: u64,
     /// Rows that a checkpoint stands for.
     pub removed: u64,
+    /// The last row that was found in its place, and its hash: whoever notes them elsewhere can tell later that nothing
+    /// up to there was replaced by another chain.
+    pub last: u64,
+    /// See above.
+    pub hash: String,
     /// The first row that is not as it must be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_at: Option<u64>,
@@ -214,38 +242,63 @@ pub struct Verdict {
 #[derive(Debug)]
 pub struct Verifier {
     verdict: Verdict,
-    next: u64,
-    previous: String,
+    /// A row that must be there, until it is found.
+    known: Option<KnownRow>,
 }
 
 impl Verifier {
     /// For rows that begin after `removed` rows, the last of which had the hash `previous`.
     #[must_use]
-    pub fn new(removed: u64, previous: String) -> Self {
-        let verdict = Verdict { intact: true, rows: 0, removed, broken_at: None, fault: None };
-        Self { verdict, next: removed + 1, previous }
+    pub fn new(removed: u64, previous: String, known: Option<KnownRow>) -> Self {
+        // The last one that retention removed is still known by its hash.
+        let known = known.filter(|known| *known != KnownRow { id: removed, hash: previous.clone() });
+        let verdict =
+            Verdict { intact: true, rows: 0, removed, last: removed, hash: previous, broken_at: None, fault: None };
+        Self { verdict, known }
     }
 
     /// Looks at the next row. `false` if it is broken: there is no sense in looking further.
     pub fn row(&mut self, row: &AuditRow) -> bool {
         self.verdict.rows += 1;
-        if row.id != self.next {
-            return self.broken(self.next.min(row.id), "a row is missing before this one, or was put in between");
+        let next = self.verdict.last + 1;
+        if row.id != next {
+            return self.broken(next.min(row.id), "a row is missing before this one, or was put in between");
         }
-        if row.hash != row.hash_after(&self.previous) {
+        if row.hash != row.hash_after(&self.verdict.hash) {
             return self.broken(row.id, "the row is not as it was written, or not where it was written");
         }
-        self.next += 1;
-        self.previous.clone_from(&row.hash);
+        if let Some(known) = self.known.take_if(|known| known.id == row.id)
+            && known.hash != row.hash
+        {
+            return self.broken(row.id, "the row is not the one that was noted: the chain was written anew");
+        }
+        self.verdict.last = row.id;
+        self.verdict.hash.clone_from(&row.hash);
         true
     }
 
     /// Looks whether the last row is the one that the head names.
     #[must_use]
     pub fn end(mut self, last: u64, hash: &str) -> Verdict {
-        if self.verdict.intact && (self.next != last + 1 || self.previous != hash) {
-            self.broken(self.next, "the last rows are missing");
+        if self.verdict.intact && (self.verdict.last != last || self.verdict.hash != hash) {
+            self.broken(self.verdict.last + 1, "the last rows are missing");
         }
+        match &self.known {
+            Some(known) if self.verdict.intact && known.id > self.verdict.removed => {
+                self.broken(self.verdict.last + 1, "the row that was noted is missing, and all between");
+            }
+            Some(known) if self.verdict.intact => {
+                self.broken(known.id, "the row that was noted has been removed by retention: note a newer one");
+            }
+            _ => {}
+        }
+        self.verdict
+    }
+
+    /// Gives up, with a fault of the chain as a whole.
+    #[must_use]
+    pub fn broken_off(mut self, fault: &str) -> Verdict {
+        self.broken(self.verdict.last, fault);
         self.verdict
     }
 

@@ -5,104 +5,22 @@
 //! runs them on a thread of their own.
 
 pub mod audit;
+mod error;
 mod handle;
 mod sqlite;
 
+pub use error::StoreError;
 pub use handle::StoreHandle;
 pub use sqlite::SqliteStore;
 
-use audit::{AuditFilter, AuditRow, Event, EventKind, Verdict};
-use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
+use audit::{AuditFilter, AuditRow, Event, EventKind, KnownRow, Verdict};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{AUDIT_ROWS_MAX, LOGINS_KEPT_MS, SESSION_ABANDONED_MS},
+    session::SessionMode,
+};
 use serde::{Deserialize, Serialize};
-use std::{fmt, path::PathBuf};
-use thiserror::Error;
-
-/// Why the store could not do it.
-#[derive(Debug, Error)]
-pub enum StoreError {
-    /// Another process has it locked.
-    #[error("the session store {path} is locked by another process")]
-    Locked {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It cannot be written.
-    #[error("the session store {path} cannot be written: {cause}")]
-    NotWritable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
-    /// The disk is full.
-    #[error("the disk of the session store {path} is full")]
-    Full {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Its file is no store, or a damaged one.
-    #[error("the session store {path} is damaged: {cause}")]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong.
-        cause: String,
-    },
-    /// A newer codemode wrote it.
-    #[error("the session store {path} was written by a newer codemode")]
-    Newer {
-        /// The file.
-        path: PathBuf,
-    },
-    /// Something else.
-    #[error("the session store {path} failed: {cause}")]
-    Failed {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        cause: String,
-    },
-    /// As many sessions live as may.
-    #[error("{sessions} browser sessions live already, which is the most")]
-    TooManySessions {
-        /// How many.
-        sessions: usize,
-    },
-    /// The lease that this needs is not held any more.
-    #[error("the lease is not held any more")]
-    NotHeld(Loss),
-}
-
-impl From<StoreError> for ErrorReport {
-    fn from(error: StoreError) -> Self {
-        let (code, hint) = match &error {
-            StoreError::Locked { .. } => {
-                (ErrorCode::IoError, "End whatever holds the database open in a transaction, then try again.")
-            }
-            StoreError::NotWritable { .. } => {
-                (ErrorCode::IoError, "Make the state folder writable for this user, or name another with --state-dir.")
-            }
-            StoreError::Full { .. } => {
-                (ErrorCode::IoError, "Free some space, or name another folder with --state-dir.")
-            }
-            StoreError::Damaged { .. } => (
-                ErrorCode::IoError,
-                "Nothing was changed. Restore the file from a backup, or move it away to begin anew; browsers that it \
-                 names end by themselves.",
-            ),
-            StoreError::Newer { .. } => {
-                (ErrorCode::NotReady, "Use the newer codemode, or name another folder with --state-dir.")
-            }
-            StoreError::Failed { .. } => (ErrorCode::IoError, ErrorCode::IoError.hint()),
-            StoreError::TooManySessions { .. } => (
-                ErrorCode::CapacityExceeded,
-                "Close one that is not needed: `codemode sessions list`, then `codemode sessions close ID`.",
-            ),
-            StoreError::NotHeld(loss) => return loss.report(),
-        };
-        Self::new(code, error.to_string()).with_hint(hint)
-    }
-}
+use std::fmt;
 
 /// What a session's row says of its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -427,6 +345,12 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError>;
 
+    /// Takes a lease at once, away from whoever holds it and before all who wait: for an operator. Gives who had it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn lease_seize(&self, claim: &Claim) -> Result<(LeaseRef, Option<Holder>), StoreError>;
+
     /// Leaves the queue.
     ///
     /// # Errors
@@ -487,7 +411,7 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn session_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError>;
 
-    /// The last session of a key that has ended, if it is remembered.
+    /// The last session of a key that has ended, if it is remembered. One whose browser never started is not meant.
     ///
     /// # Errors
     /// When the store fails.
@@ -523,17 +447,35 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError>;
 
+    /// Notes that what was kept of an ended session's key was removed by an operator's hand.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_disowned(&self, id: &str) -> Result<(), StoreError>;
+
+    /// Notes that a promoted session's profile has become the kept one of its key.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_adopted(&self, id: &str, profile: &str) -> Result<(), StoreError>;
+
     /// Decides, as its keeper, whether a session's browser may live on; if not, it is to end from now on.
     ///
     /// # Errors
     /// When the store fails.
     fn session_watch(&self, id: &str) -> Result<Watch, StoreError>;
 
-    /// Forgets ended sessions and old audit rows. The profiles that nobody needs any more are given back.
+    /// Ended sessions that need not be remembered any longer.
     ///
     /// # Errors
     /// When the store fails.
-    fn forget(&self) -> Result<Forgotten, StoreError>;
+    fn stale(&self, retention: &Retention) -> Result<Vec<Stale>, StoreError>;
+
+    /// Forgets these ended sessions, and of the rest what is too old or too much.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn forget(&self, sessions: &[String], retention: &Retention) -> Result<Forgotten, StoreError>;
 
     /// Adds to the audit.
     ///
@@ -547,19 +489,45 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
 
-    /// Checks the chain of the audit.
+    /// Checks the chain of the audit, and that a row of it is still the one that was seen before.
     ///
     /// # Errors
     /// When the store fails.
-    fn audit_verify(&self) -> Result<Verdict, StoreError>;
+    fn audit_verify(&self, known: Option<KnownRow>) -> Result<Verdict, StoreError>;
 }
 
-/// What [`SessionStore::forget`] came to.
+/// How long what is over is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Ended sessions: for so long a late execution is told what became of its browser. In milliseconds.
+    pub sessions_ms: u64,
+    /// What is kept of a key that nobody uses, its logins above all. In milliseconds.
+    pub logins_ms: u64,
+    /// Rows of the audit.
+    pub audit_rows: u64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { sessions_ms: SESSION_ABANDONED_MS, logins_ms: LOGINS_KEPT_MS, audit_rows: AUDIT_ROWS_MAX }
+    }
+}
+
+/// An ended session that need not be remembered any longer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// The session.
+    pub id: String,
+    /// The key, if nothing else is known of it: what is kept of it has to go first.
+    pub last_of: Option<String>,
+}
+
+/// What a sweep forgot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Forgotten {
     /// Sessions of which even the tombstone is gone.
     pub sessions: usize,
-    /// Keys whose profile and cookies are not needed any more.
+    /// Keys of which nothing is kept any more.
     pub keys: Vec<String>,
     /// Audit rows that a checkpoint stands for now.
     pub audit_rows: usize,

@@ -3,17 +3,18 @@
 //! Any number of processes use one file. Every change is one `BEGIN IMMEDIATE` transaction, so that what it has read
 //! still holds when it writes, and is durable when it returns (write-ahead log, fully synchronous).
 
+mod chain;
+mod queue;
+mod retention;
 mod step;
 
 use super::{
     BrowserFacts, Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, LeaseRow, Loss, NewSession,
-    Promoted, SessionRow, SessionState, SessionStore, StoreError, Watch,
-    audit::{AuditFilter, AuditRow, Event, EventKind, Verdict, Verifier},
+    Promoted, Retention, SessionRow, SessionState, SessionStore, Stale, StoreError, Watch,
+    audit::{AuditFilter, AuditRow, Event, EventKind, KnownRow, Verdict},
 };
 use crate::session::{clock::Clock, hosts::Liveness};
-use codemode_spec::limits::{
-    AUDIT_ROWS_MAX, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSION_ABANDONED_MS, SESSIONS_MAX,
-};
+use codemode_spec::limits::SESSIONS_MAX;
 use rusqlite::{Connection, ErrorCode as SqlCode, TransactionBehavior, named_params, params};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use serde_json::json;
@@ -25,7 +26,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use step::{Lease, SESSION, Standing, Step, audit_row, session_row, text};
+use step::{Lease, SESSION, Standing, Step, session_row, text};
 
 /// Never changed once it has shipped: what comes later is a step of its own.
 const STEPS: &[M<'static>] = &[M::up(include_str!("../schema/0001_sessions.sql"))];
@@ -169,59 +170,18 @@ fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
 
 impl SessionStore for SqliteStore {
     fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError> {
+        // Most who ask have asked a moment ago, and nothing has changed since: that needs no change of ours.
+        match self.look(|step| step.still_waits(claim))? {
+            Some(holder) => Ok(Claimed::Busy(holder)),
+            None => self.change(|step| step.acquire(claim)),
+        }
+    }
+
+    fn lease_seize(&self, claim: &Claim) -> Result<(LeaseRef, Option<Holder>), StoreError> {
         self.change(|step| {
-            let (name, execution) = (claim.name.as_str(), &claim.execution);
-            let waiters = step.all(
-                "SELECT id, execution, host, boot, until_steady FROM waiter WHERE name = ?1 ORDER BY id",
-                [name],
-                |row| {
-                    Ok((
-                        row.get::<_, i64>(0)?,
-                        row.get::<_, String>(1)?,
-                        row.get::<_, String>(2)?,
-                        row.get::<_, String>(3)?,
-                        row.get::<_, i64>(4)?,
-                    ))
-                },
-            )?;
-            let mut queue = Vec::new();
-            for (id, waiter, host, boot, until) in waiters {
-                let is_me = waiter == *execution;
-                if is_me || (boot == step.boot && until > step.steady && step.hosts.is_alive(&host)) {
-                    queue.push(waiter);
-                } else {
-                    step.execute("DELETE FROM waiter WHERE id = ?1", [id])?;
-                }
-            }
-            let lease = step.lease(&claim.name)?;
-            let held = lease.as_ref().is_some_and(|lease| step.standing(lease) == Standing::Held);
-            let is_my_turn = queue.first().is_none_or(|first| first == execution);
-            if !held && is_my_turn {
-                return Ok(Claimed::Granted(step.grant(claim, lease.as_ref())?));
-            }
-            let Some(lease) = lease else {
-                // Nobody has ever held it, and somebody waits: they will be the first.
-                let holder = Holder { execution: queue[0].clone(), token: 0, held_ms: 0, expires_in_ms: 0, waiting: 0 };
-                return Ok(Claimed::Busy(holder));
-            };
-            let event = |kind| Event::new(kind).key(claim.name.key()).execution(execution);
-            let until = step.steady.saturating_add_unsigned(LEASE_WAITER_TTL_MS);
-            if queue.contains(execution) {
-                step.execute(
-                    "UPDATE waiter SET until_steady = ?3 WHERE name = ?1 AND execution = ?2",
-                    params![name, execution, until],
-                )?;
-            } else if queue.len() >= LEASE_WAITERS_MAX as usize {
-                step.audit(&event(EventKind::LeaseRefused).detail(json!({"why": "queue-full"})))?;
-                return Ok(Claimed::QueueFull(step.holder(&claim.name, &lease)?));
-            } else {
-                step.execute(
-                    "INSERT INTO waiter (name, execution, host, boot, until_steady) VALUES (?1, ?2, ?3, ?4, ?5)",
-                    params![name, execution, claim.host, step.boot, until],
-                )?;
-                step.audit(&event(EventKind::LeaseRequested).detail(json!({"holder": lease.execution})))?;
-            }
-            Ok(Claimed::Busy(step.holder(&claim.name, &lease)?))
+            let holder = step.revoke(&claim.name)?;
+            let freed = step.lease(&claim.name)?;
+            Ok((step.grant(claim, freed.as_ref())?, holder))
         })
     }
 
@@ -251,9 +211,11 @@ impl SessionStore for SqliteStore {
                 "UPDATE lease SET until_steady = ?2, renewals = renewals + 1 WHERE name = ?1",
                 params![lease.name.as_str(), step.steady.saturating_add_unsigned(ttl_ms)],
             )?;
-            if let Some(Lease { renewals: 1, execution: Some(execution), .. }) = step.lease(&lease.name)? {
-                let event = Event::new(EventKind::LeaseRenewed).key(lease.name.key());
-                step.audit(&event.execution(&execution).token(lease.token))?;
+            if let Some(Lease { renewals, execution: Some(execution), .. }) = step.lease(&lease.name)?
+                && renewals.is_power_of_two()
+            {
+                let event = Event::new(EventKind::LeaseRenewed).key(lease.name.key()).execution(&execution);
+                step.audit(&event.token(lease.token).detail(json!({"renewals": renewals})))?;
             }
             Ok(None)
         })?;
@@ -287,27 +249,7 @@ impl SessionStore for SqliteStore {
     }
 
     fn lease_revoke(&self, name: &LeaseName) -> Result<Option<Holder>, StoreError> {
-        self.change(|step| {
-            let Some(lease) = step.lease(name)? else { return Ok(None) };
-            if step.standing(&lease) != Standing::Held {
-                step.note_loss(name, &lease)?;
-                return Ok(None);
-            }
-            let holder = step.holder(name, &lease)?;
-            step.execute(
-                "UPDATE lease SET revoked = token, token = token + 1, execution = NULL WHERE name = ?1",
-                [name.as_str()],
-            )?;
-            if let Some(key) = name.key() {
-                step.execute(
-                    "UPDATE session SET used_ms = ?2, idle_steady = ?3 WHERE key = ?1 AND state <> 'ended'",
-                    params![key, step.wall, step.steady],
-                )?;
-            }
-            let event = Event::new(EventKind::LeaseRevoked).key(name.key()).execution(&holder.execution);
-            step.audit(&event.token(lease.token))?;
-            Ok(Some(holder))
-        })
+        self.change(|step| step.revoke(name))
     }
 
     fn leases(&self) -> Result<Vec<LeaseRow>, StoreError> {
@@ -405,9 +347,10 @@ impl SessionStore for SqliteStore {
 
     fn session_ended_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
         self.look(|step| {
-            let sql =
-                format!("{SESSION} WHERE key = ?1 AND state = 'ended' ORDER BY ended_ms DESC, rowid DESC LIMIT 1");
-            step.one(&sql, [key], session_row)
+            let sql = format!(
+                "{SESSION} WHERE key = ?1 AND state = 'ended' AND reason <> ?2 ORDER BY ended_after DESC LIMIT 1"
+            );
+            step.one(&sql, [key, &text(&EndReason::NotStarted)], session_row)
         })
     }
 
@@ -422,13 +365,15 @@ impl SessionStore for SqliteStore {
     fn session_promote(&self, id: &str, lease: &LeaseRef, claim: &Claim) -> Result<Promoted, StoreError> {
         self.change(|step| {
             step.require_held(lease)?;
+            let key = claim.name.key().unwrap_or_default();
             let of_key = step.lease(&claim.name)?;
             if let Some(of_key) = &of_key
-                && step.standing(of_key) == Standing::Held
+                && (step.standing(of_key) == Standing::Held || !step.queue(&claim.name)?.is_empty())
             {
+                let event = Event::new(EventKind::LeaseRefused).key(Some(key)).execution(&claim.execution);
+                step.audit(&event.session(id).detail(json!({"why": "promotion"})))?;
                 return Ok(Promoted::Busy(step.holder(&claim.name, of_key)?));
             }
-            let key = claim.name.key().unwrap_or_default();
             if let Some(other) = step.session_of_key(key)? {
                 return Ok(Promoted::Occupied(Box::new(other)));
             }
@@ -449,7 +394,8 @@ impl SessionStore for SqliteStore {
         self.change(|step| {
             let changed = step.execute(
                 "UPDATE session SET state = 'ended', ended_ms = ?2, used_ms = ?2, reason = coalesce(reason, ?3),
-                     boot = ?4, idle_steady = ?5 WHERE id = ?1 AND state <> 'ended'",
+                     boot = ?4, idle_steady = ?5, ended_after = (SELECT last FROM audit_head)
+                 WHERE id = ?1 AND state <> 'ended'",
                 params![id, step.wall, text(&reason), step.boot, step.steady],
             )?;
             if changed > 0 {
@@ -459,6 +405,26 @@ impl SessionStore for SqliteStore {
                 let event = Event::new(reason.event()).key(key.as_deref()).session(id);
                 step.audit(&event.detail(json!({"reason": reason})))?;
             }
+            Ok(())
+        })
+    }
+
+    fn session_disowned(&self, id: &str) -> Result<(), StoreError> {
+        self.change(|step| {
+            let reason = EndReason::Operator;
+            step.execute(
+                "UPDATE session SET reason = ?2 WHERE id = ?1 AND state = 'ended'",
+                params![id, text(&reason)],
+            )?;
+            let key = step.session(id)?.and_then(|row| row.key);
+            let event = Event::new(reason.event()).key(key.as_deref()).session(id);
+            step.audit(&event.detail(json!({"reason": reason, "had_ended": true})))
+        })
+    }
+
+    fn session_adopted(&self, id: &str, profile: &str) -> Result<(), StoreError> {
+        self.change(|step| {
+            step.execute("UPDATE session SET profile = ?2, profile_kept = 1 WHERE id = ?1", params![id, profile])?;
             Ok(())
         })
     }
@@ -485,44 +451,12 @@ impl SessionStore for SqliteStore {
         })
     }
 
-    fn forget(&self) -> Result<Forgotten, StoreError> {
-        self.change(|step| {
-            // By the wall clock only what ended before the last boot: it may be set at any time.
-            let old = step.all(
-                "SELECT id, key FROM session WHERE state = 'ended' AND
-                     CASE boot WHEN ?1 THEN idle_steady < ?2 ELSE ended_ms < ?3 END",
-                params![
-                    step.boot,
-                    step.steady.saturating_sub_unsigned(SESSION_ABANDONED_MS),
-                    step.wall.saturating_sub_unsigned(SESSION_ABANDONED_MS)
-                ],
-                |row| Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?)),
-            )?;
-            let mut forgotten = Forgotten::default();
-            for (id, key) in old {
-                step.execute("DELETE FROM session WHERE id = ?1", [&id])?;
-                forgotten.sessions += 1;
-                let Some(key) = key else { continue };
-                let others =
-                    step.one("SELECT 1 FROM session WHERE key = ?1 LIMIT 1", [&key], |row| row.get::<_, i64>(0))?;
-                if others.is_none() && !forgotten.keys.contains(&key) {
-                    forgotten.keys.push(key);
-                }
-            }
-            let (last, removed): (u64, u64) = step
-                .one("SELECT last, removed FROM audit_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?
-                .unwrap_or_default();
-            let up_to = last.saturating_sub(AUDIT_ROWS_MAX);
-            if up_to > removed {
-                let hash: String =
-                    step.one("SELECT hash FROM audit WHERE id = ?1", [up_to], |row| row.get(0))?.unwrap_or_default();
-                forgotten.audit_rows = step.execute("DELETE FROM audit WHERE id <= ?1", [up_to])?;
-                step.execute("UPDATE audit_head SET removed = ?1, removed_hash = ?2", params![up_to, hash])?;
-                let event = Event::new(EventKind::Checkpoint);
-                step.audit(&event.detail(json!({"removed_up_to": up_to, "hash": hash})))?;
-            }
-            Ok(forgotten)
-        })
+    fn stale(&self, retention: &Retention) -> Result<Vec<Stale>, StoreError> {
+        self.look(|step| step.stale(retention))
+    }
+
+    fn forget(&self, sessions: &[String], retention: &Retention) -> Result<Forgotten, StoreError> {
+        self.change(|step| step.forget(sessions, retention))
     }
 
     fn audit_append(&self, events: &[Event]) -> Result<(), StoreError> {
@@ -530,56 +464,10 @@ impl SessionStore for SqliteStore {
     }
 
     fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
-        self.look(|step| {
-            let mut rows = step.all(
-                "SELECT id, at_ms, kind, key, session, execution, token, detail, hash FROM audit
-                 WHERE (:key IS NULL OR key = :key) AND (:session IS NULL OR session = :session)
-                     AND (:execution IS NULL OR execution = :execution) AND (:since IS NULL OR at_ms >= :since)
-                 ORDER BY id DESC LIMIT :limit",
-                named_params! {
-                    ":key": filter.key,
-                    ":session": filter.session,
-                    ":execution": filter.execution,
-                    ":since": filter.since_ms,
-                    ":limit": i64::try_from(filter.limit).unwrap_or(i64::MAX),
-                },
-                audit_row,
-            )?;
-            rows.reverse();
-            Ok(rows)
-        })
+        self.look(|step| step.audit_rows(filter))
     }
 
-    fn audit_verify(&self) -> Result<Verdict, StoreError> {
-        self.look(|step| {
-            let head = step.one("SELECT last, hash, removed, removed_hash FROM audit_head", [], |row| {
-                Ok((row.get::<_, u64>(0)?, row.get::<_, String>(1)?, row.get::<_, u64>(2)?, row.get::<_, String>(3)?))
-            })?;
-            let (last, hash, removed, removed_hash) = head.unwrap_or_default();
-            let mut verifier = Verifier::new(removed, removed_hash.clone());
-            let mut checkpoint = None;
-            let mut statement = step.transaction.prepare_cached(
-                "SELECT id, at_ms, kind, key, session, execution, token, detail, hash FROM audit ORDER BY id",
-            )?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                let row = audit_row(row)?;
-                if !verifier.row(&row) {
-                    break;
-                }
-                if row.kind == EventKind::Checkpoint.name() {
-                    checkpoint = Some(row.detail);
-                }
-            }
-            let mut verdict = verifier.end(last, &hash);
-            // What was removed has a row that says so, or it was not removed by us.
-            let said = json!({"removed_up_to": removed, "hash": removed_hash}).to_string();
-            if verdict.intact && removed > 0 && checkpoint.as_deref() != Some(said.as_str()) {
-                verdict.intact = false;
-                verdict.broken_at = Some(removed);
-                verdict.fault = Some("rows were removed that no checkpoint stands for".to_owned());
-            }
-            Ok(verdict)
-        })
+    fn audit_verify(&self, known: Option<KnownRow>) -> Result<Verdict, StoreError> {
+        self.look(|step| step.verify_audit(known))
     }
 }

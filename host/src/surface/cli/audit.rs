@@ -3,7 +3,7 @@
 use super::{Output, Text, Words, stoppable};
 use crate::{
     config::Config,
-    service::{self, AuditQuery},
+    service::{self, AuditQuery, KnownRow},
     surface::text,
 };
 use clap::{Args, Subcommand};
@@ -19,7 +19,7 @@ pub(super) enum AuditCommand {
     /// Show what happened, oldest first
     Show(ShowArgs),
     /// Check that no row was edited, removed or moved
-    Verify(Output),
+    Verify(VerifyArgs),
 }
 
 #[derive(Debug, Args)]
@@ -43,6 +43,15 @@ pub(super) struct ShowArgs {
     output: Output,
 }
 
+#[derive(Debug, Args)]
+pub(super) struct VerifyArgs {
+    /// Check also that this row is still what it was: as an earlier check told it, PLACE:HASH
+    #[arg(long, value_name = "ROW")]
+    expect: Option<KnownRow>,
+    #[command(flatten)]
+    output: Output,
+}
+
 fn age(text: &str) -> Result<u64, String> {
     text::milliseconds(text, 0..=AGE_MS_MAX)
 }
@@ -51,7 +60,7 @@ impl AuditCommand {
     pub(super) const fn output(&self) -> Output {
         match self {
             Self::Show(args) => args.output,
-            Self::Verify(output) => *output,
+            Self::Verify(args) => args.output,
         }
     }
 
@@ -69,7 +78,9 @@ pub(super) async fn run(config: &Config, command: AuditCommand, stop: Cancellati
             let query = AuditQuery { key, session, execution, since_ms: since, limit };
             stoppable("audit show", service::audit_show(config, query), stop).await
         }
-        AuditCommand::Verify(_) => stoppable("audit verify", service::audit_verify(config), stop).await,
+        AuditCommand::Verify(VerifyArgs { expect, output: _ }) => {
+            stoppable("audit verify", service::audit_verify(config, expect), stop).await
+        }
     }
 }
 
@@ -106,6 +117,8 @@ fn verified(envelope: &Envelope) -> Text {
             removed => format!(", after {removed} that a checkpoint stands for"),
         };
         text::line(&mut words.out, format_args!("the audit is intact: {} rows{removed}", number("rows")));
+        let last = format!("{}:{}", number("last"), verdict["hash"].as_str().unwrap_or_default());
+        text::line(&mut words.out, format_args!("the last row is {last}"));
     }
     words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
     words

@@ -1,11 +1,11 @@
 //! What the operations are made of: reading and changing the tables at one moment, within one transaction.
 
-use super::{Done, Fault};
+use super::Done;
 use crate::session::{
     hosts::Liveness,
     store::{
-        Claim, EndReason, Holder, LeaseName, LeaseRef, Loss, SessionRow, SessionState, StoreError, Watch,
-        audit::{AuditRow, Event, EventKind},
+        Claim, EndReason, LeaseName, LeaseRef, Loss, SessionRow, SessionState, StoreError, Watch,
+        audit::{Event, EventKind},
     },
 };
 use rusqlite::{OptionalExtension as _, Row, Transaction, named_params, params};
@@ -29,7 +29,7 @@ pub(super) struct Lease {
     pub(super) boot: String,
     pub(super) since: i64,
     pub(super) until: i64,
-    pub(super) renewals: i64,
+    pub(super) renewals: u64,
     pub(super) revoked: u64,
 }
 
@@ -65,33 +65,6 @@ impl Step<'_> {
         Ok(self.transaction.prepare_cached(sql)?.query_map(params, read)?.collect::<Result<_, _>>()?)
     }
 
-    pub(super) fn audit(&self, event: &Event) -> Done<()> {
-        let (last, previous): (u64, String) = self
-            .one("SELECT last, hash FROM audit_head", [], |row| Ok((row.get(0)?, row.get(1)?)))?
-            .unwrap_or_default();
-        let Event { kind, key, session, execution, token, detail } = event.clone();
-        let detail = if detail.is_null() { String::new() } else { detail.to_string() };
-        let mut row = AuditRow {
-            id: last + 1,
-            at_ms: self.wall,
-            kind: kind.name(),
-            key,
-            session,
-            execution,
-            token,
-            detail,
-            hash: String::new(),
-        };
-        row.hash = row.hash_after(&previous);
-        self.execute(
-            "INSERT INTO audit (id, at_ms, kind, key, session, execution, token, detail, hash)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            params![row.id, row.at_ms, row.kind, row.key, row.session, row.execution, row.token, row.detail, row.hash],
-        )?;
-        self.execute("UPDATE audit_head SET last = ?1, hash = ?2", params![row.id, row.hash])?;
-        Ok(())
-    }
-
     pub(super) fn lease(&self, name: &LeaseName) -> Done<Option<Lease>> {
         self.one(
             "SELECT token, execution, host, boot, since_steady, until_steady, renewals, revoked FROM lease WHERE name = ?1",
@@ -123,33 +96,16 @@ impl Step<'_> {
         }
     }
 
-    pub(super) fn holder(&self, name: &LeaseName, lease: &Lease) -> Done<Holder> {
-        let waiting =
-            self.one("SELECT count(*) FROM waiter WHERE name = ?1", [name.as_str()], |row| row.get(0))?.unwrap_or(0);
-        let first = || {
-            let sql = "SELECT execution FROM waiter WHERE name = ?1 ORDER BY id LIMIT 1";
-            Ok::<_, Fault>(self.one(sql, [name.as_str()], |row| row.get(0))?.unwrap_or_default())
-        };
-        let held = self.standing(lease) == Standing::Held;
-        Ok(Holder {
-            execution: match &lease.execution {
-                Some(execution) if held => execution.clone(),
-                // Free, but promised to whoever has waited longest.
-                _ => first()?,
-            },
-            token: lease.token,
-            held_ms: if held { self.steady - lease.since } else { 0 },
-            expires_in_ms: if held { lease.until - self.steady } else { 0 },
-            waiting,
-        })
-    }
-
     /// Gives a lease that nobody holds any more.
     pub(super) fn grant(&self, claim: &Claim, before: Option<&Lease>) -> Done<LeaseRef> {
         if let Some(lease) = before {
             self.note_loss(&claim.name, lease)?;
         }
-        let token = before.map_or(0, |lease| lease.token) + 1;
+        let before = match before {
+            Some(lease) => lease.token,
+            None => self.one("SELECT token FROM token_floor", [], |row| row.get(0))?.unwrap_or_default(),
+        };
+        let token = before + 1;
         self.execute(
             "INSERT INTO lease (name, token, execution, host, boot, since_steady, until_steady)
              VALUES (:name, :token, :execution, :host, :boot, :since, :until)
@@ -187,14 +143,20 @@ impl Step<'_> {
         match name.key() {
             Some(key) => {
                 self.execute("UPDATE lease SET execution = NULL WHERE name = ?1", [name.as_str()])?;
-                self.execute(
-                    "UPDATE session SET used_ms = ?2, idle_steady = ?3, boot = ?4 WHERE key = ?1 AND state <> 'ended'",
-                    params![key, self.wall, self.steady, self.boot],
-                )?;
+                self.idle_from_now(key)?;
             }
             // Its session is never leased again: the token is not needed.
             None => drop(self.execute("DELETE FROM lease WHERE name = ?1", [name.as_str()])?),
         }
+        Ok(())
+    }
+
+    /// The session of a key is used by nobody from this moment on.
+    pub(super) fn idle_from_now(&self, key: &str) -> Done<()> {
+        self.execute(
+            "UPDATE session SET used_ms = ?2, idle_steady = ?3, boot = ?4 WHERE key = ?1 AND state <> 'ended'",
+            params![key, self.wall, self.steady, self.boot],
+        )?;
         Ok(())
     }
 
@@ -307,18 +269,4 @@ pub(super) fn text(value: &impl Serialize) -> String {
         Ok(other) => other.to_string(),
         Err(_) => String::new(),
     }
-}
-
-pub(super) fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
-    Ok(AuditRow {
-        id: row.get(0)?,
-        at_ms: row.get(1)?,
-        kind: row.get(2)?,
-        key: row.get(3)?,
-        session: row.get(4)?,
-        execution: row.get(5)?,
-        token: row.get(6)?,
-        detail: row.get(7)?,
-        hash: row.get(8)?,
-    })
 }

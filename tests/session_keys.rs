@@ -1,0 +1,203 @@
+//! What is kept of a key: whose it is, who may remove it, and what whoever comes next is told.
+
+use crate::support::{
+    lab,
+    leases::{Leases, told},
+    program::{PATIENCE, Running, wait_until},
+};
+use codemode_host::session::{Places, SessionManager, SessionSettings};
+use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId};
+use codemode_spec::session::{SessionMode, SessionRequest};
+use serde_json::{Value as Json, json};
+use std::fs;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+const KEY: &str = "shop";
+/// Everything that a page of the site has of a user.
+const KEPT: &str = "await visit('/account'); await evaluate('document.cookie + \"|\" + (localStorage.user ?? \"\")')";
+
+fn log_in(user: &str) -> String {
+    format!(
+        "await visit('/login'); await evaluate('document.cookie = \"user={user}\"; localStorage.user = \"{user}\"');"
+    )
+}
+
+impl Leases {
+    fn run_with(&self, options: &[&str], code: &str) -> Json {
+        self.ask(&[&["run", "--json", "--session-key", KEY, "-e", &self.script(code)], options].concat())
+    }
+
+    /// A script whose browser is kept for a moment only, and has ended of itself.
+    fn run_and_let_end(&self, options: &[&str], code: &str) {
+        let answer = self.run_with(&[options, &["--session-ttl", "1s"]].concat(), code);
+        assert_eq!(answer["ok"], true, "{answer}");
+        let is_over = || self.session(KEY)["state"] == "ended";
+        wait_until("the end of what nobody uses", PATIENCE, is_over);
+    }
+
+    fn close_all(&self) {
+        assert_eq!(self.ask(&["sessions", "close", KEY, "--json"])["ok"], true);
+        self.wait_until_all_ended(PATIENCE);
+    }
+}
+
+fn warnings(answer: &Json) -> String {
+    answer["meta"]["warnings"].to_string()
+}
+
+#[test]
+fn a_promoted_browser_brings_all_that_it_has_and_leaves_nothing_of_another() {
+    let leases = Leases::new();
+    leases.run_and_let_end(&[], &log_in("ada"));
+    let promote = format!("{} await cdp.startSession()", log_in("bob"));
+    leases.run_and_let_end(&["--session-mode", "dynamic"], &promote);
+    let next = leases.run(KEY, KEPT);
+    assert_eq!(next["data"]["result"], "user=bob|bob", "{next}");
+    assert!(warnings(&next).contains("nobody used it for its idle time"), "{next}");
+    leases.close_all();
+    let next = leases.run(KEY, KEPT);
+    assert_eq!(next["data"]["result"], "|", "{next}");
+    leases.close_all();
+}
+
+/// Calls that ask for the lease while it changes are told nothing wrong.
+#[test]
+fn other_calls_go_on_while_a_browser_is_promoted() {
+    let leases = Leases::new();
+    let code = "
+        const errors = [];
+        let goes = true;
+        const loops = Array.from({ length: 8 }, async () => {
+            while (goes) await cdp.events().catch((error) => errors.push(`${error.code}: ${error.message}`));
+        });
+        await cdp.startSession();
+        for (let i = 0; i < 50; i++) await cdp.events();
+        goes = false;
+        await Promise.all(loops);
+        errors";
+    let answer = leases.run_with(&["--session-mode", "dynamic"], code);
+    assert_eq!((&answer["data"]["result"], warnings(&answer).as_str()), (&json!([]), "[]"), "{answer}");
+    leases.close_all();
+}
+
+#[test]
+fn closing_what_has_ended_forgets_its_logins() {
+    let leases = Leases::new();
+    leases.run_and_let_end(&[], &log_in("ada"));
+    let closed = leases.ask(&["sessions", "close", KEY, "--json"]);
+    assert_eq!((&closed["ok"], &closed["data"]["already"]), (&json!(true), &json!(true)), "{closed}");
+    let next = leases.run(KEY, KEPT);
+    assert_eq!(next["data"]["result"], "|", "{next}");
+    assert!(warnings(&next).contains("an operator closed it. Nothing of it is left"), "{next}");
+    leases.close_all();
+}
+
+#[test]
+fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
+    let leases = Leases::new();
+    assert_eq!(leases.run(KEY, &log_in("ada"))["ok"], true);
+    let mut holder = leases.start(KEY, "await visit('/gate/holder'); 1");
+    leases.site.wait_for("/gate/holder");
+    let waiter = leases.start(KEY, KEPT);
+    let has_waiter = || leases.session(KEY)["lease"]["holder"]["waiting"] == 1;
+    wait_until("the waiter", PATIENCE, has_waiter);
+    let closed = leases.ask(&["sessions", "close", KEY, "--json"]);
+    assert_eq!(closed["ok"], true, "{closed}");
+    holder.ended(PATIENCE);
+    let next = answer(waiter);
+    assert_eq!(next["data"]["result"], "|", "{next}");
+    assert!(warnings(&next).contains("an operator closed it"), "{next}");
+    leases.close_all();
+}
+
+/// A host that starts sweeps, and the script that it was started for uses the same key.
+#[test]
+fn a_key_that_is_used_is_not_forgotten_meanwhile() {
+    let leases = Leases::new();
+    let config = leases.state().with_file_name("config.toml");
+    for round in 0..4 {
+        leases.run_and_let_end(&[], &log_in("ada"));
+        // From here on all that has ended is old.
+        fs::write(&config, "[keep]\nsessions_ms = 0\nlogins_ms = 0\n").unwrap();
+        let mut command = leases.command(&["run", "--json", "--session-key", KEY, "-e", &leases.script(KEPT)]);
+        command.env("CODEMODE_CONFIG", &config);
+        let next = told(command);
+        let kept = next["data"]["result"].as_str().unwrap_or_else(|| panic!("round {round}: {next}"));
+        let is_told = warnings(&next).contains("was replaced by a fresh one");
+        // It came before the sweep, or after it; nothing in between.
+        assert!(matches!((kept, is_told), ("user=ada|ada", true) | ("|", false)), "round {round}: {kept} {next}");
+        leases.close_all();
+    }
+}
+
+#[test]
+fn a_browser_that_is_reset_is_the_same_executions_and_nobody_comes_in_between() {
+    let leases = Leases::new();
+    lab::block_on(async {
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        let manager = SessionManager::open(Places::new(leases.state()), program, SessionSettings::default()).unwrap();
+        let lend = |execution: &str| {
+            let session =
+                SessionRequest { mode: SessionMode::Reuse, key: Some(KEY.to_owned()), ..SessionRequest::default() };
+            let order = BrowserOrder {
+                execution: ExecutionId::new(execution),
+                session,
+                executable: None,
+                headless: true,
+                deadline: Instant::now() + PATIENCE,
+                cancel: CancellationToken::new(),
+            };
+            let manager = manager.clone();
+            tokio::spawn(async move { manager.lend(order).await })
+        };
+        let one = lend("x-one").await.unwrap().unwrap();
+        let before = one.facts();
+        let two = lend("x-two");
+        let waiting = async || manager.store().run(|store| store.leases()).await.unwrap()[0].holder.waiting;
+        while waiting().await == 0 {
+            tokio::task::yield_now().await;
+        }
+        one.reset().await.unwrap();
+        one.check().await.unwrap();
+        let after = one.facts();
+        assert_eq!(after.token, before.token);
+        assert!(after.id != before.id && after.fresh && after.shared, "{after:?}");
+        assert!(!two.is_finished(), "it is still the first one's");
+        one.release().await.unwrap();
+        let two = two.await.unwrap().unwrap();
+        assert_eq!(two.facts().id, after.id);
+        two.close().await.unwrap();
+    });
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+#[test]
+fn a_script_that_resets_a_browser_it_promoted_has_it_kept() {
+    let leases = Leases::new();
+    let code =
+        format!("{} await cdp.startSession(); const {{ shared }} = await cdp.resetSession(); shared", log_in("ada"));
+    let answer = leases.run_with(&["--session-mode", "dynamic"], &code);
+    assert_eq!(answer["data"]["result"], true, "{answer}");
+    assert_eq!(leases.run(KEY, KEPT)["data"]["result"], "|");
+    leases.close_all();
+}
+
+#[test]
+fn a_script_with_little_time_is_told_who_has_the_browser() {
+    let leases = Leases::new();
+    let mut holder = leases.start(KEY, "await visit('/gate/holder'); 1");
+    leases.site.wait_for("/gate/holder");
+    let answer = leases.run_with(&["--timeout", "2s"], "await visit('/late'); 1");
+    assert_eq!(answer["error"]["code"], "SESSION_BUSY", "{answer}");
+    assert!(answer["error"]["details"]["holder"].is_string(), "{answer}");
+    leases.site.open("/gate/holder");
+    holder.ended(PATIENCE);
+    leases.close_all();
+}
+
+fn answer(mut running: Running) -> Json {
+    let answer = running.receive();
+    running.ended(PATIENCE);
+    answer
+}
