@@ -83,9 +83,11 @@ await cdp.send('Page.crash', {}, { sessionId });
 // --- two pages at once
 //! result: ["one","two"]
 const open = async (title) => {
-  const { targetId } = await cdp.send('Target.createTarget', { url: `data:text/html,<title>${title}</title>` });
+  const { targetId } = await cdp.send('Target.createTarget', { url: 'about:blank' });
   const sessionId = await cdp.attachToTarget(targetId);
-  const { result } = await cdp.send('Runtime.evaluate', { expression: 'new Promise((done) => { const look = () => document.title ? done(document.title) : setTimeout(look, 5); look() })', awaitPromise: true }, { sessionId });
+  await cdp.send('Page.navigate', { url: `data:text/html,<title>${title}</title>` }, { sessionId });
+  await cdp.waitForEvent('Page.loadEventFired', { sessionId });
+  const { result } = await cdp.send('Runtime.evaluate', { expression: 'document.title' }, { sessionId });
   return result.value;
 };
 await Promise.all([open('one'), open('two')])
