@@ -77,11 +77,10 @@ impl Held {
     /// Ends a browser whose lease is held, and removes what is kept of its key unless it only crashed.
     async fn end_held(&self, session: &SessionRow, lease: &LeaseRef, reason: EndReason) -> Result<(), ErrorReport> {
         self.require_usable()?;
-        let (held, id) = (lease.clone(), session.id.clone());
         if reason == EndReason::Crashed {
             self.inner.renew(lease).await.map(drop)
         } else {
-            self.inner.store.run(move |store| store.lease_check(&held, &id)).await
+            self.inner.store.check(lease, &session.id).await
         }
         .map_err(|error| self.lose(lease, error))?;
         self.inner.end(session, reason).await?;
@@ -181,8 +180,7 @@ impl BrowserSession for Held {
         loop {
             self.require_usable()?;
             let Lent { session, lease, .. } = self.lent();
-            let (asked, id) = (lease.clone(), session.id);
-            if let Err(error) = self.inner.store.run(move |store| store.lease_check(&asked, &id)).await {
+            if let Err(error) = self.inner.store.check(&lease, &session.id).await {
                 let report = self.lose(&lease, error);
                 // A promotion or a replacement may have changed it meanwhile.
                 if self.lent().lease == lease {
@@ -302,10 +300,7 @@ async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
     let Lent { lease, session, .. } = shared.state().lent.clone();
     let renewed = match inner.renew(&lease).await {
         // What became of the browser says more than that the lease is gone.
-        Err(error @ StoreError::NotHeld(_)) => {
-            let (asked, id) = (lease.clone(), session.id);
-            Err(inner.store.run(move |store| store.lease_check(&asked, &id)).await.err().unwrap_or(error))
-        }
+        Err(error @ StoreError::NotHeld(_)) => Err(inner.store.check(&lease, &session.id).await.err().unwrap_or(error)),
         renewed => renewed,
     };
     let mut state = shared.state();

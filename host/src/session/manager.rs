@@ -91,7 +91,8 @@ impl SessionManager {
         let host = hosts.enter(&id)?;
         let clock: Arc<dyn Clock> = Arc::new(MachineClock);
         let store = SqliteStore::open(&places.store(), Arc::clone(&clock), Arc::new(hosts.clone()))?;
-        let store = StoreHandle::on_thread(store)?;
+        let reader = store.reader()?;
+        let store = StoreHandle::on_thread(store, Some(Arc::new(reader)))?;
         let browsers = Arc::new(BrowsersOfKeepers::new(places.clone(), program, store.clone(), hosts));
         let new_id = || format!("s-{:016x}", rand::random::<u64>());
         let manager = Self::of_parts(places, settings, store, browsers, clock, id, Box::new(new_id));

@@ -1,6 +1,6 @@
 //! The store on a thread of its own: its methods block, and those who ask must not.
 
-use super::{SessionStore, StoreError};
+use super::{LeaseRef, SessionStore, StoreError};
 use std::{
     fmt,
     future::Future,
@@ -22,7 +22,8 @@ pub struct StoreHandle {
 
 #[derive(Clone)]
 enum Way {
-    Thread(mpsc::Sender<Work>),
+    /// With a second one for looks, if there is.
+    Thread(mpsc::Sender<Work>, Option<Arc<dyn SessionStore>>),
     Inline(Arc<dyn SessionStore>, Around),
 }
 
@@ -33,11 +34,15 @@ impl fmt::Debug for StoreHandle {
 }
 
 impl StoreHandle {
-    /// Runs the store's methods on a thread, one after the other.
+    /// Runs the store's methods on a thread, one after the other. `reader` is the same store once more, which never waits:
+    /// it answers what is asked before each effect.
     ///
     /// # Errors
     /// [`StoreError::Failed`] when the system gives no thread.
-    pub fn on_thread(store: impl SessionStore + 'static) -> Result<Self, StoreError> {
+    pub fn on_thread(
+        store: impl SessionStore + 'static,
+        reader: Option<Arc<dyn SessionStore>>,
+    ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel::<Work>();
         let spawned = thread::Builder::new().name("session-store".to_owned()).spawn(move || {
             for work in receiver {
@@ -45,7 +50,7 @@ impl StoreHandle {
             }
         });
         match spawned {
-            Ok(_) => Ok(Self { way: Way::Thread(sender) }),
+            Ok(_) => Ok(Self { way: Way::Thread(sender, reader) }),
             Err(error) => Err(StoreError::Failed { path: "session-store".into(), cause: error.to_string() }),
         }
     }
@@ -74,7 +79,7 @@ impl StoreHandle {
                 around().await;
                 result
             }
-            Way::Thread(sender) => {
+            Way::Thread(sender, _) => {
                 let (done, result) = oneshot::channel();
                 let gone = || StoreError::Failed { path: "session-store".into(), cause: "its thread is gone".into() };
                 let work: Work = Box::new(move |store| drop(done.send(operation(store))));
@@ -82,6 +87,24 @@ impl StoreHandle {
                 result.await.unwrap_or_else(|_| Err(gone()))
             }
         }
+    }
+
+    /// Looks whether a lease is held, and its session lives. What is being written meanwhile does not delay it: a write
+    /// waits for the disk, and before each effect is too often for that.
+    ///
+    /// # Errors
+    /// As [`SessionStore::lease_check`].
+    pub async fn check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError> {
+        if let Way::Thread(_, Some(reader)) = &self.way {
+            match reader.lease_check(lease, session) {
+                Err(error) if !matches!(error, StoreError::NotHeld(_)) => {
+                    tracing::debug!(%error, "a lease is looked for where it may be waited");
+                }
+                checked => return checked,
+            }
+        }
+        let (lease, session) = (lease.clone(), session.to_owned());
+        self.run(move |store| store.lease_check(&lease, &session)).await
     }
 
     /// Runs one operation without waiting for it; a failure is logged.
@@ -94,7 +117,7 @@ impl StoreHandle {
         match &self.way {
             Way::Inline(store, _) => work(store.as_ref()),
             // Fails only when the thread panicked, which has been told.
-            Way::Thread(sender) => drop(sender.send(work)),
+            Way::Thread(sender, _) => drop(sender.send(work)),
         }
     }
 }

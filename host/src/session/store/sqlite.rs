@@ -15,7 +15,7 @@ use super::{
 };
 use crate::session::{clock::Clock, hosts::Liveness};
 use codemode_spec::limits::SESSIONS_MAX;
-use rusqlite::{Connection, ErrorCode as SqlCode, TransactionBehavior, named_params, params};
+use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, TransactionBehavior, named_params, params};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use serde_json::json;
 use std::{
@@ -83,6 +83,21 @@ impl SqliteStore {
         let turn = turn.map_err(not_writable)?;
         turn.lock().map_err(not_writable)?;
         Self::prepared(Connection::open(path).map_err(failed)?, path, clock, hosts)
+    }
+
+    /// The same store once more, for looks: it waits for nobody, and a look that would have to wait fails.
+    ///
+    /// # Errors
+    /// When it cannot be opened again.
+    pub fn reader(&self) -> Result<Self, StoreError> {
+        let open = || {
+            let connection = Connection::open_with_flags(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            connection.busy_timeout(Duration::ZERO)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| told(&self.path, &error))?;
+        let (clock, hosts) = (Arc::clone(&self.clock), Arc::clone(&self.hosts));
+        Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, hosts })
     }
 
     /// A store that is gone with the process: for simulations.
