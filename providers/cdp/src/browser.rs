@@ -1,24 +1,26 @@
 //! The browser of one execution: opened at its first use, closed at its end.
 
+mod holdings;
 mod verbs;
 
 use crate::{
     cookies,
     live::Live,
     made::{Made, Registry},
-    policy::Holdings,
-    targets::{BROWSER_UI, Target},
+    targets::Target,
 };
 use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
     time::Duration,
 };
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
+
+pub(crate) use holdings::SlotHoldings;
 
 /// The folder of the state folder in which browsers have their profiles, and their owners the record of them.
 pub const PROFILES: &str = "profiles";
@@ -464,61 +466,6 @@ impl BrowserSlot {
         matches!(self.source, Source::Endpoint { .. })
     }
 }
-
-/// What the policy must know of a browser and the execution that uses it.
-pub(crate) struct SlotHoldings<'a> {
-    slot: &'a BrowserSlot,
-    live: &'a Arc<Live>,
-    folder: PathBuf,
-}
-
-impl Holdings for SlotHoldings<'_> {
-    fn is_external(&self) -> bool {
-        self.slot.is_external()
-    }
-
-    fn folder(&self) -> &Path {
-        &self.folder
-    }
-
-    fn owns_target(&self, target: &str) -> bool {
-        self.slot.made.has_target(target)
-            || self.live.targets.target(target).is_some_and(|target| self.slot.owns(&target, Some(self.live)))
-    }
-
-    fn owns_context(&self, context: &str) -> bool {
-        self.slot.made.has_context(context)
-    }
-
-    fn is_of_the_browser(&self, target: &str) -> bool {
-        let of_the_browser = |target: Target| {
-            target.kind == BROWSER_UI || BROWSER_SCHEMES.iter().any(|scheme| target.url.starts_with(scheme))
-        };
-        self.live.targets.target(target).is_some_and(of_the_browser)
-    }
-
-    fn owns_context_of(&self, target: &str) -> bool {
-        let context = self.live.targets.target(target).and_then(|target| target.context);
-        context.is_some_and(|context| self.slot.made.has_context(&context))
-    }
-
-    fn is_foreign(&self, target: &str) -> bool {
-        let mut id = target.to_owned();
-        for _ in 0..OPENERS_MAX {
-            if let Some(owner) = self.slot.registry.owner(&id) {
-                return owner != self.slot.context.execution;
-            }
-            match self.live.targets.target(&id).and_then(|target| target.opener) {
-                Some(opener) => id = opener,
-                None => return false,
-            }
-        }
-        false
-    }
-}
-
-/// Schemes of pages that can do what no site can.
-const BROWSER_SCHEMES: &[&str] = &["chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:", "isolated-app:"];
 
 /// The program of the browser.
 async fn found(asked: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {

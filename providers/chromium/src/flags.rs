@@ -1,6 +1,6 @@
 //! What a browser is told at its start.
 
-use crate::launch::LaunchOptions;
+use crate::{launch::LaunchOptions, ports};
 use serde_json::{Value as Json, json};
 use std::{
     ffi::OsString,
@@ -12,8 +12,7 @@ use std::{
 
 /// For every browser.
 const FLAGS: &[&str] = &[
-    // The protocol: on a port that the system chooses, and the pipe that ends the browser when its owner dies.
-    "--remote-debugging-port=0",
+    // The pipe that ends the browser when its owner dies.
     "--remote-debugging-pipe",
     // Nothing is reported. The crash handler runs all the same: with --disable-crashpad-for-testing, which would spare
     // it, Chromium 156 never answers Page.navigate.
@@ -49,7 +48,7 @@ const FLAGS: &[&str] = &[
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
 /// Writes the profile's first settings and gives the command line.
-pub(crate) fn prepare(profile: &Path, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
+pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
@@ -64,6 +63,8 @@ pub(crate) fn prepare(profile: &Path, options: &LaunchOptions) -> io::Result<Vec
         fs::write(file, settings.to_string())?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
+    // The protocol, out of reach of the pages.
+    arguments.extend([format!("--remote-debugging-port={port}").into(), ports::rules().into()]);
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));
     }

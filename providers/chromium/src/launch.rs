@@ -9,6 +9,7 @@ use crate::{
     endpoint::Endpoint,
     flags,
     ledger::Ledger,
+    ports,
     process::{CRASHES, is_running},
 };
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -22,7 +23,12 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
-use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
+use tokio::{
+    io::AsyncReadExt as _,
+    process::ChildStderr,
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 
 /// How long the processes may take to go once they are killed.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
@@ -34,6 +40,8 @@ const QUIT_INTERVAL: Duration = Duration::from_millis(5);
 const WORDS_BYTES_KEPT: usize = 8 * 1024;
 /// What Chromium says once its protocol can be reached.
 const READY: &str = "DevTools listening on ";
+/// What Chromium says if its protocol cannot be reached because the port was taken; it goes on without.
+const PORT_TAKEN: &str = "Cannot start http server for devtools";
 
 /// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them. Nothing is ever said on the
 /// pipe: that it closes is the message.
@@ -80,11 +88,27 @@ impl Browser {
     /// # Cancellation
     /// May be dropped at any time: the processes are killed and the profile is removed before the drop returns.
     pub async fn launch(options: LaunchOptions) -> Result<Self, ErrorReport> {
-        let (owned, ready) = Owned::spawn(&options)?;
+        let deadline = Instant::now() + options.start_timeout;
+        for port in ports::free() {
+            if let Some(browser) = Self::launch_at(port, &options, deadline).await? {
+                return Ok(browser);
+            }
+        }
+        let message = "every port tried for the browser's protocol was taken";
+        Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, message)
+            .with_hint("Close browsers that are not needed any more: `codemode sessions list` shows them."))
+    }
+
+    /// Launches it with its protocol on this port; `None` if somebody else was faster to take that.
+    async fn launch_at(port: u16, options: &LaunchOptions, deadline: Instant) -> Result<Option<Self>, ErrorReport> {
+        let (owned, started) = Owned::spawn(port, options)?;
         let executable = options.executable.display();
         let timeout_ms = options.start_timeout.as_millis();
-        let message = match tokio::time::timeout(options.start_timeout, ready).await {
-            Ok(Ok(ws_url)) => return Ok(Self { owned, endpoint: Endpoint { ws_url, headers: Vec::new() } }),
+        let message = match timeout_at(deadline, started).await {
+            Ok(Ok(Started::Ready(ws_url))) => {
+                return Ok(Some(Self { owned, endpoint: Endpoint { ws_url, headers: Vec::new() } }));
+            }
+            Ok(Ok(Started::PortTaken)) => return owned.close().await.map(|()| None),
             Ok(Err(_)) => format!("{executable} ended before it could be connected to"),
             Err(_) => format!("{executable} could not be connected to within {timeout_ms} ms"),
         };
@@ -177,8 +201,8 @@ struct Owned {
 }
 
 impl Owned {
-    /// Starts the processes; the receiver gets the WebSocket's address, or an error if there will be none.
-    fn spawn(options: &LaunchOptions) -> Result<(Self, oneshot::Receiver<String>), ErrorReport> {
+    /// Starts the processes; the receiver gets what became of it, or an error if that will not be known.
+    fn spawn(port: u16, options: &LaunchOptions) -> Result<(Self, oneshot::Receiver<Started>), ErrorReport> {
         let failed = |what: &str| {
             let message = format!("{what} {}", options.executable.display());
             move |error: io::Error| ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("{message}: {error}"))
@@ -186,7 +210,7 @@ impl Owned {
         let executable = std::path::absolute(&options.executable).map_err(failed("could not find"))?;
         // The ledger comes first: from here on there is always somebody who can clean up.
         let ledger = Ledger::open(&options.profiles_dir, &options.name, options.keep_profile)?;
-        let started = flags::prepare(ledger.profile(), options).and_then(|arguments| {
+        let started = flags::prepare(ledger.profile(), port, options).and_then(|arguments| {
             let mut command = Command::new("/bin/sh");
             let become_browser = if options.bound_to_thread { BECOME_BOUND_BROWSER } else { BECOME_BROWSER };
             command.args(["-c", become_browser, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);
@@ -209,12 +233,12 @@ impl Owned {
         owned.ledger.started(pid.cast_signed()).map_err(failed("could not note the start of"))?;
         let stderr = owned.child.stderr.take().map(ChildStderr::from_std).transpose();
         let stderr = stderr.map_err(failed("could not listen to"))?;
-        let (found, ready) = oneshot::channel();
+        let (found, started) = oneshot::channel();
         if let Some(stderr) = stderr {
             // Ends with the last process that holds the other end, and these all end with us.
             tokio::spawn(listen(stderr, Arc::clone(&owned.words), found));
         }
-        Ok((owned, ready))
+        Ok((owned, started))
     }
 
     fn last_words(&self) -> String {
@@ -254,18 +278,27 @@ impl Drop for Owned {
 }
 
 /// Reads what the browser says for as long as it lives: a full pipe would stop it.
-async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: oneshot::Sender<String>) {
+async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: oneshot::Sender<Started>) {
     let (mut found, mut chunk) = (Some(found), [0; 4096]);
     while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
         let mut words = words.lock().unwrap_or_else(PoisonError::into_inner);
         words.add(&chunk[..read]);
         if found.is_some()
-            && let Some(ws_url) = words.ready()
+            && let Some(started) = words.started()
             && let Some(found) = found.take()
         {
-            let _ = found.send(ws_url);
+            let _ = found.send(started);
         }
     }
+}
+
+/// What became of a start.
+#[derive(Debug, PartialEq, Eq)]
+enum Started {
+    /// The protocol can be reached at this WebSocket.
+    Ready(String),
+    /// It cannot: the port is another's.
+    PortTaken,
 }
 
 /// The end of what a browser said.
@@ -281,11 +314,14 @@ impl Words {
         self.kept.drain(..over);
     }
 
-    /// The WebSocket's address, once it was said.
-    fn ready(&self) -> Option<String> {
+    /// What became of the start, once it was said.
+    fn started(&self) -> Option<Started> {
         let text = String::from_utf8_lossy(&self.kept);
+        if text.contains(PORT_TAKEN) {
+            return Some(Started::PortTaken);
+        }
         let (url, _) = text.split_once(READY)?.1.split_once('\n')?;
-        Some(url.trim().to_owned())
+        Some(Started::Ready(url.trim().to_owned()))
     }
 
     /// Without the complaints about a missing message bus, which each start in a container is full of.
@@ -321,9 +357,9 @@ mod tests {
     fn the_address_is_found_in_pieces_and_the_words_are_bounded() {
         let mut words = Words::default();
         words.add(b"noise\n\nDevTools listening on ws://127.0.0.1:1/x");
-        assert_eq!(words.ready(), None);
+        assert_eq!(words.started(), None);
         words.add(b"y\n[1:2:ERROR:dbus/bus.cc:405] Failed\n");
-        assert_eq!(words.ready().as_deref(), Some("ws://127.0.0.1:1/xy"));
+        assert_eq!(words.started(), Some(Started::Ready("ws://127.0.0.1:1/xy".to_owned())));
         assert_eq!(words.text(), "noise\nDevTools listening on ws://127.0.0.1:1/xy");
         words.add(&[b'z'; WORDS_BYTES_KEPT * 2]);
         assert_eq!(words.kept.len(), WORDS_BYTES_KEPT);

@@ -20,6 +20,7 @@ mod launch;
 mod ledger;
 mod message;
 mod nearest;
+mod ports;
 mod process;
 mod protocol;
 mod schema;

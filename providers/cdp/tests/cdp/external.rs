@@ -1,45 +1,12 @@
 //! A browser that is somebody else's: used, never closed, left as it was found.
 
-use crate::support::{Execution, PATIENCE, Site};
+use crate::support::{Execution, PATIENCE, Site, Somebody};
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, LaunchOptions, find};
-use codemode_provider::{Ending, Provider};
+use codemode_provider::Ending;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
-use tempfile::TempDir;
 use tokio::time::Instant;
-
-/// Somebody's browser, and a provider that uses it.
-struct Somebody {
-    browser: Browser,
-    provider: Arc<dyn Provider>,
-    _profiles: TempDir,
-}
-
-impl Somebody {
-    async fn begin() -> Self {
-        let profiles = tempfile::tempdir().unwrap();
-        let executable = tokio::task::spawn_blocking(|| find(None)).await.unwrap().unwrap().path;
-        let options = LaunchOptions {
-            executable,
-            profiles_dir: profiles.path().to_owned(),
-            name: "somebody".to_owned(),
-            downloads_dir: None,
-            keep_profile: false,
-            bound_to_thread: false,
-            headless: true,
-            start_timeout: Duration::from_secs(30),
-        };
-        let browser = Browser::launch(options).await.unwrap();
-        let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
-        Self { browser, provider: Arc::new(CdpProvider::new(config)), _profiles: profiles }
-    }
-
-    async fn execution(&self) -> Execution {
-        Execution::of(Arc::clone(&self.provider), json!({})).await
-    }
-}
 
 async fn pages(execution: &Execution) -> BTreeSet<String> {
     let targets = execution.send("Target.getTargets", json!({})).await.unwrap();

@@ -1,6 +1,7 @@
 //! An execution as a host would run it, and a site to visit.
 
 use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_chromium::{Browser, LaunchOptions, find};
 use codemode_provider::{Ending, ExecutionContext, Provider, ProviderRuntime, testkit};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
@@ -94,6 +95,37 @@ impl Execution {
     pub(crate) async fn end(self) {
         self.runtime.dispose(Ending::Succeeded).await.expect("dispose succeeds");
         assert_eq!(held(self.state.path()), Vec::<String>::new());
+    }
+}
+
+/// Somebody's browser, and a provider that uses it.
+pub(crate) struct Somebody {
+    pub(crate) browser: Browser,
+    provider: Arc<dyn Provider>,
+    _profiles: TempDir,
+}
+
+impl Somebody {
+    pub(crate) async fn begin() -> Self {
+        let profiles = tempfile::tempdir().unwrap();
+        let executable = tokio::task::spawn_blocking(|| find(None)).await.unwrap().unwrap().path;
+        let options = LaunchOptions {
+            executable,
+            profiles_dir: profiles.path().to_owned(),
+            name: "somebody".to_owned(),
+            downloads_dir: None,
+            keep_profile: false,
+            bound_to_thread: false,
+            headless: true,
+            start_timeout: Duration::from_secs(30),
+        };
+        let browser = Browser::launch(options).await.unwrap();
+        let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+        Self { browser, provider: Arc::new(CdpProvider::new(config)), _profiles: profiles }
+    }
+
+    pub(crate) async fn execution(&self) -> Execution {
+        Execution::of(Arc::clone(&self.provider), json!({})).await
     }
 }
 
