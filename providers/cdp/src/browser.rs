@@ -7,7 +7,7 @@ use crate::{
     cookies,
     live::Live,
     made::{Made, Registry},
-    targets::Target,
+    targets::{Target, short},
 };
 use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
@@ -443,8 +443,9 @@ impl BrowserSlot {
             session_id: session_id.or_else(|| Some(self.context.execution.as_str().to_owned())),
             lease,
             target_id: page.as_ref().map(|page| page.id.clone()),
-            url: page.as_ref().map(|page| page.url.clone()),
-            title: page.map(|page| page.title).filter(|title| !title.is_empty()),
+            // A page can make both as long as it likes.
+            url: page.as_ref().map(|page| short(&page.url)),
+            title: page.map(|page| short(&page.title)).filter(|title| !title.is_empty()),
             ..Context::default()
         }
     }

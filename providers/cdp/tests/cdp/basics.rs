@@ -142,3 +142,17 @@ async fn a_command_that_takes_too_long_ends_at_its_timeout() {
     assert_eq!(execution.evaluate(&session, "1").await.unwrap(), 1, "the page goes on");
     execution.end().await;
 }
+
+#[tokio::test]
+async fn a_page_cannot_make_an_answer_long() {
+    let execution = Execution::begin().await;
+    let session = execution.attach().await;
+    let long = "x".repeat(1_000_000);
+    execution.visit(&session, &format!("data:text/html,<title>{long}</title>")).await;
+    execution.call("sessionInfo", json!([])).await.unwrap();
+    let context = execution.runtime.describe();
+    let (url, title) = (context.url.unwrap(), context.title.unwrap());
+    assert!(url.starts_with("data:text/html,<title>xx") && url.ends_with('…') && url.len() < 1_000, "{}", url.len());
+    assert!(title.starts_with("xx") && title.ends_with('…') && title.len() < 1_000, "{}", title.len());
+    execution.end().await;
+}
