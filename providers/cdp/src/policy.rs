@@ -2,7 +2,8 @@
 //!
 //! The table guards three things: the files of this machine, the parts of a browser that are not the script's own, and
 //! what the host itself relies on. Of an external browser a script may use the tabs that are there, but close,
-//! reconfigure and command only what it made; tabs that another execution of this host made are not there for it.
+//! reconfigure and command only what it made; tabs that another execution of this host made are not there for it. What a
+//! page can do by itself cannot be prevented: a tab of somebody else's that a script uses can close itself, and open others.
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
@@ -186,20 +187,11 @@ const TABLE: &[Row] = &[
     },
 ];
 
-/// Commands of pages that concern all pages of their browser context: cookies and storage are shared.
-const CONTEXT_WIDE: &[&str] = &[
-    "Network.clearBrowserCache",
-    "Network.clearBrowserCookies",
-    "Storage.clearCookies",
-    "Storage.clearDataForOrigin",
-    "Storage.clearDataForStorageKey",
-    "Storage.clearTrustTokens",
-    "Storage.deleteStorageBucket",
-    "Storage.overrideQuotaForOrigin",
-    "Storage.setCookies",
-];
-/// Domains that are the browser's also where a page's session takes their commands.
-const BROWSER_WIDE_DOMAINS: &[&str] = &["Browser", "Memory", "SystemInfo", "Target", "Tracing"];
+/// Commands of pages that concern all pages of their browser context.
+const CONTEXT_WIDE: &[&str] =
+    &["Network.clearBrowserCache", "Network.clearBrowserCookies", "Network.getAllCookies", "Page.setDownloadBehavior"];
+/// Domains that are the browser's, or the browser context's, also where a page's session takes their commands.
+const BROWSER_WIDE_DOMAINS: &[&str] = &["Browser", "Memory", "Storage", "SystemInfo", "Target", "Tracing"];
 /// Commands to the browser as a whole that an external one may be sent all the same: they read, or other rows judge
 /// them.
 const EXTERNAL_BROWSER_WIDE: &[&str] = &[
@@ -208,6 +200,9 @@ const EXTERNAL_BROWSER_WIDE: &[&str] = &[
     "Browser.getWindowForTarget",
     "IO.close",
     "IO.read",
+    "Storage.getStorageKey",
+    "Storage.getStorageKeyForFrame",
+    "Storage.getUsageAndQuota",
     "Target.activateTarget",
     "Target.attachToTarget",
     "Target.autoAttachRelated",
@@ -520,7 +515,17 @@ mod tests {
             // Through a page's session as well.
             ("Storage.clearCookies", json!({}), Some("MINE"), true),
             ("Storage.clearCookies", json!({}), Some("MINE IN MY CONTEXT"), false),
-            ("Storage.getCookies", json!({}), Some("USERS"), false),
+            ("Storage.getCookies", json!({}), Some("USERS"), true),
+            ("Storage.getCookies", json!({}), Some("MINE"), true),
+            ("Storage.getCookies", json!({}), Some("MINE IN MY CONTEXT"), false),
+            ("Storage.getCookies", json!({"browserContextId": "MINE"}), Some("USERS"), false),
+            ("Storage.setSharedStorageEntry", json!({}), Some("USERS"), true),
+            ("Storage.getUsageAndQuota", json!({}), Some("USERS"), false),
+            ("Network.getAllCookies", json!({}), Some("USERS"), true),
+            ("Network.getCookies", json!({}), Some("USERS"), false),
+            ("Page.setDownloadBehavior", json!({"behavior": "deny"}), Some("USERS"), true),
+            ("Page.setDownloadBehavior", json!({"behavior": "default"}), Some("MINE"), true),
+            ("Page.setDownloadBehavior", json!({"behavior": "deny"}), Some("MINE IN MY CONTEXT"), false),
             ("Network.clearBrowserCookies", json!({}), Some("MINE"), true),
             ("Network.clearBrowserCookies", json!({}), Some("MINE IN MY CONTEXT"), false),
             ("Browser.grantPermissions", json!({}), Some("MINE"), true),

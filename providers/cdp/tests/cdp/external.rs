@@ -52,6 +52,13 @@ async fn it_is_left_as_it_was_found() {
     is_refused(execution.send("Target.closeTarget", json!({ "targetId": theirs })).await);
     is_refused(execution.send("Storage.clearCookies", json!({})).await);
     is_refused(execution.send("Browser.setDownloadBehavior", json!({"behavior": "deny"})).await);
+    for behavior in ["deny", "default"] {
+        is_refused(execution.page(&session, "Page.setDownloadBehavior", json!({ "behavior": behavior })).await);
+    }
+    for whole_store in ["Storage.getCookies", "Network.getAllCookies"] {
+        is_refused(execution.page(&session, whole_store, json!({})).await);
+    }
+    execution.page(&session, "Network.getCookies", json!({})).await.unwrap();
 
     // What it makes is its own: a tab, one that this tab opens, and a context with a tab.
     let (own, own_session) = execution.open("about:blank").await;
