@@ -101,11 +101,14 @@ impl Browser {
 
     /// Launches it with its protocol on this port; `None` if somebody else was faster to take that.
     async fn launch_at(port: u16, options: &LaunchOptions, deadline: Instant) -> Result<Option<Self>, ErrorReport> {
-        let (owned, started) = Owned::spawn(port, options)?;
+        let (mut owned, started) = Owned::spawn(port, options)?;
         let executable = options.executable.display();
         let timeout_ms = options.start_timeout.as_millis();
         let message = match timeout_at(deadline, started).await {
             Ok(Ok(Started::Ready(ws_url))) => {
+                owned.ledger.runs().map_err(|error| {
+                    ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("could not note the program: {error}"))
+                })?;
                 return Ok(Some(Self { owned, endpoint: Endpoint { ws_url, headers: Vec::new() } }));
             }
             Ok(Ok(Started::PortTaken)) => return owned.close().await.map(|()| None),

@@ -4,7 +4,7 @@
 //! as it lives; the kernel lets go of the lock when the owner dies, however it dies, so that a ledger that can be locked
 //! has no owner. A lock tells this across containers too, where process numbers mean nothing.
 
-use crate::process::{self, Group};
+use crate::process::{Group, Proof, program_of};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -51,6 +51,8 @@ enum Line {
     Opened { owner_pid: u32, boot_id: String, temporary: PathBuf },
     /// The browser runs.
     Started { pid: i32, start_ticks: u64 },
+    /// It is ready, and this is its program: with a wrapper script, not the one that was started.
+    Runs { executable: PathBuf },
 }
 
 /// The ownership of one browser's processes and folders.
@@ -69,6 +71,8 @@ pub(crate) struct Ledger {
     group: Option<Group>,
     /// The name under which the profile is kept when the browser ends.
     heir: Option<String>,
+    /// Their program, once that is known.
+    executable: Option<PathBuf>,
 }
 
 impl Ledger {
@@ -97,8 +101,16 @@ impl Ledger {
         let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&new);
         let file = file.map_err(failed("write the ledger", &new))?;
         let temporary = temporary_path();
-        let mut ledger =
-            Self { file, path, profile, kept, temporary: Some(temporary.clone()), group: None, heir: None };
+        let mut ledger = Self {
+            file,
+            path,
+            profile,
+            kept,
+            temporary: Some(temporary.clone()),
+            group: None,
+            executable: None,
+            heir: None,
+        };
         let placed = ledger.file.lock().and_then(|()| {
             let (owner_pid, boot_id) = (std::process::id(), boot_id());
             ledger.append(&Line::Opened { owner_pid, boot_id, temporary: temporary.clone() })?;
@@ -143,10 +155,20 @@ impl Ledger {
         }
     }
 
+    /// Notes the program of the browser, which is ready.
+    pub(crate) fn runs(&mut self) -> io::Result<()> {
+        self.executable = self.group.and_then(|group| program_of(group.leader));
+        match self.executable.clone() {
+            Some(executable) => self.append(&Line::Runs { executable }),
+            None => Ok(()),
+        }
+    }
+
     /// Kills what lives of the browser, removes its folders and then the entry itself. If something cannot be removed
     /// the entry stays, for a later [`reap`].
     pub(crate) fn close(&self, patience: Duration) -> Result<usize, ErrorReport> {
-        let killed = process::end(&self.profile, self.group, patience).map_err(|living| {
+        let proof = Proof { profile: &self.profile, group: self.group, executable: self.executable.as_deref() };
+        let killed = proof.end(patience).map_err(|living| {
             ErrorReport::new(ErrorCode::IoError, format!("processes of the browser do not end: {living:?}"))
                 .with_hint("They end with the machine at the latest; the next start tries again.")
         })?;
@@ -202,7 +224,16 @@ impl Ledger {
         // The profile follows from the file's name and never from its content: nothing else can be removed.
         let profile = path.with_extension("");
         let kept = path.extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
-        let mut ledger = Self { file, path: path.to_owned(), profile, kept, temporary: None, group: None, heir: None };
+        let mut ledger = Self {
+            file,
+            path: path.to_owned(),
+            profile,
+            kept,
+            temporary: None,
+            group: None,
+            executable: None,
+            heir: None,
+        };
         is_the_same.then(|| {
             ledger.read();
             ledger
@@ -225,6 +256,7 @@ impl Ledger {
                     self.group = Some(Group { leader: pid, start_ticks });
                 }
                 Line::Started { .. } => {}
+                Line::Runs { executable } => self.executable = Some(executable),
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Processes as `/proc` shows them: which ones belong to a browser, and making sure that they are gone.
 //!
-//! A process is only ever killed if it is proven to be a browser's: a member of the group that we made for it, or a
-//! process that names its profile, which no other browser shares. Signals go through a pidfd that was opened before the
+//! A process is only ever killed if it is proven to be a browser's: a member of the group that we made for it, or the
+//! browser's own program, or a helper that came with it, that names its profile, which no other browser shares. Whatever
+//! else names the profile is somebody's who looks at it. Signals go through a pidfd that was opened before the
 //! proof was looked at, so that a number that was given to another process in between is never hit.
 
 use memchr::memmem;
@@ -10,9 +11,13 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use std::{
+    ffi::OsStr,
     fs, io,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
-    path::Path,
+    os::{
+        fd::OwnedFd,
+        unix::ffi::{OsStrExt as _, OsStringExt as _},
+    },
+    path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
@@ -113,23 +118,99 @@ impl Stat {
     }
 }
 
-/// Every living process of the browser with this profile. Those that are dead but not yet reaped by their parent hold
-/// nothing any more and do not count.
-pub(crate) fn living(profile: &Path, group: Option<Group>) -> Vec<i32> {
-    // Looked up before the scan: once the leader is reaped, its number may be given to another group.
-    let group = group.filter(|group| group.is_proven()).map(|group| group.leader);
-    let own = std::process::id().cast_signed();
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
-        .filter(|pid| *pid != own && belongs(*pid, profile, group))
-        .collect()
+/// What proves that a process is a browser's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Proof<'a> {
+    /// Its profile, which nobody else is told to use.
+    pub profile: &'a Path,
+    /// The group that it was started in.
+    pub group: Option<Group>,
+    /// The program that it runs, if that was noted.
+    pub executable: Option<&'a Path>,
 }
 
-fn belongs(pid: i32, profile: &Path, group: Option<i32>) -> bool {
-    let Some(stat) = Stat::read(pid) else { return false };
-    !stat.dead && (group == Some(stat.group) || names_profile(pid, profile))
+impl Proof<'_> {
+    /// Every living process of the browser, that which leads the group last: it proves the others. Those that are dead
+    /// but not yet reaped by their parent hold nothing any more and do not count.
+    pub(crate) fn living(self) -> Vec<i32> {
+        // Looked up before the scan: once the leader is reaped, its number may be given to another group.
+        let group = self.group();
+        let own = std::process::id().cast_signed();
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        let mut living: Vec<_> = entries
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|pid| *pid != own && self.holds_for(*pid, group))
+            .collect();
+        living.sort_by_key(|pid| group == Some(*pid));
+        living
+    }
+
+    /// Kills every process of the browser and waits until none of them lives, for `patience` at most. Gives the number
+    /// of processes that were killed, or those that did not go.
+    pub(crate) fn end(self, patience: Duration) -> Result<usize, Vec<i32>> {
+        let deadline = Instant::now() + patience;
+        let (mut killed, mut interval) = (Vec::new(), LOOK_INTERVAL_MIN);
+        loop {
+            let living = self.living();
+            if living.is_empty() {
+                return Ok(killed.len());
+            }
+            if Instant::now() > deadline {
+                return Err(living);
+            }
+            for pid in living {
+                kill(pid, || self.holds_for(pid, self.group()));
+                if !killed.contains(&pid) {
+                    killed.push(pid);
+                }
+            }
+            thread::sleep(interval);
+            interval = (interval * 2).min(LOOK_INTERVAL_MAX);
+        }
+    }
+
+    /// The number of the group, as long as it is the browser's.
+    fn group(self) -> Option<i32> {
+        self.group.filter(|group| group.is_proven()).map(|group| group.leader)
+    }
+
+    fn holds_for(self, pid: i32, group: Option<i32>) -> bool {
+        let Some(stat) = Stat::read(pid) else { return false };
+        !stat.dead && (group == Some(stat.group) || (names_profile(pid, self.profile) && self.is_program(pid)))
+    }
+
+    /// Whether a process runs the browser's program or one that came with it.
+    fn is_program(self, pid: i32) -> bool {
+        let Some(program) = program(pid) else { return false };
+        let is_named =
+            |word: &[u8]| program.file_name().is_some_and(|name| memmem::find(name.as_bytes(), word).is_some());
+        match self.executable {
+            Some(executable) => {
+                program == executable || (program.parent() == executable.parent() && is_named(b"crashpad"))
+            }
+            // It died before it could be noted, or was noted by an older version.
+            None => is_named(b"chrom"),
+        }
+    }
+}
+
+/// The program that the browser runs whose group a process leads. That may not be the leader's own: a wrapper script may
+/// have started it, but what names its kind was started by the browser from its own program.
+pub(crate) fn program_of(leader: i32) -> Option<PathBuf> {
+    let members = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let is_child = |pid: &i32| {
+        Stat::read(*pid).is_some_and(|stat| stat.group == leader)
+            && fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| memmem::find(&line, b"--type=").is_some())
+    };
+    members.filter(is_child).find_map(program).or_else(|| program(leader))
+}
+
+/// The program that a process runs, also after it was replaced by a newer one.
+fn program(pid: i32) -> Option<PathBuf> {
+    let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?.into_os_string().into_vec();
+    let path = path.strip_suffix(b" (deleted)").unwrap_or(&path);
+    Some(OsStr::from_bytes(path).into())
 }
 
 /// Whether a process was told to use the profile, or, as the crash handler, to put crashes into it.
@@ -144,30 +225,6 @@ fn names_profile(pid: i32, profile: &Path) -> bool {
 fn has_argument(line: &[u8], argument: &[u8]) -> bool {
     let ends = |byte: Option<&u8>| matches!(byte, None | Some(0 | b' '));
     memmem::find_iter(line, argument).any(|at| at > 0 && ends(line.get(at - 1)) && ends(line.get(at + argument.len())))
-}
-
-/// Kills every process of the browser with this profile and waits until none of them lives, for `patience` at most.
-/// Gives the number of processes that were killed, or those that did not go.
-pub(crate) fn end(profile: &Path, group: Option<Group>, patience: Duration) -> Result<usize, Vec<i32>> {
-    let deadline = Instant::now() + patience;
-    let (mut killed, mut interval) = (Vec::new(), LOOK_INTERVAL_MIN);
-    loop {
-        let living = living(profile, group);
-        if living.is_empty() {
-            return Ok(killed.len());
-        }
-        if Instant::now() > deadline {
-            return Err(living);
-        }
-        for pid in living {
-            kill(pid, || belongs(pid, profile, group.filter(|group| group.is_proven()).map(|group| group.leader)));
-            if !killed.contains(&pid) {
-                killed.push(pid);
-            }
-        }
-        thread::sleep(interval);
-        interval = (interval * 2).min(LOOK_INTERVAL_MAX);
-    }
 }
 
 /// Kills a process if, once it is held fast, it is still the one that is meant.
@@ -193,8 +250,8 @@ mod tests {
     };
 
     /// A process that would live long, with these arguments to look at, in a group of its own.
-    fn sleeper(arguments: &[&str]) -> std::process::Child {
-        let mut command = Command::new("sh");
+    fn sleeper(program: &Path, arguments: &[&str]) -> std::process::Child {
+        let mut command = Command::new(program);
         command.args(["-c", "echo; read line; sleep 600", "sleeper"]).args(arguments).process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         // Its command line is that of the shell once it has written something.
@@ -202,36 +259,79 @@ mod tests {
         child
     }
 
+    /// A folder with programs of these names, which are shells.
+    fn programs<const N: usize>(names: [&str; N]) -> (tempfile::TempDir, [PathBuf; N]) {
+        let folder = tempfile::tempdir().unwrap();
+        let programs = names.map(|name| {
+            let path = folder.path().canonicalize().unwrap().join(name);
+            // By another process: a file that this one has open for writing, and children of other tests with it, does
+            // not run.
+            assert!(Command::new("cp").arg("/bin/sh").arg(&path).status().unwrap().success());
+            path
+        });
+        (folder, programs)
+    }
+
     #[test]
-    fn a_process_is_known_by_its_profile_or_by_its_group_and_by_nothing_less() {
+    fn a_process_is_known_by_its_profile_and_program_or_by_its_group_and_by_nothing_less() {
+        let (_folder, [browser, crashpad, beside]) = programs(["browser", "crashpad_handler", "beside"]);
         let profile = Path::new("/nowhere/codemode-process-test");
-        let mut named = sleeper(&["--user-data-dir=/nowhere/codemode-process-test"]);
-        let mut rewritten = sleeper(&["--type=renderer --user-data-dir=/nowhere/codemode-process-test --lang=en"]);
-        let mut handler = sleeper(&["--database=/nowhere/codemode-process-test/Crashes"]);
-        let mut longer = sleeper(&["--user-data-dir=/nowhere/codemode-process-test-2"]);
-        let mut grouped = sleeper(&[]);
+        let proof = Proof { profile, group: None, executable: Some(&browser) };
+        let user_data_dir = "--user-data-dir=/nowhere/codemode-process-test";
+        let mut named = sleeper(&browser, &[user_data_dir]);
+        let mut rewritten =
+            sleeper(&browser, &["--type=renderer --user-data-dir=/nowhere/codemode-process-test --lang=en"]);
+        let mut handler = sleeper(&crashpad, &["--database=/nowhere/codemode-process-test/Crashes"]);
+        let mut grouped = sleeper(&beside, &[]);
+        let mut others = [
+            sleeper(&browser, &["--user-data-dir=/nowhere/codemode-process-test-2"]),
+            sleeper(&beside, &[user_data_dir]),
+            // A person who looks for it.
+            sleeper(Path::new("/bin/sh"), &["mynote", user_data_dir]),
+        ];
         let pids = [named.id(), rewritten.id(), handler.id()].map(u32::cast_signed);
-        let found = living(profile, None);
+        let found = proof.living();
         assert!(found.len() == pids.len() && pids.iter().all(|pid| found.contains(pid)), "{found:?} {pids:?}");
 
         let group = Group::led_by(grouped.id().cast_signed()).unwrap();
-        assert!(living(profile, Some(group)).contains(&group.leader));
+        let with_group = |group| Proof { group: Some(group), ..proof };
+        assert_eq!(with_group(group).living().last(), Some(&group.leader));
         let reused = Group { start_ticks: group.start_ticks + 1, ..group };
-        assert!(!living(profile, Some(reused)).contains(&group.leader), "the number alone proves nothing");
+        assert!(!with_group(reused).living().contains(&group.leader), "the number alone proves nothing");
 
-        assert_eq!(end(profile, Some(group), Duration::from_secs(10)), Ok(4));
-        assert!(longer.try_wait().unwrap().is_none(), "another profile's process was killed");
-        for child in [&mut named, &mut rewritten, &mut handler, &mut grouped, &mut longer] {
+        assert_eq!(with_group(group).end(Duration::from_secs(10)), Ok(4));
+        for other in &mut others {
+            assert!(other.try_wait().unwrap().is_none(), "somebody else's process was killed");
+        }
+        for child in [&mut named, &mut rewritten, &mut handler, &mut grouped].into_iter().chain(&mut others) {
             let _ = child.kill();
             child.wait().unwrap();
         }
     }
 
     #[test]
+    fn without_a_noted_program_one_with_the_name_of_a_browser_counts() {
+        let (_folder, [chromium]) = programs(["chromium-157"]);
+        let profile = Path::new("/nowhere/codemode-process-test-old");
+        let user_data_dir = "--user-data-dir=/nowhere/codemode-process-test-old";
+        let proof = Proof { profile, group: None, executable: None };
+        let mut named = sleeper(&chromium, &[user_data_dir]);
+        let mut other = sleeper(Path::new("/bin/sh"), &[user_data_dir]);
+        // An update takes the place of the program.
+        fs::remove_file(&chromium).unwrap();
+        assert_eq!(proof.end(Duration::from_secs(10)), Ok(1));
+        assert!(named.wait().unwrap().code().is_none() && other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+    }
+
+    #[test]
     fn a_dead_process_that_nobody_has_reaped_counts_as_gone() {
+        let (_folder, [browser]) = programs(["browser"]);
         let profile = Path::new("/nowhere/codemode-process-test-zombie");
-        let mut child = sleeper(&["--user-data-dir=/nowhere/codemode-process-test-zombie"]);
-        assert_eq!(end(profile, None, Duration::from_secs(10)), Ok(1));
+        let mut child = sleeper(&browser, &["--user-data-dir=/nowhere/codemode-process-test-zombie"]);
+        let proof = Proof { profile, group: None, executable: Some(&browser) };
+        assert_eq!(proof.end(Duration::from_secs(10)), Ok(1));
         assert!(child.try_wait().unwrap().is_some());
     }
 }

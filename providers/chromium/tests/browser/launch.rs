@@ -259,6 +259,26 @@ async fn a_browser_that_survived_its_owner_is_reaped() {
 }
 
 #[tokio::test]
+async fn a_process_that_only_names_the_profile_is_left_alone() {
+    let profiles = Profiles::new();
+    let (mut owner, profile) = owner(&profiles.path(), None).await;
+    let main = main_process_of(&profile);
+    let executable = fs::read_link(format!("/proc/{main}/exe")).unwrap();
+    let ledger = fs::read_to_string(profile.with_extension("ledger")).unwrap();
+    assert!(ledger.contains(&format!("{{\"what\":\"runs\",\"executable\":{}}}", json!(executable))), "{ledger}");
+    let user_data_dir = format!("--user-data-dir={}", profile.display());
+    let mut note = Command::new("/bin/sh");
+    let mut note = note.args(["-c", "read line; :", "mynote", &user_data_dir]).stdin(Stdio::piped()).spawn().unwrap();
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    until("the reaping", || reap(&profiles.path()).unwrap().profiles == 1).await;
+    assert!(note.try_wait().unwrap().is_none(), "it was killed");
+    note.kill().unwrap();
+    note.wait().unwrap();
+    profiles.assert_nothing_left();
+}
+
+#[tokio::test]
 async fn many_in_a_row_leave_no_open_file() {
     let profiles = Profiles::new();
     profiles.launch().await.close().await.unwrap();
