@@ -46,8 +46,10 @@ const PORT_TAKEN: &str = "Cannot start http server for devtools";
 /// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them. Nothing is ever said on the
 /// pipe: that it closes is the message.
 const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
-/// The same for a browser that the kernel kills with the thread that launched it, where the system has the means.
-const BECOME_BOUND_BROWSER: &str = "if command -v setpriv >/dev/null; then set -- setpriv --pdeathsig KILL -- \"$@\"; fi; \
+/// The same for a browser that the kernel kills with the thread that launched it, where the system has the means: not
+/// every `setpriv` can do it.
+const BECOME_BOUND_BROWSER: &str = "if setpriv --pdeathsig KILL -- true >/dev/null 2>&1; \
+                                    then set -- setpriv --pdeathsig KILL -- \"$@\"; fi; \
                                     exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
 
 /// How a browser is launched.
@@ -355,6 +357,23 @@ fn remedy(words: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{env, fs, os::unix::fs::PermissionsExt as _};
+
+    #[test]
+    fn a_browser_starts_whatever_the_system_has_to_bind_it_to_its_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        // As BusyBox has it.
+        let poor = "#!/bin/sh\n[ \"$1\" = --pdeathsig ] && { echo unrecognized option >&2; exit 1; }\nexec \"$@\"\n";
+        fs::write(folder.path().join("setpriv"), poor).unwrap();
+        fs::set_permissions(folder.path().join("setpriv"), fs::Permissions::from_mode(0o700)).unwrap();
+        let none = folder.path().join("none");
+        for path in [folder.path().as_os_str(), none.as_os_str(), &env::var_os("PATH").unwrap()] {
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", BECOME_BOUND_BROWSER, "codemode-browser", "/bin/sh", "-c", "exit 7"]).env("PATH", path);
+            let output = command.stdin(Stdio::piped()).output().unwrap();
+            assert_eq!(output.status.code(), Some(7), "{path:?} {output:?}");
+        }
+    }
 
     #[test]
     fn the_address_is_found_in_pieces_and_the_words_are_bounded() {

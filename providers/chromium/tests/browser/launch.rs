@@ -131,15 +131,17 @@ async fn a_start_that_takes_too_long_is_given_up() {
 
 /// A program that says what Chromium says if the port was taken, the first `times` times, and is Chromium afterwards.
 fn late(folder: &Path, chromium: &Path, times: u32) -> PathBuf {
-    let path = folder.join("late");
+    let path = folder.join(format!("late-{times}"));
     let script = format!(
         "#!/bin/sh\nfor n in $(seq {times}); do mkdir \"$0.$n\" 2>/dev/null || continue\n\
          echo '[1:2:ERROR:x.cc:3] Cannot start http server for devtools.' >&2; exec sleep 600; done\n\
          exec {} \"$@\"\n",
         chromium.display()
     );
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+    // By another process: a file that this one has open for writing, and children of other tests with it, does not run.
+    let mut write = Command::new("/bin/sh");
+    write.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 700 \"$1\"", "write"]).arg(&path).arg(script);
+    assert!(write.status().unwrap().success());
     path
 }
 
