@@ -323,9 +323,14 @@ fn is_inside(path: &str, holdings: &dyn Holdings) -> bool {
 }
 
 /// Whether a URL may be opened. It is read as browsers read it: without regard to case, leading blanks and control
-/// characters, or tabs and line ends within. What is no URL by itself leads nowhere: Chromium does not complete it.
+/// characters, or tabs and line ends within. What is no URL by itself leads nowhere: Chromium does not complete it. But it
+/// may make one of what we cannot read, as of a host with a blank.
 fn is_for_scripts(url: &str) -> bool {
-    let Ok(url) = Url::parse(url) else { return true };
+    let Ok(url) = Url::parse(url) else {
+        return scheme(url).is_none_or(|scheme| {
+            matches!(scheme.as_str(), "http" | "https" | "ws" | "wss" | "about" | "data" | "blob")
+        });
+    };
     match url.scheme() {
         "http" | "https" | "data" => true,
         "about" => matches!(url.path(), "blank" | "srcdoc"),
@@ -335,6 +340,15 @@ fn is_for_scripts(url: &str) -> bool {
         }
         _ => false,
     }
+}
+
+/// The scheme that a text begins with, as browsers read it.
+fn scheme(text: &str) -> Option<String> {
+    let text = text.trim_start_matches(|c| c <= ' ').replace(['\t', '\n', '\r'], "");
+    let (scheme, _) = text.split_once(':')?;
+    let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'));
+    is_scheme.then(|| scheme.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -397,6 +411,9 @@ mod tests {
             "",
             "a.test",
             "/etc/passwd",
+            "http://a b/",
+            "1:2",
+            "a/file:x",
         ] {
             assert_eq!(verdict(false, "Page.navigate", json!({ "url": url }), Some("A")), None, "{url:?}");
         }
@@ -424,6 +441,11 @@ mod tests {
             "javascript:alert(1)",
             "ftp://a.test/",
             "mailto:a@a.test",
+            // No URLs to us.
+            "file://a b/etc/passwd",
+            " FI\tLE://a b/etc/passwd",
+            "chrome://a b/",
+            "view-source:http://a b/",
         ] {
             for method in ["Page.navigate", "Target.createTarget", "Network.loadNetworkResource"] {
                 assert_eq!(
