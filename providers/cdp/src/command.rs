@@ -3,7 +3,7 @@
 use crate::{
     browser::gone,
     live::Live,
-    policy::{self, Request},
+    policy::{self, Holdings as _, Request},
     runtime::CdpRuntime,
     session::Attached,
     targets::{closed, loads_a_page, short},
@@ -109,22 +109,22 @@ impl CdpRuntime {
         if let Some(protocol) = live.protocol() {
             check(protocol, method, &params, options.session_id.is_some())?;
         }
-        let session = match &options.session_id {
-            Some(session) => Some(self.session(&live, session, timeout).await?),
-            None => None,
-        };
         if matches!(method, "Target.attachToTarget" | "Target.setAutoAttach") {
             // The protocol's default is the old way, which this connection does not speak.
             params.entry("flatten").or_insert(Json::Bool(true));
         }
         let params = Json::Object(params);
-        let request = Request {
-            method,
-            params: &params,
-            target: session.as_ref().and_then(|session| session.target.as_deref()),
-            has_session: session.is_some(),
+        let meant = options.session_id.as_deref().and_then(|session| live.target_named(session));
+        let request =
+            Request { method, params: &params, target: meant.as_deref(), has_session: options.session_id.is_some() };
+        // Before a session is attached: some pages are only there to be left.
+        let holdings = self.slot.holdings(&live);
+        policy::check(request, &holdings)?;
+        let leaves_the_browsers_own = request.target.is_some_and(|target| holdings.is_of_the_browser(target));
+        let session = match &options.session_id {
+            Some(session) => Some(live.resolve(session, timeout).await?),
+            None => None,
         };
-        policy::check(request, &self.slot.holdings(&live))?;
         if let Some(Attached { raw, target }) = &session {
             if let Some(obstacle) = live.targets.obstacle(raw, method) {
                 return Err(obstacle);
@@ -158,6 +158,10 @@ impl CdpRuntime {
             }
         }?;
         live.take_note(method, session.as_ref(), target.as_deref(), &answer);
+        if leaves_the_browsers_own {
+            // The next command is judged by where the tab is now, of which Chromium tells only later.
+            live.refresh().await;
+        }
         Ok(answer)
     }
 

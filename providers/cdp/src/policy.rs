@@ -36,8 +36,8 @@ enum Rule {
     OwnContext(&'static str),
     /// When the target that this parameter names, or that of the session, was made by another execution.
     ForeignTarget,
-    /// When the target that this parameter names, or that of the session, is a part of the browser itself, unless the
-    /// command is one of these.
+    /// When the target that this parameter names, or that of the session, is a part of the browser itself, unless it is
+    /// a tab and the command is one of these.
     TargetOfTheBrowser(&'static [&'static str]),
 }
 
@@ -121,9 +121,16 @@ const TABLE: &[Row] = &[
     Row {
         methods: &["**"],
         place: Place::Anywhere,
-        rule: Rule::TargetOfTheBrowser(&["Page.bringToFront", "Page.navigate", "Target.getTargetInfo"]),
+        rule: Rule::TargetOfTheBrowser(&[
+            "Page.bringToFront",
+            "Page.close",
+            "Page.navigate",
+            "Target.activateTarget",
+            "Target.closeTarget",
+            "Target.getTargetInfo",
+        ]),
         reason: "the browser's own pages are not for scripts",
-        hint: "Make a tab of your own with cdp.send(\"Target.createTarget\", {url}).",
+        hint: "Go elsewhere in this tab with Page.navigate, or make one with cdp.send(\"Target.createTarget\", {url}).",
     },
     // What the host relies on.
     Row {
@@ -244,6 +251,8 @@ pub(crate) trait Holdings {
     fn is_foreign(&self, target: &str) -> bool;
     /// Whether the target is a part of the browser itself, as its settings, or of an extension.
     fn is_of_the_browser(&self, target: &str) -> bool;
+    /// Whether the target is a tab.
+    fn is_tab(&self, target: &str) -> bool;
 }
 
 /// Refuses what the table refuses.
@@ -298,8 +307,10 @@ fn refuses(rule: Rule, request: Request<'_>, holdings: &dyn Holdings) -> bool {
         },
         Rule::ForeignTarget => both(text("/targetId"), request.target).any(|target| holdings.is_foreign(target)),
         Rule::TargetOfTheBrowser(allowed) => {
-            !allowed.contains(&request.method)
-                && both(text("/targetId"), request.target).any(|target| holdings.is_of_the_browser(target))
+            let is_refused = |target| {
+                holdings.is_of_the_browser(target) && !(allowed.contains(&request.method) && holdings.is_tab(target))
+            };
+            both(text("/targetId"), request.target).any(is_refused)
         }
     }
 }
@@ -382,7 +393,10 @@ mod tests {
             target == "THEIRS"
         }
         fn is_of_the_browser(&self, target: &str) -> bool {
-            target == "UI"
+            matches!(target, "UI" | "SETTINGS")
+        }
+        fn is_tab(&self, target: &str) -> bool {
+            target != "UI"
         }
     }
 
@@ -502,8 +516,15 @@ mod tests {
         assert_eq!(verdict(false, "Target.setDiscoverTargets", json!({"discover": true}), None), None);
         assert_eq!(verdict(false, "Browser.close", json!({}), None), None);
         assert!(verdict(false, "Target.attachToTarget", json!({"targetId": "UI"}), None).is_some());
-        assert!(verdict(false, "Runtime.evaluate", json!({}), Some("UI")).is_some());
-        assert_eq!(verdict(false, "Page.navigate", json!({"url": "https://a.test/"}), Some("UI")), None);
+        for (target, may_leave) in [("UI", false), ("SETTINGS", true)] {
+            assert!(verdict(false, "Runtime.evaluate", json!({}), Some(target)).is_some());
+            assert!(verdict(false, "Target.attachToTarget", json!({ "targetId": target }), None).is_some());
+            for (method, params) in [("Page.navigate", json!({"url": "https://a.test/"})), ("Page.close", json!({}))] {
+                assert_eq!(verdict(false, method, params, Some(target)).is_none(), may_leave, "{method} {target}");
+            }
+            let close = verdict(false, "Target.closeTarget", json!({ "targetId": target }), None);
+            assert_eq!(close.is_none(), may_leave, "{target}");
+        }
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl Live {
         Ok(Attached { raw: session.to_owned(), target })
     }
 
+    /// The target of a session as a script names it; nothing is attached.
+    pub(crate) fn target_named(&self, session: &str) -> Option<String> {
+        session.strip_prefix(HANDLE).map(str::to_owned).or_else(|| self.targets.target_of(session))
+    }
+
     /// The raw session of a target's handle, attached now if it is not.
     ///
     /// # Cancellation

@@ -48,6 +48,10 @@ impl Holdings for SlotHoldings<'_> {
         self.live.targets.target(target).is_some_and(of_the_browser)
     }
 
+    fn is_tab(&self, target: &str) -> bool {
+        self.live.targets.target(target).is_some_and(|target| target.kind == "page")
+    }
+
     fn owns_context_of(&self, target: &str) -> bool {
         let context = self.live.targets.target(target).and_then(|target| target.context);
         context.is_some_and(|context| self.slot.made.has_context(&context))

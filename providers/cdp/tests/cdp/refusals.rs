@@ -1,6 +1,7 @@
 //! The policy, in front of a real browser. Its rows have tests of their own beside the table.
 
-use crate::support::{Execution, Site};
+use crate::support::{Execution, PATIENCE, Site, Somebody};
+use codemode_chromium::{Command, Connection};
 use codemode_spec::ErrorCode;
 use serde_json::json;
 
@@ -58,14 +59,36 @@ async fn the_browsers_own_pages_are_not_for_scripts() {
         for refused in [
             execution.call("attachToTarget", json!([target])).await,
             execution.send("Target.attachToTarget", json!({ "targetId": target })).await,
-            execution.page(&format!("target:{target}"), "Runtime.enable", json!({})).await,
+            execution.wait("Page.loadEventFired", json!({"sessionId": format!("target:{target}")})).await,
         ] {
             let error = refused.unwrap_err();
             assert_eq!(error.code, ErrorCode::PolicyRefused, "{error}");
             assert_eq!(error.message, "Target.attachToTarget is refused: the browser's own pages are not for scripts");
         }
+        for (method, params) in [("Runtime.enable", json!({})), ("Page.navigate", json!({"url": "about:blank"}))] {
+            let error = execution.page(&format!("target:{target}"), method, params).await.unwrap_err();
+            assert_eq!(error.message, format!("{method} is refused: the browser's own pages are not for scripts"));
+        }
     }
     execution.end().await;
+}
+
+#[tokio::test]
+async fn a_tab_that_shows_a_page_of_the_browser_can_be_left_or_closed() {
+    let (somebody, site) = (Somebody::begin().await, Site::serve().await);
+    let theirs = Connection::connect(somebody.browser.endpoint(), PATIENCE).await.unwrap();
+    let params = json!({"url": "chrome://version"});
+    let create = Command { method: "Target.createTarget", params, session: None, timeout: PATIENCE };
+    let made = theirs.call(create).await.unwrap();
+    let execution = somebody.execution().await;
+    let tab = format!("target:{}", made["targetId"].as_str().unwrap());
+    let error = execution.evaluate(&tab, "1").await.unwrap_err();
+    assert_eq!(error.code, ErrorCode::PolicyRefused);
+    assert!(error.hint.contains("Page.navigate"), "{}", error.hint);
+    execution.page(&tab, "Page.navigate", json!({"url": site.url("/")})).await.unwrap();
+    assert_eq!(execution.evaluate(&tab, "location.pathname").await.unwrap(), "/");
+    execution.end().await;
+    somebody.browser.close().await.unwrap();
 }
 
 #[tokio::test]
