@@ -363,6 +363,48 @@ fn an_operator_sees_and_ends_what_there_is() {
 }
 
 #[test]
+fn the_audit_tells_on_which_page_each_call_was_made_and_where_it_leads() {
+    let shop = Shop::open();
+    let code = "
+const [here, there] = [site, site.replace('127.0.0.1', 'localhost')];
+const tabs = [];
+for (const origin of [here, there]) {
+  const { targetId } = await cdp.send('Target.createTarget', { url: 'about:blank' });
+  const sessionId = await cdp.attachToTarget(targetId);
+  await cdp.send('Page.navigate', { url: `${origin}/login?hush#hush` }, { sessionId });
+  await cdp.waitForEvent('Page.loadEventFired', { sessionId });
+  tabs.push(sessionId);
+}
+for (const sessionId of [...tabs, ...tabs]) await cdp.send('Runtime.evaluate', { expression: '1' }, { sessionId });
+await cdp.send('Page.navigate', { url: `${there}/hush` }, { sessionId: tabs[0] });
+await cdp.send('Target.createTarget', { url: `${here}/hush` });";
+    let answer = shop.run(&[], code);
+    let execution = answer["context"]["execution_id"].as_str().unwrap_or_else(|| panic!("{answer}"));
+    let rows = shop.operator(&["audit", "show", "--execution", execution]);
+    assert!(!rows.to_string().contains("hush"), "{rows}");
+    let details = rows["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "call");
+    let calls: Vec<_> = details
+        .map(|row| serde_json::from_str::<Json>(row["detail"].as_str().unwrap()).unwrap())
+        .filter(|detail| detail.get("action").is_some())
+        .map(|detail| json!([detail["action"], detail["origin"], detail["to_origin"]]))
+        .collect();
+    let (here, there) = (shop.site.url(), shop.site.url().replace("127.0.0.1", "localhost"));
+    let expected = json!([
+        ["Target.createTarget", null, null],
+        ["Page.navigate", null, here],
+        ["Target.createTarget", null, null],
+        ["Page.navigate", null, there],
+        ["Runtime.evaluate", here, null],
+        ["Runtime.evaluate", there, null],
+        ["Runtime.evaluate", here, null],
+        ["Runtime.evaluate", there, null],
+        ["Page.navigate", here, there],
+        ["Target.createTarget", null, here],
+    ]);
+    assert_eq!(Json::from(calls), expected);
+}
+
+#[test]
 fn any_number_of_processes_may_be_the_first() {
     let place = Place::new();
     let children: Vec<_> = (0..8)

@@ -81,13 +81,12 @@ impl Record for Recorder {
     }
 
     fn effect(&self, id: &ExecutionId, namespace: &str, method: &str, account: &Account) {
-        let Account { action, origin, reads: _ } = account;
+        let Account { action, origin, to_origin, reads: _ } = account;
         let mut detail = json!({"method": format!("{namespace}.{method}")});
-        if let Some(action) = action {
-            detail["action"] = json!(action);
-        }
-        if let Some(origin) = origin {
-            detail["origin"] = json!(origin);
+        for (name, value) in [("action", action), ("origin", origin), ("to_origin", to_origin)] {
+            if let Some(value) = value {
+                detail[name] = json!(value);
+            }
         }
         self.note(Event::new(EventKind::Call).execution(id.as_str()).detail(detail));
     }

@@ -29,6 +29,8 @@ pub struct Account {
     pub action: Option<String>,
     /// The origin of the page that it was done to.
     pub origin: Option<String>,
+    /// The origin that it leads to, if it was given a URL.
+    pub to_origin: Option<String>,
     /// It only reads, though its method may also write.
     pub reads: bool,
 }

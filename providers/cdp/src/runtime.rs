@@ -18,6 +18,8 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use url::Url;
 
+/// Longer than any host with its port: what is longer names none, and a script could hide something in it.
+const ORIGIN_BYTES_MAX: usize = 280;
 /// Targets listed by `cdp.sessionInfo`.
 const TARGETS_LISTED_MAX: usize = 100;
 
@@ -70,15 +72,25 @@ impl ProviderRuntime for CdpRuntime {
     }
 
     fn account(&self, method: &str, arguments: &[Value]) -> Account {
-        let action = match method {
-            "send" => command(arguments).ok().map(|command| command.method).filter(|name| is_command(name)),
-            _ => None,
+        let (call, named) = match method {
+            "send" => (command(arguments).ok(), None),
+            "attachToTarget" => (None, attach_options(arguments).ok().and_then(|options| options.target_id)),
+            _ => (None, None),
         };
-        let reads = action.as_deref().is_some_and(reads);
-        let page = self.slot.describe().url.and_then(|url| Url::parse(&url).ok());
-        let origin =
-            page.map(|url| url.origin()).filter(url::Origin::is_tuple).map(|origin| origin.ascii_serialization());
-        Account { action, origin, reads }
+        let session = call.as_ref().and_then(|call| call.options.session_id.as_deref());
+        let param = |name| call.as_ref().and_then(|call| call.params.get(name)).and_then(Json::as_str);
+        let page = self.slot.current().and_then(|live| {
+            live.catch_up();
+            let target = session.or(named.as_deref()).and_then(|session| live.target_named(session));
+            live.targets.target(target.as_deref().or(param("targetId")).or(named.as_deref())?)
+        });
+        let action = call.as_ref().map(|call| call.method.clone()).filter(|name| is_command(name));
+        Account {
+            reads: action.as_deref().is_some_and(reads),
+            action,
+            origin: page.and_then(|page| origin(&page.url)),
+            to_origin: param("url").and_then(origin),
+        }
     }
 
     fn describe(&self) -> Context {
@@ -88,6 +100,12 @@ impl ProviderRuntime for CdpRuntime {
     fn warnings(&self) -> Vec<String> {
         self.slot.warnings()
     }
+}
+
+/// The origin of a URL, if it has one: never more of it.
+fn origin(url: &str) -> Option<String> {
+    let origin = Url::parse(url).ok()?.origin();
+    origin.is_tuple().then(|| origin.ascii_serialization()).filter(|origin| origin.len() <= ORIGIN_BYTES_MAX)
 }
 
 /// Whether a text can be the name of a command: whatever else a script writes there is a value of its own.
