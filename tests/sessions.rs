@@ -334,7 +334,10 @@ fn an_operator_sees_and_ends_what_there_is() {
     assert_eq!(shop.place.processes(), Vec::<String>::new());
     assert_eq!(shop.operator(&["sessions", "sweep"])["sessions"], json!([]));
     let audit = shop.operator(&["audit", "show", "--key", "shop"]);
-    let kinds: Vec<_> = audit["rows"].as_array().unwrap().iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    let rows = audit["rows"].as_array().unwrap();
+    let (calls, rest): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["kind"] == "call");
+    assert!(calls.len() > 3 && calls.iter().all(|row| row["token"] == 1), "{calls:?}");
+    let kinds: Vec<_> = rest.iter().map(|row| row["kind"].as_str().unwrap()).collect();
     let expected = [
         "execution.started",
         "lease.requested",
@@ -343,6 +346,7 @@ fn an_operator_sees_and_ends_what_there_is() {
         "session.started",
         "lease.renewed",
         "lease.released",
+        "execution.ended",
         // The operator closes it, ...
         "lease.acquired",
         "session.closed",

@@ -118,8 +118,8 @@ pub trait Record: Send + Sync {
     fn started(&self, _id: &ExecutionId, _code: &str, _session: &SessionRequest) {}
     /// It is about to do something that has an effect. Never told: the values of its arguments.
     fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
-    /// It is over, and disposed of.
-    fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64) {}
+    /// It is over, and disposed of. `context` is what it was about.
+    fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64, _context: &Context) {}
 }
 
 /// Writes down nothing.
@@ -266,7 +266,7 @@ impl Inner {
         ended.cancel();
         let execution = self.finish(id, middle, &runtimes).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
-        self.settings.record.ended(id, outcome, execution.calls);
+        self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
     }
 

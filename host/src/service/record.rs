@@ -7,8 +7,8 @@ use crate::{
         audit::{Event, EventKind},
     },
 };
-use codemode_provider::{Account, ExecutionId};
-use codemode_spec::{ErrorCode, session::SessionRequest};
+use codemode_provider::{Account, ExecutionId, LeaseMark};
+use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
 use serde_json::json;
 use std::{
     collections::HashMap,
@@ -81,19 +81,27 @@ impl Record for Recorder {
     }
 
     fn effect(&self, id: &ExecutionId, namespace: &str, method: &str, account: &Account) {
-        let Account { action, origin, to_origin, reads: _ } = account;
+        let Account { action, origin, to_origin, lease, reads: _ } = account;
         let mut detail = json!({"method": format!("{namespace}.{method}")});
         for (name, value) in [("action", action), ("origin", origin), ("to_origin", to_origin)] {
             if let Some(value) = value {
                 detail[name] = json!(value);
             }
         }
-        self.note(Event::new(EventKind::Call).execution(id.as_str()).detail(detail));
+        let mut event = Event::new(EventKind::Call).execution(id.as_str()).detail(detail);
+        if let Some(LeaseMark { session, key, token }) = lease {
+            event = event.session(session).key(key.as_deref()).token(*token);
+        }
+        self.note(event);
     }
 
-    fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64) {
+    fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {
         let outcome = outcome.map_or_else(ErrorCode::as_str, |()| "ok");
-        let event = Event::new(EventKind::ExecutionEnded).execution(id.as_str());
+        let mut event = Event::new(EventKind::ExecutionEnded).execution(id.as_str());
+        if let (Some(session), Some(lease)) = (&context.session_id, &context.lease) {
+            event = event.session(session).key(lease["key"].as_str());
+            event.token = lease["token"].as_u64();
+        }
         self.note(event.detail(json!({"outcome": outcome, "calls": calls})));
     }
 }

@@ -15,6 +15,6 @@ pub mod testkit;
 
 pub use arguments::{argument, options};
 pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
-pub use provider::{Account, Provider, ProviderRuntime};
+pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};
 pub use session::{BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};

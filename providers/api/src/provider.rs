@@ -33,6 +33,19 @@ pub struct Account {
     pub to_origin: Option<String>,
     /// It only reads, though its method may also write.
     pub reads: bool,
+    /// The lease under which it is done.
+    pub lease: Option<LeaseMark>,
+}
+
+/// What a lease is known by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaseMark {
+    /// The session that it is on.
+    pub session: String,
+    /// The key whose browser that is.
+    pub key: Option<String>,
+    /// The fencing token.
+    pub token: u64,
 }
 
 /// What a provider is for one execution.

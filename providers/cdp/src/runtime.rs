@@ -10,7 +10,9 @@ use crate::{
     targets::short,
 };
 use async_trait::async_trait;
-use codemode_provider::{Account, CallContext, Ending, Promotion, ProviderRuntime, argument, options};
+use codemode_provider::{
+    Account, CallContext, Ending, LeaseMark, Promotion, ProviderRuntime, SessionFacts, argument, options,
+};
 use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -90,6 +92,10 @@ impl ProviderRuntime for CdpRuntime {
             action,
             origin: page.and_then(|page| origin(&page.url)),
             to_origin: param("url").and_then(origin),
+            lease: self.slot.session().map(|session| {
+                let SessionFacts { id, key, shared, token, .. } = session.facts();
+                LeaseMark { session: id, key: key.filter(|_| shared), token }
+            }),
         }
     }
 
