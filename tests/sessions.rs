@@ -409,6 +409,13 @@ await cdp.send('Target.createTarget', { url: `${here}/hush` });";
 }
 
 #[test]
+fn the_index_of_the_protocol_is_never_cut() {
+    let answer = Shop::open().run(&[], "await cdp.spec()");
+    assert_eq!((&answer["ok"], &answer["meta"]["truncated"]), (&json!(true), &json!(false)));
+    assert!(answer["data"]["result"]["Page"]["commands"].as_str().unwrap().contains("navigate"), "{answer}");
+}
+
+#[test]
 fn any_number_of_processes_may_be_the_first() {
     let place = Place::new();
     let children: Vec<_> = (0..8)

@@ -83,7 +83,7 @@ pub(crate) fn manifest() -> Manifest {
             ),
             method(
                 "spec",
-                "The protocol: index of domains, or what a domain, command, event or type is, as \"Page.navigate\".",
+                "The protocol: index of domains, or what a domain (its commands, described), command, event or type is.",
                 &[&[optional("name", text())], &[required("query", fields(json!({"search": text()}), &["search"]))]],
                 any(),
                 Effect::Read,

@@ -268,6 +268,14 @@ pub(crate) fn check(request: Request<'_>, holdings: &dyn Holdings) -> Result<(),
     refused.map_or(Ok(()), |row| Err(refusal(request.method, row.reason, row.hint)))
 }
 
+/// Whether everything of a domain is refused on every browser.
+pub(crate) fn is_refused(domain: &str) -> bool {
+    let all = format!("{domain}.*");
+    TABLE.iter().any(|row| {
+        row.place == Place::Anywhere && matches!(row.rule, Rule::Never) && row.methods.contains(&all.as_str())
+    })
+}
+
 fn refusal(method: &str, reason: &str, hint: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::PolicyRefused, format!("{method} is refused: {reason}"))
         .with_hint(hint)

@@ -1,6 +1,10 @@
 //! The protocol as scripts read it: an index, and everything about one thing.
 
-use crate::{command::check_length, targets::short};
+use crate::{
+    command::check_length,
+    policy::is_refused,
+    targets::{cut, short},
+};
 use codemode_chromium::{CommandSpec, Domain, EventSpec, Property, Protocol, Shape};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Map, Value as Json, json};
@@ -10,21 +14,30 @@ use std::collections::{BTreeMap, VecDeque};
 const FOUND_MAX: usize = 25;
 /// Named types explained along with a command or an event.
 const TYPES_MAX: usize = 20;
+/// Of a domain's description in the index.
+const ABOUT_CHARS_MAX: usize = 60;
 
-/// Every domain with the names of its commands and events.
+/// Every domain with the names of its commands and events, small enough for an answer: a domain's own description says
+/// what its commands do.
 pub(crate) fn index(protocol: &Protocol) -> Json {
     let domain = |domain: &Domain| {
         let mut entry = Map::new();
         if let Some(description) = &domain.description {
-            entry.insert("description".into(), first_sentence(description).into());
+            entry.insert("description".into(), cut(&first_sentence(description), ABOUT_CHARS_MAX).into());
         }
-        entry.insert("commands".into(), domain.commands.iter().map(|command| command.name.as_str()).collect());
-        if !domain.events.is_empty() {
-            entry.insert("events".into(), domain.events.iter().map(|event| event.name.as_str()).collect());
+        // Those that are on their way out are found by asking for the domain.
+        let commands = domain.commands.iter().filter(|command| !command.deprecated);
+        let events = domain.events.iter().filter(|event| !event.deprecated);
+        let commands: Vec<_> = commands.map(|command| command.name.as_str()).collect();
+        let events: Vec<_> = events.map(|event| event.name.as_str()).collect();
+        for (name, names) in [("commands", commands), ("events", events)] {
+            if !names.is_empty() {
+                entry.insert(name.into(), names.join(" ").into());
+            }
         }
         (domain.name.clone(), Json::Object(entry))
     };
-    Json::Object(protocol.domains().map(domain).collect())
+    Json::Object(protocol.domains().filter(|domain| !is_refused(&domain.name)).map(domain).collect())
 }
 
 /// Everything about a domain, a command, an event or a type.

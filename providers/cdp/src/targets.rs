@@ -292,8 +292,12 @@ fn crashed(target: &Target) -> ErrorReport {
 
 /// A text cut to what a message can bear.
 pub(crate) fn short(text: &str) -> String {
-    const CHARS_MAX: usize = 200;
-    match text.char_indices().nth(CHARS_MAX) {
+    cut(text, 200)
+}
+
+/// A text cut to so many characters.
+pub(crate) fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

@@ -11,8 +11,11 @@ async fn the_protocol_is_looked_up() {
 
     let index = spec(json!([])).await.unwrap();
     assert!(index.as_object().unwrap().len() > 40);
-    assert!(index["Page"]["commands"].as_array().unwrap().contains(&json!("navigate")));
-    assert!(index["Page"]["events"].as_array().unwrap().contains(&json!("loadEventFired")));
+    let names = |kind: &str| index["Page"][kind].as_str().unwrap().split(' ').collect::<Vec<_>>();
+    assert!(names("commands").contains(&"navigate") && names("events").contains(&"loadEventFired"));
+    assert_eq!(index.get("Extensions"), None, "what is refused is not offered");
+    let length = index.to_string().len();
+    assert!(length < codemode_spec::limits::RESULT_CHARS_MAX * 9 / 10, "{length}");
     assert!(index["Page"]["description"].as_str().unwrap().len() > 10);
 
     let navigate = spec(json!(["Page.navigate"])).await.unwrap();
@@ -25,6 +28,7 @@ async fn the_protocol_is_looked_up() {
     assert!(navigate["types"]["Page.TransitionType"]["enum"].as_array().unwrap().contains(&json!("reload")));
 
     let page = spec(json!(["Page"])).await.unwrap();
+    assert_eq!(page["commands"]["navigate"]["description"], "Navigates current page to the given URL.");
     assert!(page["commands"]["navigate"]["parameters"].as_str().unwrap().starts_with("url: string, referrer?: string"));
     assert!(page["types"].as_array().unwrap().contains(&json!("FrameId")));
 
