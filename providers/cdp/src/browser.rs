@@ -7,7 +7,7 @@ use crate::{
     cookies,
     live::Live,
     made::{Made, Registry},
-    targets::{Target, short},
+    targets::{OPENERS_MAX, Target, short},
 };
 use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
@@ -30,8 +30,6 @@ const START_MAX: Duration = Duration::from_secs(30);
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long each of the three steps of tidying up in an external browser may take.
 const TIDY_MAX: Duration = Duration::from_secs(3);
-/// Tabs that opened each other, followed at most this far: a bound on what pages control.
-const OPENERS_MAX: usize = 16;
 
 /// Where the browser comes from.
 pub(crate) enum Source {
@@ -172,6 +170,7 @@ impl BrowserSlot {
                 if let Some(session) = session.filter(|_| first) {
                     cookies::restore(&live.connection, &session.facts()).await;
                 }
+                live.watch_popups(!self.is_external(), CONNECT_MAX).await;
                 let live = Arc::new(live);
                 *lock(&self.live) = Some(Arc::clone(&live));
                 Ok(live)

@@ -145,6 +145,9 @@ impl CdpRuntime {
                 answer.map_err(|error| live.explain(error, method, raw, None))
             }
             Some(session) if method == "Page.captureScreenshot" => live.picture(session, params, timeout).await,
+            Some(session) if method == "Page.handleJavaScriptDialog" => {
+                live.answer_dialog(session, params, timeout).await
+            }
             Some(session) => live.deliver(session, method, params, timeout).await,
             None => {
                 let answer = live.connection.call(Command { method, params, session: None, timeout }).await;
@@ -277,6 +280,20 @@ impl Live {
                 obstacle = &mut obstructed => return Err(obstacle),
             }
         }
+    }
+
+    /// Answers a dialog. That of a popup may have been there before the script attached to it: then Chromium takes the
+    /// answer only from whoever saw it open.
+    async fn answer_dialog(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Json, ErrorReport> {
+        const METHOD: &str = "Page.handleJavaScriptDialog";
+        let answer = self.deliver(session, METHOD, params.clone(), timeout).await;
+        if let (Err(error), Some(target), Some(popups)) = (&answer, &session.target, self.popups())
+            && error.message.ends_with("No dialog is showing")
+            && let Some(Ok(answer)) = popups.answer(target, params, timeout).await
+        {
+            return Ok(answer);
+        }
+        answer
     }
 
     /// Takes a picture of a tab, which Chromium does only of the tab in front.

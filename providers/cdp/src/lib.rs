@@ -17,6 +17,7 @@ mod live;
 mod made;
 mod manifest;
 mod policy;
+mod popups;
 mod provider;
 mod runtime;
 mod session;

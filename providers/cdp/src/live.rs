@@ -1,12 +1,12 @@
 //! A browser that is connected.
 
-use crate::targets::Targets;
+use crate::{popups::Popups, targets::Targets};
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 use tokio_util::task::AbortOnDropHandle;
@@ -20,6 +20,9 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Live {
     pub(crate) connection: Connection,
     pub(crate) targets: Arc<Targets>,
+    endpoint: Endpoint,
+    /// Unless the browser did not let it be watched.
+    popups: OnceLock<Popups>,
     /// What the browser says of its protocol; some remote endpoints do not say it.
     pub(crate) protocol: Result<Arc<Protocol>, ErrorReport>,
     /// As `Chrome/156.0.8078.79`.
@@ -71,6 +74,8 @@ impl Live {
         Ok(Self {
             connection,
             targets,
+            endpoint: endpoint.clone(),
+            popups: OnceLock::new(),
             protocol,
             product,
             handles: Mutex::default(),
@@ -82,8 +87,27 @@ impl Live {
         })
     }
 
+    /// Watches the dialogs of popups from now on; `waiting`: new tabs wait until they are watched. A browser that does
+    /// not let them be watched can be used all the same.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub(crate) async fn watch_popups(&self, waiting: bool, timeout: Duration) {
+        match Popups::watch(&self.endpoint, &self.targets, waiting, timeout).await {
+            Ok(popups) => drop(self.popups.set(popups)),
+            Err(error) => tracing::warn!(%error, "popups are not watched"),
+        }
+    }
+
+    pub(crate) fn popups(&self) -> Option<&Popups> {
+        self.popups.get()
+    }
+
     /// Takes in what the browser has said so far.
     pub(crate) fn catch_up(&self) {
+        if let Some(popups) = self.popups() {
+            popups.catch_up();
+        }
         self.targets.catch_up(self.connection.events());
     }
 

@@ -15,6 +15,8 @@ pub(crate) const HANDLE: &str = "target:";
 /// How long a page that is just attached may take to say that it will report its dialogs. One that an open dialog
 /// blocks never says it.
 const WATCH_MAX: Duration = Duration::from_secs(2);
+/// How long a command may take while another page that may share the process of its page shows a dialog.
+const RELATIVE_PATIENCE: Duration = Duration::from_millis(500);
 /// Pages named in a hint.
 const PAGES_NAMED_MAX: usize = 5;
 
@@ -114,13 +116,22 @@ impl Live {
         }
     }
 
-    /// Waits until a command on a session cannot be answered any more: its page closed, crashed or shows a dialog.
+    /// Waits until a command on a session cannot be answered any more: its page closed, crashed or shows a dialog, or
+    /// one that it opened or that opened it does, and it was not answered for a while.
     pub(crate) async fn obstructed(&self, raw: &str, method: &str) -> ErrorReport {
         let mut changes = self.targets.changes();
         loop {
             self.catch_up();
             if let Some(obstacle) = self.targets.obstacle(raw, method) {
                 return obstacle;
+            }
+            if self.targets.dialog_of_relative(raw, method).is_some() {
+                // Most such pages share a process, but not all.
+                let waited = tokio::time::timeout(RELATIVE_PATIENCE, changes.changed()).await;
+                if let (Err(_), Some(report)) = (waited, self.targets.dialog_of_relative(raw, method)) {
+                    return report;
+                }
+                continue;
             }
             if changes.changed().await.is_err() {
                 std::future::pending::<()>().await;

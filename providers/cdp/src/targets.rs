@@ -13,6 +13,8 @@ use crate::dialog::{self, Dialog};
 
 /// Targets and sessions that are gone of which it is remembered that they had been there.
 const GONE_REMEMBERED_MAX: usize = 1_000;
+/// Tabs that opened each other, followed at most this far: a bound on what pages control.
+pub(crate) const OPENERS_MAX: usize = 16;
 /// The kind of the targets that are the browser's own windows and popups.
 pub(crate) const BROWSER_UI: &str = "browser_ui";
 /// Events looked at under one lock of the log.
@@ -210,6 +212,38 @@ impl Targets {
         last.and_then(|id| self.target(&id)).or_else(|| self.visible().into_iter().find(|target| target.kind == "page"))
     }
 
+    /// Takes in a target that another connection told of.
+    pub(crate) fn introduced(&self, info: &Json) {
+        let mut known = self.known();
+        let id = info["targetId"].as_str().unwrap_or_default();
+        if !known.targets.contains_key(id) && !known.closed_targets.contains(id) {
+            known.inform(info);
+        }
+    }
+
+    /// A popup opened or closed a dialog. Of one that is watched already its own session tells, and in order.
+    pub(crate) fn dialog_of_popup(&self, target: &str, dialog: Option<Dialog>) {
+        let mut known = self.known();
+        let is_watched = known.sessions.values().any(|session| session.watched && session.target == target);
+        let changed =
+            !(is_watched && dialog.is_some()) && known.with_target(target.to_owned(), |target| target.dialog = dialog);
+        drop(known);
+        if changed {
+            self.changed.send_replace(());
+        }
+    }
+
+    /// The dialog of a page that may share its process with that of a session: one that it opened, or that opened it.
+    pub(crate) fn dialog_of_relative(&self, session: &str, method: &str) -> Option<ErrorReport> {
+        let known = self.known();
+        let own = &known.sessions.get(session)?.target;
+        let root = known.root(own);
+        let relative =
+            |target: &&Target| target.dialog.is_some() && target.id != *own && known.root(&target.id) == root;
+        let target = known.targets.values().find(relative).filter(|_| !dialog::answers_without_page(method))?;
+        target.dialog.as_ref().map(|dialog| dialog.report(&target.id, method))
+    }
+
     /// Any page with an open dialog.
     pub(crate) fn with_dialog(&self) -> Option<Target> {
         self.known().targets.values().find(|target| target.dialog.is_some()).cloned()
@@ -380,6 +414,18 @@ impl Known {
         target.title = text("title").unwrap_or_default();
         target.opener = text("openerId");
         target.context = text("browserContextId");
+    }
+
+    /// The page that opened the page that opened it, and so on.
+    fn root<'a>(&'a self, target: &'a str) -> &'a str {
+        let mut root = target;
+        for _ in 0..OPENERS_MAX {
+            match self.targets.get(root).and_then(|target| target.opener.as_deref()) {
+                Some(opener) => root = opener,
+                None => break,
+            }
+        }
+        root
     }
 
     fn attach(&mut self, session: &str, target: &str) {

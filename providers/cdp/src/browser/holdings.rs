@@ -1,10 +1,10 @@
 //! What the policy must know of a browser and the execution that uses it.
 
-use super::{BrowserSlot, OPENERS_MAX};
+use super::BrowserSlot;
 use crate::{
     live::Live,
     policy::Holdings,
-    targets::{BROWSER_UI, Target},
+    targets::{BROWSER_UI, OPENERS_MAX, Target},
 };
 use std::{
     path::{Path, PathBuf},

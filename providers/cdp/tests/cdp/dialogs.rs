@@ -146,3 +146,43 @@ async fn a_wait_that_a_dialog_starves_says_so() {
     assert_eq!(opening["params"]["message"], "1");
     execution.end().await;
 }
+
+#[tokio::test]
+async fn a_dialog_of_a_popup_that_the_script_is_not_attached_to_rejects_what_it_blocks() {
+    let (execution, site) = (Execution::begin().await, Site::serve().await);
+    let session = execution.attach().await;
+    execution.visit(&session, &site.url("/")).await;
+    for code in ["w.setTimeout('alert(1)')", "w.alert(1)", "w.setTimeout('alert(1)', 300)"] {
+        let began = Instant::now();
+        let expression = format!("globalThis.w = window.open('about:blank'); void {code}");
+        let open = json!({"expression": expression, "userGesture": true});
+        let opening = execution.page(&session, "Runtime.evaluate", open).await;
+        let error = match opening {
+            Ok(_) => is_blocked(execution.evaluate(&session, "new Promise(() => {})").await),
+            opening => is_blocked(opening),
+        };
+        assert_eq!((&error.details["type"], &error.details["message"]), (&json!("alert"), &json!("1")), "{code}");
+        assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
+        // Answered by the hint, in the popup that the error names.
+        let popup = format!("target:{}", error.details["targetId"].as_str().unwrap());
+        assert_ne!(popup, session);
+        execution.page(&popup, "Page.handleJavaScriptDialog", json!({"accept": true})).await.unwrap();
+        assert_eq!(execution.evaluate(&session, "40 + 2").await.unwrap(), 42, "{code}");
+    }
+    execution.end().await;
+}
+
+#[tokio::test]
+async fn popups_without_dialogs_are_as_they_were() {
+    let (execution, site) = (Execution::begin().await, Site::serve().await);
+    let session = execution.attach().await;
+    execution.visit(&session, &site.url("/")).await;
+    let expression =
+        "globalThis.w = window.open('/other'); new Promise(done => w.onload = () => done(w.document.title))";
+    let open = json!({"expression": expression, "userGesture": true, "awaitPromise": true});
+    let opened = execution.page(&session, "Runtime.evaluate", open).await.unwrap();
+    assert_eq!(opened["result"]["value"], "Other");
+    let events = execution.call("events", json!([{"names": ["Target.attachedToTarget"]}])).await.unwrap();
+    assert!(!events.to_string().contains("waitingForDebugger\":true"), "the script sees nothing of it: {events}");
+    execution.end().await;
+}
