@@ -10,6 +10,7 @@ use boa_engine::{
     object::builtins::JsPromise,
 };
 use codemode_spec::{
+    error::clip,
     limits::{ERROR_CAUSES_MAX, ERROR_TEXT_CHARS_MAX, UNHANDLED_REJECTIONS_MAX},
     message::{Outcome, Thrown},
 };
@@ -137,11 +138,9 @@ fn text_of(object: &JsObject, key: JsString, context: &mut Context) -> Option<St
 }
 
 /// A text that is not longer than an error's may be.
-pub fn bounded(text: String) -> String {
-    match text.char_indices().nth(ERROR_TEXT_CHARS_MAX) {
-        None => text,
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
+pub fn bounded(mut text: String) -> String {
+    clip(&mut text, ERROR_TEXT_CHARS_MAX);
+    text
 }
 
 fn empty() -> Thrown {

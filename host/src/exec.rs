@@ -14,9 +14,10 @@ use codemode_provider::{Account, Clock, Ending, ExecutionContext, ExecutionId, P
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
     envelope::Context,
+    error::clip,
     limits::{
-        CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, WALL_MS_DEFAULT,
-        WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
+        CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, ERROR_TEXT_CHARS_MAX, EXECUTIONS_CONCURRENT_MAX,
+        EXECUTIONS_QUEUED_MAX, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
     session::SessionRequest,
@@ -224,6 +225,7 @@ impl Inner {
             Ok(execution) => execution,
             Err(error) => Execution::failed(id, error),
         };
+        execution.outcome = execution.outcome.map_err(ErrorReport::bounded);
         execution.duration = began.elapsed();
         execution
     }
@@ -241,7 +243,6 @@ impl Inner {
         let program = self.engine.threads().run(move || Program::prepare(&code)).await;
         let program = program.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))??;
         let _place = self.admission.enter(request.timeout, cancel).await?;
-
         let deadline = Instant::now() + request.timeout;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
@@ -347,6 +348,7 @@ impl Inner {
             warnings.extend(shaped.warnings.iter().cloned());
         }
         warnings.truncate(WARNINGS_MAX);
+        warnings.iter_mut().for_each(|warning| clip(warning, ERROR_TEXT_CHARS_MAX));
         Execution {
             id: id.clone(),
             outcome,

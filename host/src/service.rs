@@ -184,7 +184,7 @@ fn envelope(execution: Execution) -> Envelope {
 pub fn answer(command: &str, outcome: Result<serde_json::Value, ErrorReport>, duration: Duration) -> Envelope {
     let (data, error) = match outcome {
         Ok(data) => (Some(data), None),
-        Err(error) => (None, Some(error)),
+        Err(error) => (None, Some(error.bounded())),
     };
     Envelope {
         ok: error.is_none(),

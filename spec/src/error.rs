@@ -1,6 +1,8 @@
 //! The closed table of error codes, and the report that carries one to whoever must act on it.
 
+use crate::limits::{ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::fmt;
 
 macro_rules! error_codes {
@@ -180,6 +182,53 @@ impl ErrorReport {
         self.details[key] = value.into();
         self
     }
+
+    /// Within the bounds of what anybody is told. Every report passes here before it leaves the host or goes back into a
+    /// sandbox, so that whoever raises one may show what was sent, however long that is.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        clip(&mut self.message, ERROR_TEXT_CHARS_MAX);
+        clip(&mut self.hint, ERROR_TEXT_CHARS_MAX);
+        clip_json(&mut self.details, &mut ERROR_DETAILS_CHARS_MAX.clone());
+        self
+    }
+}
+
+/// Cuts a text that is longer than it may be, and marks that.
+pub fn clip(text: &mut String, chars_max: usize) {
+    if let Some((end, _)) = text.char_indices().nth(chars_max) {
+        text.truncate(end);
+        text.push('…');
+    }
+}
+
+/// Cuts the strings of a value, and leaves out what comes when `left` characters are used up.
+fn clip_json(json: &mut Json, left: &mut usize) {
+    // Also what is no text takes its place.
+    *left = left.saturating_sub(1);
+    match json {
+        Json::String(text) => {
+            clip(text, ERROR_TEXT_CHARS_MAX.min(*left));
+            *left = left.saturating_sub(text.chars().count());
+        }
+        Json::Array(items) => items.retain_mut(|item| {
+            let fits = *left > 0;
+            if fits {
+                clip_json(item, left);
+            }
+            fits
+        }),
+        Json::Object(entries) => entries.retain(|key, value| {
+            let chars = key.chars().count();
+            let fits = chars < *left;
+            if fits {
+                *left -= chars;
+                clip_json(value, left);
+            }
+            fits
+        }),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
 }
 
 impl fmt::Display for ErrorReport {
@@ -194,6 +243,25 @@ impl std::error::Error for ErrorReport {}
 mod tests {
     use super::*;
     use std::collections::HashSet;
+
+    #[test]
+    fn a_report_has_bounds_whatever_it_shows() {
+        let long = "é".repeat(1_000_000);
+        let report = ErrorReport::new(ErrorCode::CallFailed, long.clone())
+            .with_hint(long.clone())
+            .with_detail("one", long.clone())
+            .with_detail("many", vec![long.clone(); 20])
+            .with_detail(&long, 1)
+            .with_detail("numbers", vec![1; 1_000_000]);
+        let report = report.bounded();
+        assert_eq!(report.message.chars().count(), ERROR_TEXT_CHARS_MAX + 1);
+        assert_eq!(report.hint.chars().count(), ERROR_TEXT_CHARS_MAX + 1);
+        assert_eq!(report.details["one"].as_str().unwrap().chars().count(), ERROR_TEXT_CHARS_MAX + 1);
+        let all = serde_json::to_string(&report).unwrap().chars().count();
+        assert!(all < 3 * ERROR_DETAILS_CHARS_MAX, "{all} characters");
+        let short = ErrorReport::new(ErrorCode::CallFailed, "m").with_detail("faults", vec!["a", "b"]);
+        assert_eq!(short.clone().bounded(), short);
+    }
 
     #[test]
     fn every_code_is_unique_and_says_what_to_do() {

@@ -83,8 +83,16 @@ pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
 pub const FILES_KEPT_MS: u64 = 7 * 24 * 3_600_000;
 /// Cuts listed one by one in a truncated result; the rest is counted.
 pub const CUTS_LISTED_MAX: usize = 64;
-/// Text of an error message or a hint.
+/// Text of an error message, of a hint, or of one fact of an error's details.
 pub const ERROR_TEXT_CHARS_MAX: usize = 4_000;
+/// Text of all facts of an error's details, their names included.
+pub const ERROR_DETAILS_CHARS_MAX: usize = 4 * ERROR_TEXT_CHARS_MAX;
+/// Faults of one request or of one call's arguments that are listed; nobody reads more.
+pub const FAULTS_LISTED_MAX: usize = 20;
+/// Text of one fault.
+pub const FAULT_CHARS_MAX: usize = 500;
+/// What a fault shows of a value or a name that somebody gave.
+pub const FAULT_ECHO_CHARS_MAX: usize = 100;
 
 /// Executions that run at the same time in one host.
 pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
@@ -158,4 +166,5 @@ const _: () = assert!(LEASE_WAITER_RENEW_MS * 2 < LEASE_WAITER_TTL_MS, "a waiter
 const _: () = assert!(LEASE_RENEW_MS * 3 < LEASE_TTL_MS, "two renewals may fail");
 const _: () = assert!(SESSION_IDLE_MS_MIN <= SESSION_IDLE_MS_DEFAULT && SESSION_IDLE_MS_DEFAULT <= SESSION_IDLE_MS_MAX);
 const _: () = assert!(LEASE_WAIT_MS_DEFAULT <= LEASE_WAIT_MS_MAX);
+const _: () = assert!(FAULT_ECHO_CHARS_MAX < FAULT_CHARS_MAX && FAULT_CHARS_MAX < ERROR_TEXT_CHARS_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);

@@ -25,7 +25,7 @@ use super::{
 };
 use codemode_host::exec::{Execution, Request};
 use codemode_spec::{
-    limits::{CONSOLE_BYTES_KEPT, ERROR_TEXT_CHARS_MAX, WARNINGS_MAX},
+    limits::{CONSOLE_BYTES_KEPT, ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX, WARNINGS_MAX},
     message::Level,
 };
 use regex::Regex;
@@ -232,6 +232,10 @@ fn bounds_exceeded(execution: &Execution) -> Vec<String> {
     if let Err(error) = &execution.outcome {
         if error.hint.is_empty() || error.message.is_empty() {
             faults.push(format!("an error without words: {error:?}"));
+        }
+        let (hint, details) = (error.hint.chars().count(), error.details.to_string().chars().count());
+        if hint > ERROR_TEXT_CHARS_MAX + 1 || details > 2 * ERROR_DETAILS_CHARS_MAX {
+            faults.push(format!("the hint has {hint} characters, the details have {details}"));
         }
         // A syntax error carries its frame, a stack trace the positions.
         if error.message.chars().count() > ERROR_TEXT_CHARS_MAX + 1_000 {

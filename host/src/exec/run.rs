@@ -14,7 +14,10 @@ use codemode_provider::{CallContext, Clock, ExecutionId, Registry};
 use codemode_spec::{
     Effect, ErrorCode, ErrorReport, Value,
     console::ConsoleBuffer,
-    limits::{CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, METHOD_NAME_CHARS_MAX, REPLY_BYTES_MAX},
+    error::clip,
+    limits::{
+        CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, METHOD_NAME_CHARS_MAX, REPLY_BYTES_MAX,
+    },
     message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
 };
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
@@ -224,6 +227,7 @@ impl Run {
             Ok(Encoded(bytes))
         });
         let result = result.map_err(|report| {
+            let report = report.bounded();
             let error = call_error(&report);
             self.failed.insert(call, report.with_detail("call", name));
             error
@@ -249,7 +253,8 @@ impl Run {
 
     fn take_calls(&mut self, calls: Vec<Call>) {
         for mut call in calls {
-            shorten(&mut call.method);
+            // A name that no method has is only shown, and need not be whole for that.
+            clip(&mut call.method, METHOD_NAME_CHARS_MAX);
             self.stats.calls += 1;
             self.parts.observer.call(&call.namespace, &call.method, self.stats.calls);
             self.names.insert(call.id, format!("{}.{}", call.namespace, call.method));
@@ -328,7 +333,8 @@ impl Run {
             Outcome::Returned(Encoded(bytes)) => Value::decode(&bytes)
                 .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"))),
             Outcome::Threw(thrown) => Err(self.threw(thrown)),
-            Outcome::Unserialisable { path, what } => {
+            Outcome::Unserialisable { mut path, what } => {
+                clip(&mut path, ERROR_TEXT_CHARS_MAX / 2);
                 let message = format!("{path} is {what}, which cannot be returned");
                 Err(ErrorReport::new(ErrorCode::ResultUnserialisable, message).with_detail("path", path))
             }
@@ -382,7 +388,7 @@ impl Run {
     fn end(mut self, outcome: Result<Value, ErrorReport>) -> (Result<Value, ErrorReport>, Stats) {
         let running = self.in_flight.len() + self.waiting.len() + self.unsent.len();
         if running > 0 && outcome.is_ok() {
-            self.unsent.iter_mut().for_each(shorten);
+            self.unsent.iter_mut().for_each(|name| clip(name, METHOD_NAME_CHARS_MAX));
             let mut names: Vec<_> = self.names.values().chain(&self.unsent).map(String::as_str).collect();
             names.sort_unstable();
             names.dedup();
@@ -441,14 +447,6 @@ fn call_error(report: &ErrorReport) -> CallError {
 fn refused_report(refused: CallError) -> ErrorReport {
     let code = ErrorCode::ALL.iter().find(|code| code.as_str() == refused.code);
     ErrorReport::new(*code.unwrap_or(&ErrorCode::CallFailed), refused.message).with_hint(refused.hint)
-}
-
-/// A name that no method has is only shown, and need not be whole for that.
-fn shorten(name: &mut String) {
-    if let Some((end, _)) = name.char_indices().nth(METHOD_NAME_CHARS_MAX) {
-        name.truncate(end);
-        name.push('…');
-    }
 }
 
 /// The first position of the script's own source in a stack.

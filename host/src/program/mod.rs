@@ -21,7 +21,11 @@ mod tests;
 mod tree;
 mod typescript;
 
-use codemode_spec::{ErrorCode, ErrorReport, limits::SOURCE_BYTES_MAX};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    error::clip,
+    limits::{FAULT_CHARS_MAX, SOURCE_BYTES_MAX},
+};
 use fence::Located;
 use nesting::{Scan, TooNested};
 use parse::{Fault, Prepared, Refused};
@@ -155,7 +159,9 @@ fn report(text: &str, fault: &Fault) -> ErrorReport {
     let place = lines.place(fault.offset);
     let frame = frame::frame(&lines, place);
     let Place { line, column } = place;
-    let message = format!("{} at line {line}, column {column}\n\n{frame}", fault.message);
+    let mut what = fault.message.clone();
+    clip(&mut what, FAULT_CHARS_MAX);
+    let message = format!("{what} at line {line}, column {column}\n\n{frame}");
     let report = ErrorReport::new(fault.code, message)
         .with_detail("line", line)
         .with_detail("column", column)

@@ -1,5 +1,6 @@
 //! What a caller of the tool sends, and the one schema that it is described and checked by.
 
+use codemode_provider::faults_of;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{
@@ -88,13 +89,7 @@ impl ExecuteRequest {
     /// # Errors
     /// `INVALID_ARGUMENT` with every fault.
     pub fn from_json(request: Json) -> Result<Self, ErrorReport> {
-        let faults: Vec<String> = VALIDATOR
-            .iter_errors(&request)
-            .map(|error| match error.instance_path().to_string().trim_start_matches('/').replace('/', ".") {
-                path if path.is_empty() => error.to_string(),
-                path => format!("{path}: {error}"),
-            })
-            .collect();
+        let faults = faults_of("", &VALIDATOR, &request);
         if !faults.is_empty() {
             return Err(invalid(&faults));
         }

@@ -1,7 +1,12 @@
 //! Arguments against the manifest's schemas: all faults at once, before any effect.
 
-use codemode_spec::{ErrorCode, ErrorReport, Method, Signature, Value, manifest::ts_type};
-use jsonschema::Validator;
+use codemode_spec::{
+    ErrorCode, ErrorReport, Method, Signature, Value,
+    error::clip,
+    limits::{FAULT_CHARS_MAX, FAULT_ECHO_CHARS_MAX, FAULTS_LISTED_MAX},
+    manifest::ts_type,
+};
+use jsonschema::{ValidationError, Validator};
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
@@ -64,10 +69,7 @@ fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<J
         match arguments.get(place).and_then(Option::as_ref) {
             None if param.optional => {}
             None => faults.push(format!("{} is missing", param.name)),
-            Some(argument) => faults.extend(validator.iter_errors(argument).map(|error| {
-                let path = error.instance_path().to_string().replace('/', ".");
-                format!("{}{path}: {error}", param.name)
-            })),
+            Some(argument) => faults.extend(faults_of(&param.name, validator, argument)),
         }
     }
     if arguments.len() > signature.params.len() {
@@ -75,6 +77,28 @@ fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<J
         faults.push(format!("{} arguments were given, it takes at most {most}", arguments.len()));
     }
     faults
+}
+
+/// What is wrong with a value according to its schema, each led by its path from `name` on; as much as anybody reads.
+#[must_use]
+pub fn faults_of(name: &str, validator: &Validator, value: &Json) -> Vec<String> {
+    described(name, validator.iter_errors(value))
+}
+
+fn described<'e>(name: &str, errors: impl Iterator<Item = ValidationError<'e>>) -> Vec<String> {
+    let fault = |error: ValidationError<'_>| {
+        let path = error.instance_path().to_string().replace('/', ".");
+        let mut path = format!("{name}{path}").trim_start_matches('.').to_owned();
+        clip(&mut path, FAULT_ECHO_CHARS_MAX);
+        let mut what = error.to_string();
+        if what.len() > FAULT_CHARS_MAX {
+            // Without the value: the schema's words are what helps.
+            what = error.masked().to_string();
+        }
+        clip(&mut what, FAULT_CHARS_MAX);
+        if path.is_empty() { what } else { format!("{path}: {what}") }
+    };
+    errors.take(FAULTS_LISTED_MAX).map(fault).collect()
 }
 
 /// The argument at a place, as a Rust type; `None` if it was left out or is `undefined`.

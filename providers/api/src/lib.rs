@@ -13,7 +13,7 @@ mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
-pub use arguments::{argument, options};
+pub use arguments::{argument, faults_of, options};
 pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
 pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};

@@ -3,6 +3,7 @@
 use crate::{arguments::CheckedMethod, provider::Provider};
 use codemode_spec::{
     ErrorCode, ErrorReport, Manifest, Method, Value,
+    limits::METHOD_NAME_CHARS_MAX,
     manifest::{RESERVED_NAMES, is_identifier},
     message::Namespace,
 };
@@ -156,7 +157,8 @@ fn sanitised(name: &str) -> String {
 
 /// The candidate that is nearest to a name, if any is near enough to have been meant.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_lowercase();
+    // The likeness of a long name takes long to find out, and there is none.
+    let lower = Some(name).filter(|name| name.len() <= METHOD_NAME_CHARS_MAX)?.to_lowercase();
     candidates
         .into_iter()
         .map(|candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))

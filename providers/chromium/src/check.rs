@@ -4,12 +4,14 @@ use crate::{
     protocol::Protocol,
     schema::{Property, Shape},
 };
+use codemode_spec::{
+    error::clip,
+    limits::{FAULT_CHARS_MAX, FAULT_ECHO_CHARS_MAX, FAULTS_LISTED_MAX, METHOD_NAME_CHARS_MAX},
+};
 use serde_json::{Map, Value as Json};
 
 /// How far references and nested values are followed; the protocol itself refers in circles.
 const DEPTH_MAX: usize = 24;
-/// Faults listed; nobody reads more.
-const FAULTS_MAX: usize = 20;
 /// Values of an enumeration that are listed in a fault.
 const VALUES_LISTED_MAX: usize = 24;
 /// What is wanted where everything is taken.
@@ -36,13 +38,23 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn fault(&mut self, path: &str, what: &str) {
-        if self.faults.len() < FAULTS_MAX {
-            self.faults.push(format!("{path}: {what}"));
+        if !self.is_full() {
+            let mut fault = format!("{}: {what}", shown(path));
+            clip(&mut fault, FAULT_CHARS_MAX);
+            self.faults.push(fault);
         }
+    }
+
+    /// Nobody reads more, and looking for more would take its time.
+    fn is_full(&self) -> bool {
+        self.faults.len() >= FAULTS_LISTED_MAX
     }
 
     fn members(&mut self, domain: &str, path: &str, specs: &[Property], given: &Map<String, Json>, left: usize) {
         for (name, value) in given {
+            if self.is_full() {
+                return;
+            }
             let path = join(path, name);
             match specs.iter().find(|spec| spec.name == *name) {
                 Some(spec) if spec.optional && value.is_null() => {
@@ -62,7 +74,7 @@ impl Checker<'_> {
     }
 
     fn value(&mut self, domain: &str, path: &str, shape: &Shape, value: &Json, left: usize) {
-        let Some(left) = left.checked_sub(1) else { return };
+        let Some(left) = left.checked_sub(1).filter(|_| !self.is_full()) else { return };
         if let Some(reference) = &shape.reference {
             if let Some((domain, shape)) = self.protocol.resolve(domain, reference) {
                 self.value(domain, path, shape, value, left);
@@ -85,7 +97,7 @@ impl Checker<'_> {
         }
         match value {
             Json::String(text) if !shape.values.is_empty() && !shape.values.contains(text) => {
-                self.fault(path, &format!("is {text:?}, must be {}", one_of(&shape.values)));
+                self.fault(path, &format!("is {:?}, must be {}", shown(text), one_of(&shape.values)));
             }
             Json::Array(items) => {
                 if let Some(shape) = &shape.items {
@@ -138,10 +150,19 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
+/// What a fault shows of what was given.
+fn shown(text: &str) -> String {
+    let mut shown: String = text.chars().take(FAULT_ECHO_CHARS_MAX + 1).collect();
+    clip(&mut shown, FAULT_ECHO_CHARS_MAX);
+    shown
+}
+
 fn unknown(name: &str, specs: &[Property]) -> String {
-    let lower = name.to_lowercase();
+    let lower = shown(name).to_lowercase();
     let near = specs
         .iter()
+        // The likeness of a long name takes long to find out, and there is none.
+        .filter(|_| name.len() <= METHOD_NAME_CHARS_MAX)
         .map(|spec| (strsim::jaro_winkler(&lower, &spec.name.to_lowercase()), &spec.name))
         .filter(|(likeness, _)| *likeness > 0.75)
         .max_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -1,5 +1,7 @@
 //! The name that was meant.
 
+use codemode_spec::limits::METHOD_NAME_CHARS_MAX;
+
 /// What other tools call it, which no likeness of letters would find.
 const ALIASES: &[(&str, &str)] = &[
     ("goto", "Page.navigate"),
@@ -30,7 +32,8 @@ const USUAL_DOMAINS: &[&str] = &["Page", "Runtime", "DOM", "Input", "Network", "
 
 /// The nearest of many names, given as domain and member; `None` if none is near enough to have been meant.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
-    let lower = name.trim().to_lowercase();
+    // The likeness of a long name takes long to find out, and there is none.
+    let lower = Some(name.trim()).filter(|name| name.len() <= METHOD_NAME_CHARS_MAX)?.to_lowercase();
     let (domain, member) = match lower.split_once('.') {
         Some((domain, member)) => (Some(domain), member),
         None => (None, lower.as_str()),

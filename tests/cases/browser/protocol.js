@@ -91,3 +91,17 @@ for (;;);
 //! timeout_ms: 3000
 const sessionId = await cdp.attachToTarget();
 await cdp.waitForEvent('Page.loadEventFired', { sessionId, timeoutMs: 60000 })
+// --- names and values of any length are shown only in part
+//! error: INVALID_ARGUMENT
+//! message: /^Runtime\.evaluate: k{100}…: is unknown; there are [^;]*; expression: is missing; it is required, a string$/
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Runtime.evaluate', { ['k'.repeat(1e6)]: 1 }, { sessionId })
+// --- also values, of which there is only a choice
+//! error: INVALID_ARGUMENT
+//! message: /^Page\.captureScreenshot: format: is "k{100}…", must be one of "jpeg"/
+const sessionId = await cdp.attachToTarget();
+await cdp.send('Page.captureScreenshot', { format: 'k'.repeat(1e6) }, { sessionId })
+// --- a command of any length does not exist
+//! error: UNKNOWN_METHOD
+//! calls: 1
+await cdp.send('Page.' + 'k'.repeat(1e6))

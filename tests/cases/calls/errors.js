@@ -59,3 +59,20 @@ await tools.panic()
 const seen = [];
 try { seen.push('try'); await fake.fail('CALL_FAILED') } catch (error) { seen.push('catch ' + error.code) } finally { seen.push('finally') }
 seen
+// --- what a call was given is shown only in part
+//! error: INVALID_ARGUMENT
+//! message: /^tools\.strict: options: Additional properties are not allowed .{1,600}$/
+//! hint: /^Call it as tools\.strict\(/
+await tools.strict('a', { ['k'.repeat(1e6)]: 1 })
+// --- also where it is all of the wrong kind
+//! error: INVALID_ARGUMENT
+//! message: tools.strict: options: value is not of type "object"
+await tools.strict('a', 'k'.repeat(1e6))
+// --- and where there are many faults
+//! result: [true,20]
+const error = await tools.strict('a', { tags: Array.from({ length: 100_000 }, () => 1) }).catch((error) => error);
+[error.message.length < 4100, error.details.faults.length]
+// --- an error of a provider that knows no bounds comes back bounded
+//! result: true
+const error = await fake.fail('CALL_FAILED', 'k'.repeat(1e6)).catch((error) => error);
+JSON.stringify([error.message, error.hint, error.details]).length < 30_000
