@@ -4,13 +4,22 @@ use crate::support::{
     lab::{self, Lab},
     tools::Tools,
 };
-use codemode_host::exec::{Execution, Observer, Request, Settings};
-use codemode_provider::testkit::{FakeProvider, Journal, Moment};
-use codemode_spec::{ErrorCode, message::ConsoleLine};
-use futures::future::join_all;
+use codemode_host::{
+    engine::Engine,
+    exec::{Execution, Executor, Observer, Request, Settings, Unobserved},
+};
+use codemode_provider::{
+    Registry,
+    testkit::{FakeProvider, Journal, Moment},
+};
+use codemode_spec::{ErrorCode, limits::EXECUTIONS_CONCURRENT_MAX, message::ConsoleLine};
+use futures::future::{join_all, select_all};
 use serde_json::json;
 use std::{
-    sync::Arc,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 use tempfile::TempDir;
@@ -94,7 +103,7 @@ fn one_more_than_the_queue_holds_is_refused_at_once() {
         // Seven are answered without any place coming free; three are not.
         let mut open: Vec<_> = queued.into_iter().map(|(_, task)| task).collect();
         while refused < 7 {
-            let (execution, _, rest) = futures::future::select_all(open).await;
+            let (execution, _, rest) = select_all(open).await;
             let report = execution.unwrap().outcome.unwrap_err();
             assert_eq!(report.code, ErrorCode::CapacityExceeded);
             assert_eq!(report.message, "2 executions are running, and the queue is full");
@@ -207,6 +216,84 @@ fn spinning_scripts_delay_nobodys_timers() {
             assert_eq!(code(&task.await.unwrap()), Some(ErrorCode::Cancelled));
         }
         assert!(took < Duration::from_secs(8), "it took {took:?}");
+    });
+}
+
+/// Holds each turn in which a line is written, as a spinning script holds its own, but without the processor time that
+/// other tests need.
+#[derive(Default)]
+struct Holding {
+    held: Mutex<usize>,
+    changed: Condvar,
+    released: AtomicBool,
+}
+
+impl Observer for Holding {
+    fn console(&self, _: &ConsoleLine) {
+        let mut held = self.held.lock().unwrap();
+        *held += 1;
+        while !self.released.load(Ordering::Acquire) {
+            held = self.changed.wait(held).unwrap();
+        }
+    }
+}
+
+impl Holding {
+    fn release(&self) {
+        let _held = self.held.lock().unwrap();
+        self.released.store(true, Ordering::Release);
+        self.changed.notify_all();
+    }
+}
+
+#[test]
+fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins() {
+    // An engine of its own: no other test waits for these threads.
+    let engine = Engine::open(&crate::support::image_dir(), &|_| ()).unwrap();
+    let executor = |queued_max| {
+        let settings = Settings { queued_max, ..Settings::new(std::env::temp_dir()) };
+        Executor::new(engine.clone(), Registry::new(Vec::new()).unwrap(), settings)
+    };
+    let (full, other) = (executor(1), executor(0));
+    let holding = Arc::new(Holding::default());
+    lab::block_on(async {
+        let spin = |_| {
+            let (full, holding) = (full.clone(), holding.clone());
+            tokio::spawn(async move { full.execute(Request::new("console.log(1)"), holding).await })
+        };
+        let spinning: Vec<_> = (0..EXECUTIONS_CONCURRENT_MAX).map(spin).collect();
+        lab::until("all threads spin", || *holding.held.lock().unwrap() == EXECUTIONS_CONCURRENT_MAX).await;
+
+        let execute = |executor: &Executor, request| {
+            let executor = executor.clone();
+            async move { executor.execute(request, Arc::new(Unobserved)).await }
+        };
+        let queued = Request::new("1");
+        let leave = queued.cancel.clone();
+        let mut two = [tokio::spawn(execute(&full, queued.clone())), tokio::spawn(execute(&full, queued))];
+        let first = lab::soon(select_all(&mut two)).await.0.unwrap();
+        assert_eq!(code(&first), Some(ErrorCode::CapacityExceeded));
+        leave.cancel();
+        lab::soon(async {
+            for task in two {
+                if !task.is_finished() {
+                    assert_eq!(code(&task.await.unwrap()), Some(ErrorCode::Cancelled));
+                }
+            }
+        })
+        .await;
+
+        // A place, and no thread: parsing has to wait, and whoever waits for it need not.
+        let short = Request { timeout: Duration::from_millis(20), ..Request::new("1") };
+        assert_eq!(code(&lab::soon(execute(&other, short)).await), Some(ErrorCode::TimeExceeded));
+        let given_up = Request::new("1");
+        given_up.cancel.cancel();
+        assert_eq!(code(&lab::soon(execute(&other, given_up)).await), Some(ErrorCode::Cancelled));
+
+        holding.release();
+        for execution in join_all(spinning).await {
+            assert_eq!(code(&execution.unwrap()), None);
+        }
     });
 }
 

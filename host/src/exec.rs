@@ -239,11 +239,10 @@ impl Inner {
         observer: Arc<dyn Observer>,
     ) -> Result<Execution, ErrorReport> {
         check(&request)?;
-        let code = request.code.clone();
-        let program = self.engine.threads().run(move || Program::prepare(&code)).await;
-        let program = program.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))??;
+        // First of all: what has no place yet must not wait for the threads of those that have one.
         let _place = self.admission.enter(request.timeout, cancel).await?;
         let deadline = Instant::now() + request.timeout;
+        let program = self.prepare(&request.code, deadline, cancel).await?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
         let context = ExecutionContext {
@@ -269,6 +268,19 @@ impl Inner {
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
+    }
+
+    /// Parses the source, which takes up to a second, away from the async workers.
+    async fn prepare(&self, code: &str, deadline: Instant, cancel: &CancellationToken) -> Result<Program, ErrorReport> {
+        let code = code.to_owned();
+        let prepared = self.engine.threads().run(move || Program::prepare(&code));
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(cancelled()),
+            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            prepared = prepared => prepared
+                .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))),
+        }
     }
 
     async fn create_all(

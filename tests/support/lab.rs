@@ -38,6 +38,11 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     RUNTIME.block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("it hangs") })
 }
 
+/// What must not wait for others to end.
+pub async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE / 8, future).await.expect("it waits for what it must not wait for")
+}
+
 /// Waits for a condition; in vain is a failure.
 pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
