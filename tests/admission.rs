@@ -7,15 +7,17 @@ use crate::support::{
 use codemode_host::{
     engine::Engine,
     exec::{Execution, Executor, Observer, Request, Settings, Unobserved},
+    result::{Shaped, Transform},
 };
 use codemode_provider::{
     Registry,
     testkit::{FakeProvider, Journal, Moment},
 };
-use codemode_spec::{ErrorCode, limits::EXECUTIONS_CONCURRENT_MAX, message::ConsoleLine};
+use codemode_spec::{ErrorCode, Value, limits::EXECUTIONS_CONCURRENT_MAX, message::ConsoleLine};
 use futures::future::{join_all, select_all};
 use serde_json::json;
 use std::{
+    path::Path,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicBool, Ordering},
@@ -295,6 +297,38 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
             assert_eq!(code(&execution.unwrap()), None);
         }
     });
+}
+
+#[test]
+fn shaping_a_large_result_stops_nobody() {
+    /// Ends when somebody else on the same worker has had his turn.
+    #[derive(Default)]
+    struct Slow {
+        began: AtomicBool,
+        meanwhile: Condvar,
+        others_went_on: Mutex<bool>,
+    }
+    impl Transform for Slow {
+        fn transform(&self, _: Value, _: &Path) -> Shaped {
+            let others_went_on = self.others_went_on.lock().unwrap();
+            self.began.store(true, Ordering::Release);
+            let wait = self.meanwhile.wait_timeout_while(others_went_on, lab::PATIENCE / 8, |went_on| !*went_on);
+            Shaped { result: json!(*wait.unwrap().0), ..Shaped::default() }
+        }
+    }
+    let slow = Arc::new(Slow::default());
+    let settings = Settings { transform: slow.clone(), ..Settings::new(std::env::temp_dir()) };
+    let lab = Lab::with(Vec::new(), settings);
+    // One worker, which also stands for all of a machine's.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let shaped = runtime.block_on(async {
+        let execution = tokio::spawn(async move { lab.execute(Request::new("'x'.repeat(100_000)")).await });
+        lab::until("the result is shaped", || slow.began.load(Ordering::Acquire)).await;
+        *slow.others_went_on.lock().unwrap() = true;
+        slow.meanwhile.notify_all();
+        execution.await.unwrap().outcome.unwrap()
+    });
+    assert_eq!(shaped.result, true);
 }
 
 #[test]

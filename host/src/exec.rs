@@ -17,7 +17,7 @@ use codemode_spec::{
     error::clip,
     limits::{
         CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, ERROR_TEXT_CHARS_MAX, EXECUTIONS_CONCURRENT_MAX,
-        EXECUTIONS_QUEUED_MAX, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
+        EXECUTIONS_QUEUED_MAX, RESULT_CHARS_MAX, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
     session::SessionRequest,
@@ -29,6 +29,9 @@ use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, info_span, warn};
+
+/// A result of so few encoded bytes is shaped at once: hardly any of them is long enough to be cut.
+const RESULT_BYTES_INLINE_MAX: usize = RESULT_CHARS_MAX / 8;
 
 /// Runs scripts. Cheap to clone.
 ///
@@ -340,6 +343,17 @@ impl Inner {
         Middle { outcome, stats }
     }
 
+    /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers.
+    async fn shape(&self, id: &ExecutionId, value: Value, bytes: usize) -> Result<Shaped, ErrorReport> {
+        let transform = self.settings.transform.clone();
+        let artifacts = self.settings.state_dir.join("artifacts").join(id.as_str());
+        if bytes <= RESULT_BYTES_INLINE_MAX {
+            return Ok(transform.transform(value, &artifacts));
+        }
+        let shaped = tokio::task::spawn_blocking(move || transform.transform(value, &artifacts)).await;
+        shaped.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "the result could not be shaped"))
+    }
+
     async fn finish(&self, id: &ExecutionId, middle: Middle, runtimes: &Runtimes) -> Execution {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
@@ -354,8 +368,10 @@ impl Inner {
         for runtime in runtimes.iter() {
             warnings.extend(runtime.warnings());
         }
-        let artifacts = self.settings.state_dir.join("artifacts").join(id.as_str());
-        let outcome = outcome.map(|value| self.settings.transform.transform(value, &artifacts));
+        let outcome = match outcome {
+            Ok(value) => self.shape(id, value, stats.result_bytes).await,
+            Err(error) => Err(error),
+        };
         if let Ok(shaped) = &outcome {
             warnings.extend(shaped.warnings.iter().cloned());
         }

@@ -53,6 +53,8 @@ pub(super) struct Stats {
     pub console: Vec<ConsoleLine>,
     pub console_dropped_bytes: u64,
     pub warnings: Vec<String>,
+    /// The result, encoded.
+    pub result_bytes: usize,
     pub calls: u64,
     pub cpu: Duration,
 }
@@ -330,8 +332,11 @@ impl Run {
     fn outcome(&mut self, outcome: Outcome) -> Result<Value, ErrorReport> {
         let program = &self.parts.program;
         match outcome {
-            Outcome::Returned(Encoded(bytes)) => Value::decode(&bytes)
-                .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"))),
+            Outcome::Returned(Encoded(bytes)) => {
+                self.stats.result_bytes = bytes.len();
+                Value::decode(&bytes)
+                    .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}")))
+            }
             Outcome::Threw(thrown) => Err(self.threw(thrown)),
             Outcome::Unserialisable { mut path, what } => {
                 clip(&mut path, ERROR_TEXT_CHARS_MAX / 2);
