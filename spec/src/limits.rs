@@ -151,8 +151,18 @@ pub const EVENT_RING_MAX: usize = 10_000;
 pub const EVENT_RING_BYTES_MAX: usize = 32 * MIB;
 /// Lines of the protocol debug log kept for one execution.
 pub const DEBUG_LOG_MAX: usize = 500;
-/// One protocol message from a browser.
+/// One protocol message from a browser; a longer one ends the connection.
 pub const CDP_MESSAGE_BYTES_MAX: usize = 128 * MIB;
+/// The text of one reply to a command; a longer one fails its call without being read. As much of it as may reach a
+/// script, which a screenshot never comes near.
+pub const CDP_REPLY_BYTES_MAX: usize = REPLY_BYTES_MAX;
+/// Values in one protocol message, those in arrays and objects counted one by one. Text is what they hold, and counts
+/// by its length alone.
+pub const CDP_MESSAGE_VALUES_MAX: usize = MIB;
+/// What one value takes in the memory of the host at most, with its name and with the spare room of what holds it.
+pub const CDP_VALUE_BYTES: usize = 256;
+/// What one protocol message takes in the memory of the host at most, when it is read.
+pub const CDP_TREE_BYTES_MAX: usize = CDP_MESSAGE_VALUES_MAX * CDP_VALUE_BYTES + CDP_REPLY_BYTES_MAX;
 
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
@@ -167,4 +177,7 @@ const _: () = assert!(LEASE_RENEW_MS * 3 < LEASE_TTL_MS, "two renewals may fail"
 const _: () = assert!(SESSION_IDLE_MS_MIN <= SESSION_IDLE_MS_DEFAULT && SESSION_IDLE_MS_DEFAULT <= SESSION_IDLE_MS_MAX);
 const _: () = assert!(LEASE_WAIT_MS_DEFAULT <= LEASE_WAIT_MS_MAX);
 const _: () = assert!(FAULT_ECHO_CHARS_MAX < FAULT_CHARS_MAX && FAULT_CHARS_MAX < ERROR_TEXT_CHARS_MAX);
+const _: () = assert!(CDP_REPLY_BYTES_MAX < CDP_MESSAGE_BYTES_MAX, "too long a reply costs its call, no connection");
+const _: () = assert!(EVENT_RING_BYTES_MAX <= CDP_REPLY_BYTES_MAX);
+const _: () = assert!(CDP_TREE_BYTES_MAX <= 320 * MIB);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);

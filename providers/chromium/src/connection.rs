@@ -5,12 +5,12 @@ use crate::{
     error::CdpError,
     events::EventLog,
     http,
-    message::{self, Incoming, Unreadable},
+    message::{self, Incoming, TooLarge, Unreadable},
     stream::Stream,
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{CDP_MESSAGE_BYTES_MAX, VALUE_DEPTH_MAX},
+    limits::{CDP_MESSAGE_BYTES_MAX, CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
 };
 use futures::{
     SinkExt as _, StreamExt as _,
@@ -326,9 +326,9 @@ impl Shared {
                     Some(error) => Err(refusal(error)),
                 },
             ),
-            Ok(Incoming { method: Some(method), session, params, .. }) => {
+            Ok(Incoming { method: Some(method), session, params, bytes, .. }) => {
                 let silenced = silenced(&method, session.as_deref(), &params);
-                self.events.push(method, session, params, text.len());
+                self.events.push(method, session, params, bytes);
                 if let Some((session, error)) = silenced {
                     self.give_up(&session, error);
                 }
@@ -336,10 +336,22 @@ impl Shared {
             Err(Unreadable::TooDeep { id: Some(id) }) => {
                 self.answer(id, Err(CdpError::TooDeep { depth_max: VALUE_DEPTH_MAX }));
             }
+            Err(Unreadable::TooLarge { id: Some(id), why }) => self.answer(
+                id,
+                Err(match why {
+                    TooLarge::Bytes => CdpError::TooLarge { bytes: text.len(), bytes_max: CDP_REPLY_BYTES_MAX },
+                    TooLarge::Values => CdpError::TooManyValues { values_max: CDP_MESSAGE_VALUES_MAX },
+                }),
+            ),
             Err(Unreadable::Malformed { id: Some(id), reason }) => self.answer(id, Err(CdpError::Malformed { reason })),
-            // Of an event too deep or of what is no message nobody waits for anything.
-            Ok(_) | Err(_) => {
-                tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read")
+            // Whoever reads the events is told that there is one less.
+            Err(Unreadable::TooDeep { id: None } | Unreadable::TooLarge { id: None, .. }) => {
+                tracing::warn!(bytes = text.len(), "dropped an event that is too large or too deep");
+                self.events.skip();
+            }
+            // Of what is no message nobody waits for anything.
+            Ok(_) | Err(Unreadable::Malformed { id: None, .. }) => {
+                tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read");
             }
         }
     }

@@ -29,11 +29,11 @@ pub struct Batch {
     pub events: Vec<Arc<Event>>,
     /// Where to read on: the sequence number after the last event that was looked at.
     pub next: u64,
-    /// Events between the cursor and the oldest one kept: they were pushed out unread.
+    /// Events from the cursor on that cannot be read: they were pushed out, or too large to be kept at all.
     pub dropped: u64,
 }
 
-/// The events of one connection. The newest are kept, bounded by number and by bytes on the wire; readers never slow
+/// The events of one connection. The newest are kept, bounded by number and by what they take in memory; readers never slow
 /// the connection down, they lose the oldest and are told how many.
 ///
 /// Invariant: sequence numbers have no gaps, so what was dropped is known by arithmetic.
@@ -46,7 +46,8 @@ pub struct EventLog {
 
 #[derive(Default)]
 struct Ring {
-    kept: VecDeque<(Arc<Event>, usize)>,
+    /// Each with its bytes; `None` for one that was too large.
+    kept: VecDeque<(Option<Arc<Event>>, usize)>,
     bytes: usize,
     next: u64,
     closed: bool,
@@ -58,10 +59,10 @@ impl Ring {
         self.next - self.kept.len() as u64
     }
 
-    /// The events from a cursor on.
-    fn from(&self, cursor: u64) -> impl Iterator<Item = &Arc<Event>> {
+    /// What there is of the events from a cursor on.
+    fn from(&self, cursor: u64) -> impl Iterator<Item = Option<&Arc<Event>>> {
         let skip = usize::try_from(cursor.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
-        self.kept.range(skip.min(self.kept.len())..).map(|(event, _)| event)
+        self.kept.range(skip.min(self.kept.len())..).map(|(event, _)| event.as_ref())
     }
 }
 
@@ -88,6 +89,10 @@ impl EventLog {
         let ring = self.ring();
         let mut batch = Batch { events: Vec::new(), next: ring.next, dropped: ring.oldest().saturating_sub(cursor) };
         for event in ring.from(cursor) {
+            let Some(event) = event else {
+                batch.dropped += 1;
+                continue;
+            };
             if batch.events.len() == limit {
                 batch.next = event.seq;
                 break;
@@ -112,7 +117,7 @@ impl EventLog {
             changed.as_mut().enable();
             {
                 let ring = self.ring();
-                if let Some(event) = ring.from(cursor).find(|event| matches(event)) {
+                if let Some(event) = ring.from(cursor).flatten().find(|event| matches(event)) {
                     return Some(Arc::clone(event));
                 }
                 if ring.closed {
@@ -127,16 +132,29 @@ impl EventLog {
     /// The newest kept event that matches.
     #[must_use]
     pub fn last(&self, matches: &dyn Fn(&Event) -> bool) -> Option<Arc<Event>> {
-        self.ring().kept.iter().rev().map(|(event, _)| event).find(|event| matches(event)).cloned()
+        self.ring().kept.iter().rev().filter_map(|(event, _)| event.as_ref()).find(|event| matches(event)).cloned()
     }
 
-    /// Appends an event that took `bytes` on the wire.
+    /// Appends an event that takes about `bytes` in memory. One that is larger than the whole ring is dropped alone: it would
+    /// push out all others, and itself.
     pub(crate) fn push(&self, method: String, session: Option<String>, params: Json, bytes: usize) {
+        if bytes > self.bytes_max {
+            return self.skip();
+        }
+        self.append(|seq| Some(Arc::new(Event { seq, method, session, params })), bytes);
+    }
+
+    /// Counts an event that is too large to be kept.
+    pub(crate) fn skip(&self) {
+        self.append(|_| None, 0);
+    }
+
+    fn append(&self, event: impl FnOnce(u64) -> Option<Arc<Event>>, bytes: usize) {
         // What is pushed out is dropped after the lock is: it may be a large tree.
         let mut pushed_out = Vec::new();
         {
             let mut ring = self.ring();
-            let event = Arc::new(Event { seq: ring.next, method, session, params });
+            let event = event(ring.next);
             ring.next += 1;
             ring.bytes += bytes;
             ring.kept.push_back((event, bytes));
@@ -196,9 +214,15 @@ mod tests {
         assert_eq!(log.since(0, 10, &|_| true).events.len(), 2, "bytes count as well");
         push(&log, "larger than all", 101);
         let batch = log.since(0, 10, &|_| true);
-        assert_eq!((batch.events.len(), batch.next, batch.dropped), (0, 7, 7));
+        assert_eq!((batch.events.len(), batch.next, batch.dropped), (2, 7, 5), "it pushes nothing out");
         push(&log, "after", 1);
-        assert_eq!(log.since(7, 10, &|_| true).events[0].method, "after");
+        let batch = log.since(5, 10, &|_| true);
+        assert_eq!(batch.events.iter().map(|event| event.seq).collect::<Vec<_>>(), [5, 7]);
+        assert_eq!((batch.next, batch.dropped), (8, 1));
+        assert_eq!(log.last(&|_| true).unwrap().method, "after");
+        log.skip();
+        let batch = log.since(8, 10, &|_| true);
+        assert_eq!((batch.events.len(), batch.next, batch.dropped), (0, 9, 1));
     }
 
     #[test]

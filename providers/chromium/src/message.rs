@@ -1,12 +1,18 @@
 //! Protocol messages as they come from the browser: read in one pass, whatever they hold.
 
-use codemode_spec::limits::VALUE_DEPTH_MAX;
+use codemode_spec::limits::{CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, CDP_VALUE_BYTES, VALUE_DEPTH_MAX};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json, error::Category};
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, cell::Cell, fmt};
 
 /// Starts the text of the error that says that a value is nested too deep; errors of serde_json carry only text.
 const TOO_DEEP: &str = "nested too deep";
+/// The same of too many values.
+const TOO_MANY: &str = "too many values";
+
+/// A member of an object, twice because what grows doubles its room: hash, name, value, and its place in the index.
+const MEMBER_BYTES: usize = 2 * (8 + size_of::<String>() + size_of::<Json>() + 16);
+const _: () = assert!(MEMBER_BYTES <= CDP_VALUE_BYTES);
 
 /// What the browser sent.
 #[derive(Debug, Default, PartialEq)]
@@ -23,6 +29,8 @@ pub(crate) struct Incoming {
     pub result: Json,
     /// Of a reply that refuses.
     pub error: Option<Json>,
+    /// What it takes in memory, about.
+    pub bytes: usize,
 }
 
 /// Why a message could not be read.
@@ -30,13 +38,26 @@ pub(crate) struct Incoming {
 pub(crate) enum Unreadable {
     /// It is nested deeper than the bound; the id says whose reply it is, if it is one.
     TooDeep { id: Option<u64> },
+    /// It is longer than a reply may be, or has more values than a message may have. Nothing of it was kept.
+    TooLarge { id: Option<u64>, why: TooLarge },
     /// It is not the JSON of a message.
     Malformed { id: Option<u64>, reason: String },
 }
 
-/// Reads a message. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
+/// Which bound it was.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum TooLarge {
+    Bytes,
+    Values,
+}
+
+/// Reads a message. What it takes in memory is bounded, also of what is small on the wire: `0,` is two bytes there, and
+/// the value of it seventy. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
 /// serde_json goes by itself: a page's DOM easily has more than its 128 levels.
 pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
+    if text.len() > CDP_REPLY_BYTES_MAX {
+        return Err(Unreadable::TooLarge { id: id_only(text), why: TooLarge::Bytes });
+    }
     let error = match parse_in_one_pass(text) {
         Ok(incoming) => return Ok(incoming),
         Err(error) => error,
@@ -44,6 +65,9 @@ pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     let reason = error.to_string();
     if reason.starts_with(TOO_DEEP) {
         return Err(Unreadable::TooDeep { id: id_only(text) });
+    }
+    if reason.starts_with(TOO_MANY) {
+        return Err(Unreadable::TooLarge { id: id_only(text), why: TooLarge::Values });
     }
     // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
     if error.classify() == Category::Syntax
@@ -61,7 +85,7 @@ fn parse_in_one_pass(text: &str) -> serde_json::Result<Incoming> {
     deserializer.disable_recursion_limit();
     let incoming = deserializer.deserialize_map(IncomingVisitor)?;
     deserializer.end()?;
-    Ok(incoming)
+    Ok(Incoming { bytes: incoming.bytes + text.len(), ..incoming })
 }
 
 struct IncomingVisitor;
@@ -75,47 +99,55 @@ impl<'de> Visitor<'de> for IncomingVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Incoming, A::Error> {
         let mut incoming = Incoming::default();
+        let values_left = Cell::new(CDP_MESSAGE_VALUES_MAX);
+        let bounded = BoundedJson { left: VALUE_DEPTH_MAX, values_left: &values_left };
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match &*key {
                 "id" => incoming.id = map.next_value()?,
                 "method" => incoming.method = map.next_value()?,
                 "sessionId" => incoming.session = map.next_value()?,
-                "params" => incoming.params = map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?,
-                "result" => incoming.result = map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?,
-                "error" => incoming.error = Some(map.next_value_seed(BoundedJson { left: VALUE_DEPTH_MAX })?),
+                "params" => incoming.params = map.next_value_seed(bounded)?,
+                "result" => incoming.result = map.next_value_seed(bounded)?,
+                "error" => incoming.error = Some(map.next_value_seed(bounded)?),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
+        incoming.bytes = (CDP_MESSAGE_VALUES_MAX - values_left.get()) * size_of::<Json>();
         Ok(incoming)
     }
 }
 
-/// A JSON value nested at most `left` levels.
+/// A JSON value nested at most `left` levels, of which all of the message have `values_left`.
 #[derive(Clone, Copy)]
-struct BoundedJson {
+struct BoundedJson<'m> {
     left: usize,
+    values_left: &'m Cell<usize>,
 }
 
-impl BoundedJson {
+impl BoundedJson<'_> {
     fn inner<E: de::Error>(self) -> Result<Self, E> {
         match self.left.checked_sub(1) {
-            Some(left) => Ok(Self { left }),
+            Some(left) => Ok(Self { left, ..self }),
             None => Err(E::custom(TOO_DEEP)),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for BoundedJson {
+impl<'de> DeserializeSeed<'de> for BoundedJson<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
+        match self.values_left.get().checked_sub(1) {
+            Some(left) => self.values_left.set(left),
+            None => return Err(de::Error::custom(TOO_MANY)),
+        }
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for BoundedJson {
+impl<'de> Visitor<'de> for BoundedJson<'_> {
     type Value = Json;
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -252,6 +284,7 @@ fn surrogate_at(bytes: &[u8], at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codemode_spec::limits::CDP_TREE_BYTES_MAX;
     use serde_json::json;
 
     #[test]
@@ -274,6 +307,26 @@ mod tests {
         assert_eq!(parse(&nested(3_000_000)), Err(Unreadable::TooDeep { id: Some(3) }));
         let id_last = format!(r#"{{"result":{}1{},"id":3}}"#, "[".repeat(9_999), "]".repeat(9_999));
         assert_eq!(parse(&id_last), Err(Unreadable::TooDeep { id: Some(3) }));
+    }
+
+    #[test]
+    fn a_message_has_so_many_values_and_so_many_bytes_and_beyond_them_the_id_is_known() {
+        // The array is a value itself.
+        let zeros = |count: usize| format!(r#"{{"id":3,"result":[0{}]}}"#, ",0".repeat(count - 1));
+        let objects =
+            |count: usize| format!(r#"{{"id":3,"params":[{{}}{}],"result":0}}"#, r#",{"a":{}}"#.repeat(count));
+        let many = Err(Unreadable::TooLarge { id: Some(3), why: TooLarge::Values });
+        let most = parse(&zeros(CDP_MESSAGE_VALUES_MAX - 1)).unwrap();
+        assert_eq!((most.id, most.result.as_array().unwrap().len()), (Some(3), CDP_MESSAGE_VALUES_MAX - 1));
+        assert!(most.bytes > CDP_MESSAGE_VALUES_MAX * size_of::<Json>() && most.bytes < CDP_TREE_BYTES_MAX);
+        assert_eq!(parse(&zeros(CDP_MESSAGE_VALUES_MAX)), many);
+        assert_eq!(parse(&objects(CDP_MESSAGE_VALUES_MAX / 2)), many);
+        assert_eq!(parse(&zeros(30_000_000)), many);
+        let text = |length: usize| format!(r#"{{"id":3,"result":"{}"}}"#, "x".repeat(length));
+        let around = text(0).len();
+        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX - around)).unwrap().id, Some(3));
+        let long = Err(Unreadable::TooLarge { id: Some(3), why: TooLarge::Bytes });
+        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX - around + 1)), long);
     }
 
     #[test]

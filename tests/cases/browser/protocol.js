@@ -105,3 +105,26 @@ await cdp.send('Page.captureScreenshot', { format: 'k'.repeat(1e6) }, { sessionI
 //! error: UNKNOWN_METHOD
 //! calls: 1
 await cdp.send('Page.' + 'k'.repeat(1e6))
+// --- an answer of too many values fails alone, before it takes the host's memory
+//! error: RESULT_TOO_LARGE
+//! message: Runtime.evaluate: the answer has more than 1048576 values
+//! hint: /^Ask for less: filter/
+//! console: ["[ 1000000, 2 ]"]
+const sessionId = await cdp.attachToTarget();
+const page = async (expression) =>
+  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 50_000 })).result.value;
+const many = await page('new Array(1e6).fill(0)');
+const error = await page('new Array(1e7).fill(0)').catch((error) => error);
+console.log([many.length, await page('1 + 1')]);
+throw error
+// --- one of too many bytes as well, and less than that comes through
+//! error: RESULT_TOO_LARGE
+//! message: /^Runtime\.evaluate: the message is too large: 7000\d{4} bytes, at most 67108864 are taken$/
+//! console: ["[ 20000000, 2 ]"]
+const sessionId = await cdp.attachToTarget();
+const page = async (expression) =>
+  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 50_000 })).result.value;
+const long = await page('"x".repeat(2e7)');
+const error = await page('"x".repeat(7e7)').catch((error) => error);
+console.log([long.length, await page('1 + 1')]);
+throw error

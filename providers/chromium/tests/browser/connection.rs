@@ -3,7 +3,10 @@
 use crate::support::{PATIENCE, Profiles, command, connect, evaluate, page};
 use chromiumoxide::cdp::browser_protocol::target::GetTargetsParams;
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event};
-use codemode_spec::{ErrorCode, limits::VALUE_DEPTH_MAX};
+use codemode_spec::{
+    ErrorCode,
+    limits::{CDP_MESSAGE_BYTES_MAX, CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
+};
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
 use std::{
@@ -414,14 +417,40 @@ async fn answers_that_make_no_sense_hurt_nobody_else() {
     assert_eq!(connection.call(command("noise", Json::Null, None)).await.unwrap(), json!({ "ok": true }));
     let refused = connection.call(command("refused", Json::Null, None)).await.unwrap_err();
     assert!(matches!(refused, CdpError::Protocol { code: 0, .. }), "{refused:?}");
-    assert_eq!(connection.events().cursor(), 0);
+    let batch = connection.events().since(0, 10, &|_| true);
+    assert_eq!((batch.events.len(), batch.dropped, batch.next), (0, 1, 1), "the event that is too deep is counted");
+    connection.close().await;
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_and_events_of_too_many_values_fail_alone() {
+    let (endpoint, server) = scripted(|id, method| {
+        let values = |count: usize| format!("[0{}]", ",0".repeat(count - 1));
+        let event = |count: usize| Message::text(format!(r#"{{"method":"Some.event","params":{}}}"#, values(count)));
+        let answer = |text: String| Message::text(format!(r#"{{"id":{id},"result":{text}}}"#));
+        match method {
+            "values" => vec![answer(values(CDP_MESSAGE_VALUES_MAX))],
+            "bytes" => vec![answer(format!(r#""{}""#, "x".repeat(CDP_REPLY_BYTES_MAX)))],
+            // The second fits on the wire, and is more in memory than all events together may be.
+            _ => vec![event(CDP_MESSAGE_VALUES_MAX), event(CDP_MESSAGE_VALUES_MAX / 2), event(1), answer("1".into())],
+        }
+    })
+    .await;
+    let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
+    let refused = connection.call(command("values", Json::Null, None)).await.unwrap_err();
+    assert_eq!(refused, CdpError::TooManyValues { values_max: CDP_MESSAGE_VALUES_MAX });
+    let refused = connection.call(command("bytes", Json::Null, None)).await.unwrap_err();
+    assert!(matches!(refused, CdpError::TooLarge { bytes_max: CDP_REPLY_BYTES_MAX, .. }), "{refused:?}");
+    assert_eq!(connection.call(command("events", Json::Null, None)).await.unwrap(), 1);
+    let batch = connection.events().since(0, 10, &|_| true);
+    assert_eq!((batch.events.len(), batch.dropped, batch.next), (1, 2, 3));
     connection.close().await;
     server.await.unwrap();
 }
 
 #[tokio::test]
 async fn a_message_beyond_the_bound_fails_as_such() {
-    use codemode_spec::limits::CDP_MESSAGE_BYTES_MAX;
     let (endpoint, server) = scripted(|id, _| {
         let mut answer = format!(r#"{{"id":{id},"result":""#).into_bytes();
         answer.resize(CDP_MESSAGE_BYTES_MAX + 1, b'x');
