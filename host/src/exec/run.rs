@@ -16,7 +16,8 @@ use codemode_spec::{
     console::ConsoleBuffer,
     error::clip,
     limits::{
-        CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, METHOD_NAME_CHARS_MAX, REPLY_BYTES_MAX,
+        CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, FAULT_CHARS_MAX, METHOD_NAME_CHARS_MAX,
+        REPLY_BYTES_MAX,
     },
     message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
 };
@@ -172,7 +173,11 @@ impl Run {
             self.keep_console(turn.console, turn.console_dropped);
             let next_timer_ms = match turn.state {
                 State::Done { outcome, unhandled, unsent } => {
-                    self.stats.warnings.extend(unhandled.into_iter().map(|text| format!("nothing handled: {text}")));
+                    let stacks = self.parts.program.stacks();
+                    self.stats.warnings.extend(unhandled.into_iter().map(|mut text| {
+                        stacks.map(&mut text);
+                        format!("nothing handled: {text}")
+                    }));
                     self.unsent = unsent;
                     return Stretch::Ended(self.outcome(outcome));
                 }
@@ -246,7 +251,9 @@ impl Run {
     }
 
     fn keep_console(&mut self, lines: Vec<ConsoleLine>, dropped_bytes: u64) {
-        for line in lines {
+        let stacks = self.parts.program.stacks();
+        for mut line in lines {
+            stacks.map(&mut line.text);
             self.parts.observer.console(&line);
             self.console.push(line);
         }
@@ -334,8 +341,10 @@ impl Run {
         match outcome {
             Outcome::Returned(Encoded(bytes)) => {
                 self.stats.result_bytes = bytes.len();
-                Value::decode(&bytes)
-                    .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}")))
+                let mut value = Value::decode(&bytes)
+                    .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}")))?;
+                program.stacks().map_value(&mut value);
+                Ok(value)
             }
             Outcome::Threw(thrown) => Err(self.threw(thrown)),
             Outcome::Unserialisable { mut path, what } => {
@@ -347,15 +356,19 @@ impl Run {
                 let message = "the result is larger than what may leave the sandbox";
                 Err(ErrorReport::new(ErrorCode::ResultTooLarge, message))
             }
-            Outcome::RecursionLimit { stack } => {
+            Outcome::RecursionLimit { mut stack } => {
                 let message = "the script's functions called each other too deeply";
-                let stack = program.map_stack(&stack);
+                program.stacks().map(&mut stack);
                 Err(ErrorReport::new(ErrorCode::StackOverflow, message).with_detail("stack", stack))
             }
             Outcome::Syntax { message, line, column } => {
+                // The engine's own words for the place are of another text.
+                let mut what = message.replace(&format!(" at line {line}, col {column}"), "");
+                clip(&mut what, FAULT_CHARS_MAX);
                 let (line, column) = program.map_position(line, column);
                 let frame = program.code_frame(line, column);
-                Err(ErrorReport::new(ErrorCode::SyntaxError, format!("{message}\n{frame}"))
+                let message = format!("{what} at line {line}, column {column}\n\n{frame}");
+                Err(ErrorReport::new(ErrorCode::SyntaxError, message)
                     .with_detail("line", line)
                     .with_detail("column", column))
             }
@@ -364,8 +377,13 @@ impl Run {
 
     /// The error of a call that the script did not catch is the answer's error as it was; anything else is the
     /// script's.
-    fn threw(&mut self, thrown: Thrown) -> ErrorReport {
-        let stack = self.parts.program.map_stack(&thrown.stack);
+    fn threw(&mut self, mut thrown: Thrown) -> ErrorReport {
+        let stacks = self.parts.program.stacks();
+        [&mut thrown.message, &mut thrown.stack]
+            .into_iter()
+            .chain(&mut thrown.causes)
+            .for_each(|text| stacks.map(text));
+        let stack = thrown.stack;
         if let Some(report) = thrown.call.and_then(|call| self.failed.remove(&call)) {
             return if stack.is_empty() { report } else { report.with_detail("stack", stack) };
         }

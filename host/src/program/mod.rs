@@ -22,15 +22,16 @@ mod tree;
 mod typescript;
 
 use codemode_spec::{
-    ErrorCode, ErrorReport,
+    ErrorCode, ErrorReport, Value,
     error::clip,
     limits::{FAULT_CHARS_MAX, SOURCE_BYTES_MAX},
+    value::Text,
 };
 use fence::Located;
 use nesting::{Scan, TooNested};
 use parse::{Fault, Prepared, Refused};
 use position::{Lines, Place, Step, Unit};
-use std::{borrow::Cow, thread};
+use std::{borrow::Cow, cell::OnceCell, thread};
 
 /// The name of a script in its stacks.
 pub const SOURCE_NAME: &str = "script.js";
@@ -91,26 +92,10 @@ impl Program {
         (place.line, place.column)
     }
 
-    /// A stack of the guest with its positions in the script made positions in the model's own text.
+    /// The way from texts of the guest to those that the model is told.
     #[must_use]
-    pub fn map_stack(&self, stack: &str) -> String {
-        let Some(first) = stack.find(&self.source_name) else { return stack.to_owned() };
-        let mapper = Mapper::new(self);
-        let mut out = String::with_capacity(stack.len());
-        let (head, mut rest) = stack.split_at(first);
-        out.push_str(head);
-        while let Some(at) = rest.find(&self.source_name) {
-            let end = at + self.source_name.len();
-            out.push_str(&rest[..end]);
-            rest = &rest[end..];
-            if let Some((place, length)) = position_in(rest) {
-                let Place { line, column } = mapper.map(place);
-                out.push_str(&format!(":{line}:{column}"));
-                rest = &rest[length..];
-            }
-        }
-        out.push_str(rest);
-        out
+    pub fn stacks(&self) -> Stacks<'_> {
+        Stacks { program: self, mapper: OnceCell::new() }
     }
 
     /// The lines around a place of the model's own text, as [`Self::map_position`] says it, with a caret under the column.
@@ -119,6 +104,71 @@ impl Program {
         let lines = Lines::new(&self.map.text, Unit::Char);
         let place = lines.place(lines.offset(Place { line, column }));
         frame::frame(&lines, place)
+    }
+}
+
+/// Makes the positions of stacks positions in the model's own text, wherever stacks stand: in an error, on the console,
+/// in a result.
+pub struct Stacks<'p> {
+    program: &'p Program,
+    /// Most texts need none.
+    mapper: OnceCell<Mapper<'p>>,
+}
+
+impl Stacks<'_> {
+    /// Maps what a text has of the script's stacks. Only the frames of the guest are taken for that: `at script.js:1:2`
+    /// and `at f (script.js:1:2)`. A page's own `script.js` stands behind its address.
+    pub fn map(&self, text: &mut String) {
+        let name = &self.program.source_name;
+        if !text.contains(name) {
+            return;
+        }
+        let mapper = self.mapper.get_or_init(|| Mapper::new(self.program));
+        let mut out = String::with_capacity(text.len());
+        let mut rest = text.as_str();
+        while let Some(at) = rest.find(name) {
+            let is_frame = rest[..at].ends_with("at ") || rest[..at].ends_with('(');
+            let (head, tail) = rest.split_at(at + name.len());
+            out.push_str(head);
+            rest = tail;
+            if let Some((place, length)) = position_in(rest).filter(|_| is_frame) {
+                let Place { line, column } = mapper.map(place);
+                out.push_str(&format!(":{line}:{column}"));
+                rest = &rest[length..];
+            }
+        }
+        out.push_str(rest);
+        *text = out;
+    }
+
+    /// Maps whatever texts a value has.
+    pub fn map_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.map_text(text),
+            Value::Error(error) => {
+                self.map_text(&mut error.stack);
+                error.cause.iter_mut().for_each(|cause| self.map_value(cause));
+            }
+            Value::Array(items) | Value::Set(items) => items.iter_mut().for_each(|item| self.map_value(item)),
+            Value::Map(entries) => entries.iter_mut().for_each(|(key, value)| {
+                self.map_value(key);
+                self.map_value(value);
+            }),
+            Value::Object(entries) => entries.iter_mut().for_each(|(_, value)| self.map_value(value)),
+            Value::Undefined
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::BigInt(_)
+            | Value::Date(_)
+            | Value::Bytes(_) => {}
+        }
+    }
+
+    fn map_text(&self, text: &mut Text) {
+        if let Text::Utf8(text) = text {
+            self.map(text);
+        }
     }
 }
 

@@ -141,3 +141,38 @@ f(E.X);
 //! details.line: 2
 interface A { x: number }
 let a: A = { x: 1; }
+// --- positions are those of the text that was sent, wherever they are shown
+//! result: /script\.js:7:/
+//! console: ["/^error: TypeError.*script\\.js:7:/"]
+//! warnings: ["/^nothing handled: Error: later .*script\\.js:9:/"]
+```ts
+interface Row {
+  name: string;
+}
+const read = (row: Row | null): string => {
+  try {
+    return row.name;
+  } catch (error) {
+    Promise.resolve().then(() => { throw new Error('later') });
+    console.error(error);
+    return error.stack;
+  }
+};
+read(null as any)
+```
+// --- also of an error that is the result
+//! result: /"stack":".*script\.js:5:15/
+interface Row {
+  name: string;
+}
+const row: Row = { name: 'x' };
+const error = new Error(row.name);
+({ error })
+// --- a fault that only the engine finds
+//! error: SYNTAX_ERROR
+//! message: /^expected token ';', got 'c' in expected semicolon at line 4, column 20\n\n.*\n> 4 /
+//! details.line: 4
+interface Row {
+  name: string;
+}
+class A { accessor c = 1 }

@@ -200,7 +200,7 @@ fn positions_lead_back_to_the_text_as_it_was_sent() {
         let stack = format!(
             "Error: x\n    at f (script.js:{line}:{column})\n    at native\n    at script.js:{line}:{column}\n"
         );
-        let mapped = program.map_stack(&stack);
+        let mapped = mapped(&program, &stack);
         let (line, column) = expected;
         let same = format!(
             "Error: x\n    at f (script.js:{line}:{column})\n    at native\n    at script.js:{line}:{column}\n"
@@ -210,23 +210,31 @@ fn positions_lead_back_to_the_text_as_it_was_sent() {
     }
 }
 
+fn mapped(program: &Program, stack: &str) -> String {
+    let mut mapped = stack.to_owned();
+    program.stacks().map(&mut mapped);
+    mapped
+}
+
 #[test]
 fn hostile_stacks_are_harmless() {
     let program = Program::prepare(&format!("'é{}'", "🦀".repeat(100_000))).unwrap();
     let stacks = [
-        "script.js:1:150000 ".repeat(50_000),
-        "script.js:99999999999999999999:1".into(),
-        "script.js:4294967295:4294967295".into(),
-        "script.js:0:0".into(),
+        "at script.js:1:150000 ".repeat(50_000),
+        "at script.js:99999999999999999999:1".into(),
+        "at script.js:4294967295:4294967295".into(),
+        "at script.js:0:0".into(),
         "script.js".repeat(100_000),
-        "script.js:".repeat(100_000),
-        "script.js:1:".into(),
+        "at script.js:".repeat(100_000),
+        "at script.js:1:".into(),
         "scriptxjs:1:2 é script.js:1".into(),
-        format!("script.js:{}", "1".repeat(1_000_000)),
+        format!("at script.js:{}", "1".repeat(1_000_000)),
     ];
     for stack in stacks {
-        assert!(!program.map_stack(&stack).is_empty());
+        assert!(!mapped(&program, &stack).is_empty());
     }
-    assert_eq!(program.map_stack("no position"), "no position");
+    for other in ["no position", "at f (http://site.test/script.js:1:1)", "see script.js:1:1", "at script.js:1"] {
+        assert_eq!(mapped(&program, other), other);
+    }
     assert_eq!(program.map_position(u32::MAX, u32::MAX), (1, 100_004));
 }
