@@ -40,7 +40,8 @@ pub enum Stop {
     NoPlace,
     #[error("the sandbox had already been stopped")]
     Poisoned,
-    #[error("the sandbox broke: {0}")]
+    /// In the engine's own words, which are for the log: they name its parts and where it was built.
+    #[error("the sandbox broke")]
     Fault(String),
 }
 
@@ -57,6 +58,9 @@ impl Stop {
             Self::NoPlace => ErrorCode::CapacityExceeded,
             Self::Poisoned | Self::Fault(_) => ErrorCode::SandboxFault,
         };
+        if let Self::Fault(words) = self {
+            tracing::error!(words, "a sandbox broke");
+        }
         ErrorReport::new(code, self.to_string())
     }
 }

@@ -5,13 +5,13 @@ use codemode_spec::ErrorCode;
 use oxc::{
     ast::ast::{
         BinaryExpression, BindingPattern, Decorator, Expression, ImportExpression, Program, Statement,
-        TSNamespaceDeclaration, TSType, TSTypeName,
+        TSNamespaceDeclaration, TSType, TSTypeName, VariableDeclaration,
     },
     ast_visit::{
         Visit,
         walk::{
             walk_binary_expression, walk_binding_pattern, walk_expression, walk_statement,
-            walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name,
+            walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name, walk_variable_declaration,
         },
     },
     span::GetSpan,
@@ -30,6 +30,7 @@ pub(super) struct Survey {
     too_deep: Option<u32>,
     import_call: Option<u32>,
     decorator: Option<u32>,
+    using: Option<u32>,
     /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and nobody means the former.
     pub generic_call: bool,
 }
@@ -52,6 +53,13 @@ impl Survey {
         if let Some(offset) = self.import_call {
             let fault = Fault::new(ErrorCode::UnsupportedOperation, "import() has nothing to import", at(offset));
             return Some(fault.with_hint(super::parse::NO_MODULES_HINT));
+        }
+        if let Some(offset) = self.using {
+            let fault = Fault::new(ErrorCode::SyntaxError, "using declarations are not supported", at(offset));
+            return Some(fault.with_hint(
+                "Declare it with const and dispose of it in finally: `const x = open(); try { … } finally { x.close() }`. \
+                 Nothing has run.",
+            ));
         }
         self.decorator.map(|offset| {
             Fault::new(ErrorCode::SyntaxError, "decorators are not supported", at(offset))
@@ -114,6 +122,13 @@ impl<'a> Visit<'a> for Survey {
 
     fn visit_import_expression(&mut self, it: &ImportExpression<'a>) {
         self.import_call.get_or_insert(it.span.start);
+    }
+
+    fn visit_variable_declaration(&mut self, it: &VariableDeclaration<'a>) {
+        if it.kind.is_using() || it.kind.is_await() {
+            self.using.get_or_insert(it.span.start);
+        }
+        walk_variable_declaration(self, it);
     }
 
     fn visit_decorator(&mut self, it: &Decorator<'a>) {

@@ -118,3 +118,10 @@ await main()
 //! console: ["1", "2"]
 console.log(1)
 console.log(2)
+// --- what is used and disposed of is written out
+//! error: SYNTAX_ERROR
+//! message: /^using declarations are not supported at line 2, column 1/
+//! hint: /finally/
+const open = () => ({ [Symbol.dispose]() {} });
+using x = open();
+1
