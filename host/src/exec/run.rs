@@ -442,8 +442,8 @@ async fn carry_out(
     (id, record): (ExecutionId, Arc<dyn Record>),
 ) -> Result<Value, ErrorReport> {
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
-    let Ok(Value::Array(arguments)) = Value::decode(&call.arguments.0) else { return Err(broken()) };
-    let (index, method) = registry.resolve(&call.namespace, &call.method, &arguments)?;
+    let Ok(Value::Array(mut arguments)) = Value::decode(&call.arguments.0) else { return Err(broken()) };
+    let (index, method) = registry.resolve(&call.namespace, &call.method, &mut arguments)?;
     let runtime = runtimes.get(index).ok_or_else(broken)?;
     if method.effect != Effect::Read {
         let account = runtime.account(&method.name, &arguments);

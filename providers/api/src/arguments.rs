@@ -1,7 +1,7 @@
 //! Arguments against the manifest's schemas: all faults at once, before any effect.
 
 use codemode_spec::{
-    ErrorCode, ErrorReport, Method, Signature, Value,
+    ErrorCode, ErrorReport, Method, Param, Signature, Value,
     error::clip,
     limits::{FAULT_CHARS_MAX, FAULT_ECHO_CHARS_MAX, FAULTS_LISTED_MAX},
     manifest::ts_type,
@@ -32,20 +32,24 @@ impl CheckedMethod {
         Ok(Self { method, validators })
     }
 
-    /// Accepts arguments that fit one of the signatures; otherwise reports every fault against the one that fits best.
-    pub(crate) fn check(&self, namespace: &str, arguments: &[Value]) -> Result<(), ErrorReport> {
+    /// Accepts arguments that fit one of the signatures, and makes them fit it to the letter: `null` for what may be left
+    /// out counts as left out. Otherwise reports every fault against the signature that was meant: one whose first
+    /// argument is of the kind of the first that was given, and of those the one that fits best.
+    pub(crate) fn check(&self, namespace: &str, arguments: &mut [Value]) -> Result<(), ErrorReport> {
         let plain: Vec<Option<Json>> = arguments.iter().map(Value::to_plain_json).collect();
-        let mut best: Option<Vec<String>> = None;
+        let mut best: Option<((bool, usize), Vec<String>)> = None;
         for (signature, validators) in self.method.signatures.iter().zip(&self.validators) {
             let faults = faults(signature, validators, &plain);
             if faults.is_empty() {
+                signature.params.iter().zip(arguments).for_each(|(param, argument)| leave_out(param, argument));
                 return Ok(());
             }
-            if best.as_ref().is_none_or(|best| faults.len() < best.len()) {
-                best = Some(faults);
+            let rank = (!is_of_kind(signature, &plain), faults.len());
+            if best.as_ref().is_none_or(|(best, _)| rank < *best) {
+                best = Some((rank, faults));
             }
         }
-        let faults = best.unwrap_or_default();
+        let (_, faults) = best.unwrap_or_default();
         let name = format!("{namespace}.{}", self.method.name);
         let usage: Vec<_> = self.method.signatures.iter().map(|signature| usage(&name, signature)).collect();
         Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("{name}: {}", faults.join("; ")))
@@ -69,7 +73,15 @@ fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<J
         match arguments.get(place).and_then(Option::as_ref) {
             None if param.optional => {}
             None => faults.push(format!("{} is missing", param.name)),
-            Some(argument) => faults.extend(faults_of(&param.name, validator, argument)),
+            Some(Json::Null) if is_left_out(param) => {}
+            Some(argument) => {
+                let counts = |error: &ValidationError<'_>| {
+                    let path = error.instance_path().to_string();
+                    !(error.instance().is_null()
+                        && path.strip_prefix('/').is_some_and(|key| is_left_out_of(param, key)))
+                };
+                faults.extend(described(&param.name, validator.iter_errors(argument).filter(counts)));
+            }
         }
     }
     if arguments.len() > signature.params.len() {
@@ -77,6 +89,45 @@ fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<J
         faults.push(format!("{} arguments were given, it takes at most {most}", arguments.len()));
     }
     faults
+}
+
+/// Whether the first argument is of the kind of the first parameter. So is one that is missing.
+fn is_of_kind(signature: &Signature, arguments: &[Option<Json>]) -> bool {
+    let (Some(param), Some(Some(argument))) = (signature.params.first(), arguments.first()) else { return true };
+    match param.schema["type"].as_str() {
+        Some("string") => argument.is_string(),
+        Some("object") => argument.is_object(),
+        Some("array") => argument.is_array(),
+        Some("boolean") => argument.is_boolean(),
+        Some("number" | "integer") => argument.is_number(),
+        _ => true,
+    }
+}
+
+/// Whether `null` in the place of the parameter stands for nothing: nothing is allowed there, and `null` is not.
+fn is_left_out(param: &Param) -> bool {
+    param.optional && has_type(&param.schema)
+}
+
+/// The same of a field of the parameter.
+fn is_left_out_of(param: &Param, key: &str) -> bool {
+    let required = param.schema["required"].as_array().is_some_and(|required| required.iter().any(|it| it == key));
+    !required && has_type(&param.schema["properties"][key])
+}
+
+fn has_type(schema: &Json) -> bool {
+    schema["type"].as_str().is_some_and(|kind| kind != "null")
+}
+
+/// Takes out of an accepted argument what stands for nothing.
+fn leave_out(param: &Param, argument: &mut Value) {
+    match argument {
+        Value::Null if is_left_out(param) => *argument = Value::Undefined,
+        Value::Object(fields) => {
+            fields.retain(|(key, value)| *value != Value::Null || !is_left_out_of(param, &key.to_string_lossy()));
+        }
+        _ => {}
+    }
 }
 
 /// What is wrong with a value according to its schema, each led by its path from `name` on; as much as anybody reads.

@@ -88,11 +88,17 @@ impl Registry {
         self.entries.iter().map(|entry| entry.namespace.clone()).collect()
     }
 
-    /// Finds what a call is for and checks its arguments: the index of the provider, and the method.
+    /// Finds what a call is for and checks its arguments: the index of the provider, and the method. What the arguments
+    /// have as `null` where nothing was asked for is taken out of them.
     ///
     /// # Errors
     /// `UNKNOWN_METHOD` with the nearest name, or `INVALID_ARGUMENT` with all faults.
-    pub fn resolve(&self, namespace: &str, method: &str, arguments: &[Value]) -> Result<(usize, &Method), ErrorReport> {
+    pub fn resolve(
+        &self,
+        namespace: &str,
+        method: &str,
+        arguments: &mut [Value],
+    ) -> Result<(usize, &Method), ErrorReport> {
         let index =
             self.by_name.get(namespace).copied().ok_or_else(|| {
                 ErrorReport::new(ErrorCode::UnknownMethod, format!("there is no namespace {namespace}"))

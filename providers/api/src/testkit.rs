@@ -57,9 +57,9 @@ pub async fn call(
     provider: &Arc<dyn Provider>,
     runtime: &Arc<dyn ProviderRuntime>,
     method: &str,
-    arguments: Vec<Value>,
+    mut arguments: Vec<Value>,
 ) -> Result<Value, ErrorReport> {
     let registry = crate::Registry::new(vec![Arc::clone(provider)]).expect("the provider can be registered");
-    registry.resolve(&provider.manifest().namespace, method, &arguments)?;
+    registry.resolve(&provider.manifest().namespace, method, &mut arguments)?;
     runtime.call(method, arguments, CallContext { call: 0, deadline: Instant::now() + WALL }).await
 }

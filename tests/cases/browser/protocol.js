@@ -128,3 +128,17 @@ const long = await page('"x".repeat(2e7)');
 const error = await page('"x".repeat(7e7)').catch((error) => error);
 console.log([long.length, await page('1 + 1')]);
 throw error
+// --- null is left out, in each form of a command
+//! result: [true,"string"]
+const sessionId = await cdp.attachToTarget();
+const { frameId } = await cdp.send({ method: 'Page.navigate', params: { url: 'about:blank' }, sessionId, timeoutMs: null });
+const { targetInfos } = await cdp.send({ method: 'Target.getTargets', params: null, sessionId: null });
+[targetInfos.some(({ type }) => type === 'page'), typeof frameId]
+// --- a command without its name
+//! error: INVALID_ARGUMENT
+//! message: cdp.send: command: "method" is a required property
+await cdp.send({ params: {} })
+// --- a query in the form of another
+//! error: INVALID_ARGUMENT
+//! message: /^cdp\.spec: query: /
+await cdp.spec({ name: 'Page' })

@@ -29,9 +29,24 @@ await tools.strict('a', {}, 'b')
 //! error: INVALID_ARGUMENT
 //! hint: /tools\.either\(name: string, count\?: number\) or tools\.either\(query: /
 await tools.either(5)
-// --- null is not the same as nothing
+// --- null for what may be left out is nothing
+//! result: [["a",{"$type":"undefined"}],["a",{"limit":3}]]
+[await tools.strict('a', null), await tools.strict('a', { limit: 3, tags: null })]
+// --- but not within it, nor for what is needed
 //! error: INVALID_ARGUMENT
-await tools.strict('a', null)
+//! message: tools.strict: name: null is not of type "string"; options.tags.0: null is not of type "string"
+await tools.strict(null, { tags: [null] })
+// --- where anything may be given, null is null
+//! result: [null,{"a":null}]
+await tools.arguments(null, { a: null })
+// --- of several forms, the one is meant that begins like the arguments
+//! error: INVALID_ARGUMENT
+//! message: tools.either: query: "name" is a required property
+await tools.either({ title: null })
+// --- also if another one has fewer faults
+//! error: INVALID_ARGUMENT
+//! message: tools.either: query: "name" is a required property; 2 arguments were given, it takes at most 1
+await tools.either({}, 1)
 // --- NaN is no integer
 //! error: INVALID_ARGUMENT
 await tools.text(NaN)
