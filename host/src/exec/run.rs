@@ -394,6 +394,12 @@ impl Run {
             .with_detail("name", thrown.name);
         if !thrown.hint.is_empty() {
             report = report.with_hint(thrown.hint);
+        } else if thrown.message.to_lowercase().starts_with("cannot destructure") {
+            let namespaces: Vec<_> = self.parts.registry.namespaces().into_iter().map(|it| it.name).collect();
+            report = report.with_hint(format!(
+                "If this is the script's own function: it is called without arguments. What there is are the globals {}.",
+                namespaces.join(", ")
+            ));
         }
         if !stack.is_empty() {
             if let Some((line, column)) = first_position(&stack, &self.parts.program.source_name) {

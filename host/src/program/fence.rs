@@ -11,7 +11,7 @@ pub(super) enum Located {
     Several(usize),
 }
 
-/// A fence of three or more backticks or tildes, on a line of its own.
+/// A fence of three or more backticks or tildes, on a line of its own or, if that makes the difference, behind prose.
 #[derive(Debug)]
 struct Fence {
     begin: usize,
@@ -52,7 +52,8 @@ fn fences(text: &str, start: usize, lenient: bool) -> Vec<Fence> {
         let line = &text[at..end];
         let first = blank;
         blank &= line.trim().is_empty();
-        match opening(line, first || lenient) {
+        let marker = opening(line, first || lenient).or_else(|| if lenient { glued(line) } else { None });
+        match marker {
             Some(marker) if !comment || lenient => {
                 let fence = read(text, at, end, marker);
                 at = fence.inside.end;
@@ -76,6 +77,14 @@ fn opening(line: &str, tildes: bool) -> Option<&str> {
     let mark = line.chars().next().filter(|mark| *mark == '`' || *mark == '~' && tildes)?;
     let length = line.len() - line.trim_start_matches(mark).len();
     (length >= 3).then(|| &line[..length])
+}
+
+/// The backticks of a fence that begins behind prose, as in "Sure! ```js": nothing but its language may follow.
+fn glued(line: &str) -> Option<&str> {
+    let ticks = &line[line.find("```")?..];
+    let after = ticks.trim_start_matches('`');
+    let word = after.trim();
+    (word.is_empty() || is_script(word)).then(|| &ticks[..ticks.len() - after.len()])
 }
 
 /// Whether the end of the line stands in a block comment.
@@ -171,6 +180,9 @@ mod tests {
             assert_eq!(code(text, false), expected, "{text:?}");
         }
         assert_eq!(code("So:\n~~~js\n1\n~~~\n", true), "1\n");
+        assert_eq!(code("Sure! ```js\n1\n```\nThat's it.", true), "1\n");
+        assert_eq!(code("Sure: `f()` it is. ```\n1\n``` Done.", true), "1\n``` Done.");
+        assert_eq!(code("f(`a```b`)", true), "f(`a```b`)");
         assert_eq!(code("All in src/*:\n```js\n1\n```", true), "1\n");
     }
 

@@ -3,9 +3,10 @@
 //! The result of a script is what `eval` would say, where that can be had by putting a `return` before the last
 //! expression. If that is a function, it is meant to be called.
 
+use super::module::Exports;
 use oxc::{
     ast::ast::{AssignmentTarget, Expression, FunctionBody, Statement},
-    semantic::{Scoping, SymbolId},
+    semantic::Scoping,
     span::{GetSpan, Span},
     syntax::scope::ScopeId,
 };
@@ -29,6 +30,8 @@ pub(super) struct Completion {
     pub tail: Cow<'static, str>,
 }
 
+/// The function that is called if nobody else calls it.
+const MAIN: &str = "main";
 const RETURN: &str = "return (";
 /// Around a value that may be a function: then its call is meant.
 const CALLED: (&str, &str) = ("((f) => typeof f === 'function' ? f() : f)(", ")");
@@ -48,10 +51,10 @@ pub(super) fn callable(body: &FunctionBody<'_>) -> Option<Span> {
     }
 }
 
-/// How the body returns its result. `entry` names the value that is exported as the default.
-pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, entry: Option<&str>) -> Completion {
+/// How the body returns its result.
+pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, exports: &Exports) -> Completion {
     let mut completion = Completion::default();
-    if let Some(name) = entry {
+    if let Some(name) = &exports.default {
         completion.tail = called(name).into();
         return completion;
     }
@@ -72,7 +75,8 @@ pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, entry: Opti
         complete(last, &mut completion);
     }
     if completion.inserts.is_empty() && last.is_none_or(is_declaration) {
-        if let Some(name) = forgotten_main(body, scope) {
+        let entries = exports.function.as_deref().into_iter().chain([MAIN]);
+        if let Some(name) = entries.into_iter().find(|name| is_forgotten(name, body, scope)) {
             completion.tail = format!("\n;return {name}()").into();
         } else if last.is_none()
             && let [Statement::FunctionDeclaration(only)] = &body.statements[..]
@@ -143,7 +147,7 @@ fn bare<'e, 'a>(mut expression: &'e Expression<'a>) -> &'e Expression<'a> {
     expression
 }
 
-fn is_function(expression: &Expression<'_>) -> bool {
+pub(super) fn is_function(expression: &Expression<'_>) -> bool {
     matches!(bare(expression), Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_))
 }
 
@@ -155,22 +159,21 @@ fn is_declaration(statement: &Statement<'_>) -> bool {
     matches!(statement, Statement::VariableDeclaration(_) | Statement::ClassDeclaration(_))
 }
 
-/// `main`, if the script declares such a function and never mentions it again.
-fn forgotten_main(body: &FunctionBody<'_>, scope: &Scope<'_>) -> Option<&'static str> {
-    const MAIN: &str = "main";
-    let symbol: SymbolId = scope.scoping.get_binding(scope.function?, MAIN.into())?;
-    if !scope.scoping.symbol_is_unused(symbol) {
-        return None;
+/// Whether the script declares a function of this name and never mentions it again.
+fn is_forgotten(name: &str, body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool {
+    let symbol = scope.function.and_then(|function| scope.scoping.get_binding(function, name.into()));
+    if !symbol.is_some_and(|symbol| scope.scoping.symbol_is_unused(symbol)) {
+        return false;
     }
     let declares = |statement: &Statement<'_>| match statement {
-        Statement::FunctionDeclaration(function) => function.id.as_ref().is_some_and(|id| id.name == MAIN),
+        Statement::FunctionDeclaration(function) => function.id.as_ref().is_some_and(|id| id.name == name),
         Statement::VariableDeclaration(it) => it.declarations.iter().any(|declarator| {
-            declarator.id.get_identifier_name().is_some_and(|name| name == MAIN)
+            declarator.id.get_identifier_name().is_some_and(|declared| declared == name)
                 && declarator.init.as_ref().is_some_and(is_function)
         }),
         _ => false,
     };
-    body.statements.iter().any(declares).then_some(MAIN)
+    body.statements.iter().any(declares)
 }
 
 /// Whether the script assigns to `module.exports`, without a `module` of its own.

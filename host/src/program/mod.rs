@@ -28,6 +28,7 @@ use codemode_spec::{
     value::Text,
 };
 use fence::Located;
+use module::{Exports, Rewritten};
 use nesting::{Scan, TooNested};
 use parse::{Fault, Prepared, Refused};
 use position::{Lines, Place, Step, Unit};
@@ -274,18 +275,19 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
     // An object and a function without a name are values only where a value is expected.
     let braced = begin.starts_with('{');
     let value = (braced || begin.starts_with("function") || begin.starts_with("async")).then(|| as_value(code, scan));
+    let none = Exports::default();
     let as_script =
-        |value: &(String, Step)| parse::script(&value.0, None, patterns).map(|it| it.after([value.1.clone()]));
+        |value: &(String, Step)| parse::script(&value.0, &none, patterns).map(|it| it.after([value.1.clone()]));
 
     if braced && let Some(Ok(prepared)) = value.as_ref().map(as_script) {
         return Ok(prepared);
     }
     let rewritten = if scan.module_words && scan.is_fit_for_types() { module::rewrite(code)? } else { None };
-    let (body, entry) = match &rewritten {
-        Some(rewritten) => (Cow::from(&rewritten.code), rewritten.entry.as_deref()),
-        None => (Cow::from(code), None),
+    let (body, exports) = match &rewritten {
+        Some(Rewritten { code, exports }) => (Cow::from(code), exports),
+        None => (Cow::from(code), &none),
     };
-    let plain = match parse::script(&body, entry, patterns) {
+    let plain = match parse::script(&body, exports, patterns) {
         Err(Refused::Final(fault)) => return Err(fault),
         Ok(prepared) if !prepared.generic_call => return Ok(prepared),
         other => other,
@@ -303,11 +305,11 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
             fault.with_hint("Send plain JavaScript, or split the largest statement; nothing has run.")
         });
     }
-    let typed_value = |value: &(String, Step)| typed(&value.0, None, patterns).map(|it| it.after([value.1.clone()]));
+    let typed_value = |value: &(String, Step)| typed(&value.0, &none, patterns).map(|it| it.after([value.1.clone()]));
     if braced && let Some(Ok(prepared)) = value.as_ref().map(typed_value) {
         return Ok(prepared);
     }
-    match typed(&body, entry, patterns) {
+    match typed(&body, exports, patterns) {
         Ok(prepared) => return Ok(prepared),
         Err(Refused::Final(fault)) if plain.is_err() => return Err(fault),
         Err(_) => {}
@@ -321,10 +323,10 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
 }
 
 /// The script of TypeScript code.
-fn typed(code: &str, entry: Option<&str>, patterns: bool) -> Result<Prepared, Refused> {
+fn typed(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
     let (stripped, step) = typescript::strip(code)?;
     let back = |fault: Fault| Fault { offset: step.back(fault.offset), ..fault };
-    match parse::script(&stripped, entry, patterns) {
+    match parse::script(&stripped, exports, patterns) {
         Ok(prepared) => Ok(prepared.after([step])),
         Err(Refused::Syntax(fault)) => Err(Refused::Syntax(back(fault))),
         Err(Refused::Final(fault)) => Err(Refused::Final(back(fault))),

@@ -3,12 +3,15 @@
 //!
 //! The code is rewritten without moving a byte, so that positions stay what they are.
 
-use super::parse::{Fault, NO_MODULES_HINT, parse};
+use super::{
+    form,
+    parse::{Fault, NO_MODULES_HINT, parse},
+};
 use codemode_spec::ErrorCode;
 use oxc::{
     allocator::Allocator,
     ast::ast::{
-        ExportDefaultDeclaration, ExportDefaultDeclarationKind, Function, ImportDeclarationSpecifier,
+        Declaration, ExportDefaultDeclaration, ExportDefaultDeclarationKind, Function, ImportDeclarationSpecifier,
         ImportOrExportKind, ModuleExportName, Statement, TSModuleReference,
     },
     span::{GetSpan, SourceType, Span},
@@ -18,8 +21,16 @@ use oxc::{
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Rewritten {
     pub code: String,
+    pub exports: Exports,
+}
+
+/// What a module offers its caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Exports {
     /// The name of what was exported as the default.
-    pub entry: Option<String>,
+    pub default: Option<String>,
+    /// The name of the one function that was exported by its name.
+    pub function: Option<String>,
 }
 
 /// Rewrites the exports of the code; `None` if it does not parse or has neither exports nor imports.
@@ -31,6 +42,7 @@ pub(super) fn rewrite(code: &str) -> Result<Option<Rewritten>, Fault> {
     let parsed = parse(&allocator, code, SourceType::ts().with_module(true), false);
     let mut bytes = code.as_bytes().to_vec();
     let mut entry = None;
+    let mut functions = Vec::new();
     for statement in &parsed.program.body {
         let span = statement.span();
         match statement {
@@ -50,6 +62,7 @@ pub(super) fn rewrite(code: &str) -> Result<Option<Rewritten>, Fault> {
             Statement::ExportAllDeclaration(it) => return Err(nothing_to_import(&it.source.value, span)),
             Statement::ExportFromDeclaration(it) => return Err(nothing_to_import(&it.source.value, span)),
             Statement::ExportDeclaration(it) => {
+                functions.extend(functions_of(&it.declaration));
                 blank(&mut bytes, Span::new(span.start, it.declaration.span().start), b"");
             }
             Statement::ExportNamedDeclaration(it) => {
@@ -65,7 +78,21 @@ pub(super) fn rewrite(code: &str) -> Result<Option<Rewritten>, Fault> {
     }
     // What was written is ASCII over whole tokens.
     let rewritten = String::from_utf8(bytes).unwrap_or_else(|_| code.to_owned());
-    Ok((rewritten != code).then_some(Rewritten { code: rewritten, entry }))
+    let function = if functions.len() == 1 { functions.pop() } else { None };
+    let exports = Exports { default: entry, function };
+    Ok((rewritten != code).then_some(Rewritten { code: rewritten, exports }))
+}
+
+/// The names of the functions that an exported declaration declares.
+fn functions_of(declaration: &Declaration<'_>) -> Vec<String> {
+    match declaration {
+        Declaration::FunctionDeclaration(it) => it.id.iter().map(|id| id.name.to_string()).collect(),
+        Declaration::VariableDeclaration(it) => {
+            let functions = it.declarations.iter().filter(|it| it.init.as_ref().is_some_and(form::is_function));
+            functions.filter_map(|it| Some(it.id.get_identifier_name()?.to_string())).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 fn nothing_to_import(module: &str, span: Span) -> Fault {
@@ -169,8 +196,20 @@ mod tests {
             ("export interface A {}", "       interface A {}", None),
         ];
         for (code, expected, entry) in rows {
-            let rewritten = Rewritten { code: expected.into(), entry: entry.map(Into::into) };
+            let exports = Exports { default: entry.map(Into::into), function: None };
+            let rewritten = Rewritten { code: expected.into(), exports };
             assert_eq!(rewrite(code), Ok(Some(rewritten)), "{code}");
+        }
+        let functions = [
+            ("export const run = async () => 1", Some("run")),
+            ("export async function run() {}\nexport const a = 1", Some("run")),
+            ("export const a = 1, f = (() => 1)", Some("f")),
+            ("export function a() {}\nexport const b = () => 1", None),
+            ("export const {a} = f()", None),
+        ];
+        for (code, function) in functions {
+            let exports = rewrite(code).unwrap().unwrap().exports;
+            assert_eq!(exports, Exports { default: None, function: function.map(Into::into) }, "{code}");
         }
         assert_eq!(rewrite("a.export; 'import x'"), Ok(None));
     }

@@ -1,6 +1,6 @@
 //! The parser, and what it has to say of a source that it does not accept.
 
-use super::{form, position::Step, tree::Survey};
+use super::{form, module::Exports, position::Step, tree::Survey};
 use codemode_spec::ErrorCode;
 use oxc::{
     allocator::Allocator,
@@ -102,8 +102,8 @@ pub(super) fn parse<'a>(
 const HEAD: &str = "(async () => {";
 const TAIL: &str = "\n})";
 
-/// Makes the script of JavaScript code. `entry` is the name whose value, or the value of whose call, is the result.
-pub(super) fn script(code: &str, entry: Option<&str>, patterns: bool) -> Result<Prepared, Refused> {
+/// Makes the script of JavaScript code, the result of which may be what it exports.
+pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
     let whole = [HEAD, code, TAIL].concat();
     let allocator = Allocator::default();
     let parsed = parse(&allocator, &whole, SourceType::script(), patterns);
@@ -128,12 +128,12 @@ pub(super) fn script(code: &str, entry: Option<&str>, patterns: bool) -> Result<
     }
     let scope = form::Scope { scoping: semantic.semantic.scoping(), function: function.scope_id.get() };
     let inserts = match form::callable(body) {
-        Some(span) if entry.is_none() => {
+        Some(span) if exports.default.is_none() => {
             let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
             vec![(at(span.start), "(".into()), (at(span.end), ")".into())]
         }
         _ => {
-            let completion = form::completion(body, &scope, entry);
+            let completion = form::completion(body, &scope, exports);
             let mut inserts = vec![(0, Cow::Borrowed(HEAD)), (0, completion.head.into())];
             inserts.extend(completion.inserts.into_iter().map(|(at, text)| (at as usize - HEAD.len(), text)));
             inserts.push((code.len(), completion.tail));

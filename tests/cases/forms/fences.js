@@ -136,3 +136,15 @@ and
 // --- prose alone is not a script
 //! error: SYNTAX_ERROR
 I am sorry, I cannot do that.
+// --- a fence behind prose on its line
+//! result: 2
+Sure! ```js
+1 + 1
+```
+// --- with prose after it
+//! result: 2
+Here is the script you asked for: ```typescript
+const n: number = 1;
+n + 1
+```
+It adds one.

@@ -86,3 +86,11 @@ async () => add(20, 1)
 // --- this is not the global object's business
 //! result: "undefined"
 'use strict'; (function () { return typeof this })()
+// --- one that takes its parameter apart is told what there is instead
+//! error: SCRIPT_ERROR
+//! message: /^TypeError: /
+//! hint: /called without arguments.* fake, tools\./
+async ({ page }) => page.title()
+// --- a default helps
+//! result: 1
+({ n } = { n: 1 }) => n

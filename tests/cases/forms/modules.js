@@ -64,3 +64,16 @@ const fs = require('fs');
 //! error: SYNTAX_ERROR
 //! hint: /namespaces/
 import.meta.url
+// --- the one function that is exported by its name
+//! result: 17
+export const run = async () => 17
+// --- with helpers
+//! result: 17
+const seven = () => 7;
+export async function run() { return 10 + seven() }
+// --- unless the module calls it itself
+//! result: [17]
+const calls = [];
+export const run = async () => calls.push(17);
+await run();
+calls

@@ -112,6 +112,15 @@ fn what_is_exported_is_the_result() {
     for (text, expected, name) in rows {
         assert_eq!(source(text), body(&format!("{expected}\n;return {}", called(name))), "{text}");
     }
+    let rows = [
+        ("export const run = async () => 17", "       const run = async () => 17", "run"),
+        ("const a = 1;\nexport async function run() {}", "const a = 1;\n       async function run() {}", "run"),
+        ("export const run = () => 1\nfunction main() {}", "       const run = () => 1\nfunction main() {}", "run"),
+    ];
+    for (text, expected, name) in rows {
+        assert_eq!(source(text), body(&format!("{expected}\n;return {name}()")), "{text}");
+    }
+    assert_eq!(source("export const f = () => 1\nf(2)"), body("       const f = () => 1\nreturn (f(2))"));
     assert_eq!(source("export const a = 1;\na + 1"), body("       const a = 1;\nreturn (a + 1)"));
 }
 
