@@ -83,6 +83,19 @@ fn failures_exit_with_1_and_wrong_command_lines_with_2() {
         assert_eq!((exit, out), (2, ""), "{arguments:?}");
         assert!(!err.is_empty());
     }
+    let sessions: [(&[&str], &str); 5] = [
+        (&["--session-mode", "reuse"], "--session-key <KEY>"),
+        (&["--session-mode", "dynamic"], "--session-key <KEY>"),
+        (&["--session-key", ""], "--session-key <KEY>"),
+        (&["--session-key", "a b"], "--session-key <KEY>"),
+        (&["--session-mode", "one-shot", "--session-key", "shop"], "--session-mode one-shot"),
+    ];
+    for (arguments, named) in sessions {
+        let output = place.run(&[&["run", "-e", "1"], arguments].concat());
+        let (exit, out, err) = seen(&output);
+        assert_eq!((exit, out), (2, ""), "{arguments:?}: {err}");
+        assert!(err.contains(named), "{arguments:?}: {err}");
+    }
 }
 
 #[test]

@@ -19,7 +19,7 @@ pub use sessions::{SessionInfo, keep, sessions_close, sessions_list, sessions_re
 pub use warming::Warming;
 
 pub use crate::exec::{Observer, Unobserved};
-pub use codemode_spec::session::{SessionMode, SessionRequest};
+pub use codemode_spec::session::{SessionMode, SessionRequest, checked_key};
 
 use crate::{
     config::{Config, Defaults},

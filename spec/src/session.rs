@@ -94,9 +94,8 @@ impl SessionRequest {
             (SessionMode::Reuse | SessionMode::Dynamic, None) => {
                 faults.push(format!("session.key: the mode {} needs one", self.mode));
             }
-            (_, Some(key)) if !is_key(key) => faults
-                .push(format!("session.key: 1 to {SESSION_KEY_CHARS_MAX} letters, digits and . _ - : @ / + are a key")),
-            _ => {}
+            (_, Some(key)) => faults.extend(checked_key(key).err().map(|fault| format!("session.key: {fault}"))),
+            (SessionMode::OneShot, None) => {}
         }
         let bounds = [
             ("ttl_ms", self.ttl_ms, SESSION_IDLE_MS_MIN, SESSION_IDLE_MS_MAX),
@@ -116,6 +115,15 @@ impl SessionRequest {
 pub fn is_key(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-:@/+".contains(&byte);
     (1..=SESSION_KEY_CHARS_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// The key of a session, if the text can be one.
+///
+/// # Errors
+/// What a key is made of.
+pub fn checked_key(text: &str) -> Result<String, String> {
+    let what = || format!("1 to {SESSION_KEY_CHARS_MAX} letters, digits and . _ - : @ / + are a key");
+    if is_key(text) { Ok(text.to_owned()) } else { Err(what()) }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! `codemode run`.
 
-use super::{Output, Text};
+use super::{Cli, Output, Text};
 use crate::{
     config::Config,
-    service::{self, ExecuteRequest, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming},
+    service::{self, ExecuteRequest, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming, checked_key},
     surface::text,
 };
-use clap::Args;
+use clap::{Args, CommandFactory as _, error::ErrorKind};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     envelope::ExecutionData,
@@ -46,11 +46,11 @@ pub(super) struct RunArgs {
 #[derive(Debug, Args)]
 struct SessionArgs {
     /// How the browser lives: one-shot, reuse or dynamic [default: reuse if there is a key, else one-shot]
-    #[arg(long, value_name = "MODE")]
+    #[arg(long, value_name = "MODE", requires_ifs = [("reuse", "session_key"), ("dynamic", "session_key")])]
     session_mode: Option<SessionMode>,
 
     /// Names the browser that is reused
-    #[arg(long, value_name = "KEY")]
+    #[arg(long, value_parser = checked_key, value_name = "KEY")]
     session_key: Option<String>,
 
     /// How long it is kept unused, as 10m [default: 10m]
@@ -71,11 +71,17 @@ impl SessionArgs {
         }
         let implied = if session_key.is_some() { SessionMode::Reuse } else { SessionMode::OneShot };
         let mode = session_mode.unwrap_or(implied);
+        if mode == SessionMode::OneShot && session_key.is_some() {
+            // The one combination that clap has no attribute for.
+            let message = "the argument '--session-mode one-shot' cannot be used with '--session-key <KEY>'";
+            Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+        }
         Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait })
     }
 }
 
 pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, stop: CancellationToken) -> Envelope {
+    let session = args.session.request();
     let failed = |error| service::answer(TOOL, Err(error), Duration::ZERO);
     let cancelled = || ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began");
     let source = match args.code {
@@ -100,7 +106,7 @@ pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, sto
     };
     match service {
         Ok(service) => {
-            let request = ExecuteRequest { code, timeout_ms: args.timeout, session: args.session.request() };
+            let request = ExecuteRequest { code, timeout_ms: args.timeout, session };
             service.execute(request, Arc::new(Unobserved), stop).await
         }
         Err(error) => failed(error),
