@@ -149,6 +149,8 @@ pub const DISPOSE_MS_MAX: u64 = 15_000;
 pub const EVENT_RING_MAX: usize = 10_000;
 /// Bytes of the protocol events kept for one browser connection.
 pub const EVENT_RING_BYTES_MAX: usize = 32 * MIB;
+/// Names of events that are asked for at once: each event is compared to all of them.
+pub const EVENT_NAMES_MAX: usize = 100;
 /// Lines of the protocol debug log kept for one execution.
 pub const DEBUG_LOG_MAX: usize = 500;
 /// One protocol message from a browser; a longer one ends the connection.

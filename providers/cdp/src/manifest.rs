@@ -1,6 +1,9 @@
 //! The namespace as scripts see it.
 
-use codemode_spec::{Effect, Manifest, Method, Param, Signature, limits::WALL_MS_MAX};
+use codemode_spec::{
+    Effect, Manifest, Method, Param, Signature,
+    limits::{EVENT_NAMES_MAX, WALL_MS_MAX},
+};
 use serde_json::{Value as Json, json};
 
 /// Events in one answer of `cdp.events`, unless the script says otherwise.
@@ -72,7 +75,7 @@ pub(crate) fn manifest() -> Manifest {
                         json!({
                             "since": {"type": "integer", "minimum": 0},
                             "sessionId": text(),
-                            "names": {"type": "array", "items": text()},
+                            "names": {"type": "array", "items": text(), "maxItems": EVENT_NAMES_MAX},
                             "limit": {"type": "integer", "minimum": 1, "maximum": EVENTS_MAX},
                         }),
                         &[],

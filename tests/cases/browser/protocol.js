@@ -142,3 +142,7 @@ await cdp.send({ params: {} })
 //! error: INVALID_ARGUMENT
 //! message: /^cdp\.spec: query: /
 await cdp.spec({ name: 'Page' })
+// --- so many names of events at once
+//! error: INVALID_ARGUMENT
+//! message: /^cdp\.events: options\.names: .* has more than 100 items$/
+await cdp.events({ names: new Array(600_000).fill('Page.loadEventFired') })
