@@ -144,6 +144,10 @@ mod tests {
         }
         assert_eq!(ExecuteRequest::from_json(json!({})).unwrap_err().code, ErrorCode::InvalidArgument);
         assert!(ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 0})).is_err());
+        for long in [json!({"k".repeat(1_000_000): 1}), json!({"code": ["k".repeat(1_000_000)]})] {
+            let error = ExecuteRequest::from_json(long).unwrap_err();
+            assert!(error.message.len() < 1_500 && error.message.contains("code"), "{error}");
+        }
         let keyless = ExecuteRequest::from_json(json!({"code": "1", "session": {"mode": "reuse"}})).unwrap_err();
         assert!(keyless.message.contains("session.key"), "{keyless}");
     }
