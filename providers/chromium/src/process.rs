@@ -249,10 +249,10 @@ mod tests {
         process::{Command, Stdio},
     };
 
-    /// A process that would live long, with these arguments to look at, in a group of its own.
+    /// A process that lives as long as this one, with these arguments to look at, in a group of its own.
     fn sleeper(program: &Path, arguments: &[&str]) -> std::process::Child {
         let mut command = Command::new(program);
-        command.args(["-c", "echo; read line; sleep 600", "sleeper"]).args(arguments).process_group(0);
+        command.args(["-c", "echo; read line; :", "sleeper"]).args(arguments).process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         // Its command line is that of the shell once it has written something.
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
