@@ -314,7 +314,7 @@ fn a_store_of_a_newer_version_is_an_error_and_is_left_as_it_is() {
 
 #[test]
 fn a_host_that_was_stopped_past_its_lease_does_nothing_more() {
-    let leases = Leases::of_ttl(Duration::from_millis(1_500));
+    let leases = Leases::of_ttl(Duration::from_secs(6));
     let before = leases.logged_in();
     let mut stopped = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
     leases.site.wait_for("/gate/1");

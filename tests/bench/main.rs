@@ -1,7 +1,7 @@
-//! `cargo bench`: each figure is a median and stands beside a raw lower bound that was measured in the same run, where
-//! there is one. Nothing is asserted: a figure is read, not tested.
+//! `cargo bench -p codemode-host`: each figure is a median and stands beside a raw lower bound that was measured in the
+//! same run, where there is one. Nothing is asserted: a figure is read, not tested.
 //!
-//! `cargo bench -- NAME…` runs those whose name contains one of the words.
+//! `cargo bench -p codemode-host -- NAME…` runs those whose name contains one of the words.
 
 mod browser;
 mod measure;
