@@ -554,3 +554,32 @@ fn hosts_that_die_between_any_two_operations_leave_nothing_and_share_nothing() {
         }
     });
 }
+
+/// Between the store's change and the note of it, the store knows the lease by another name.
+#[test]
+fn looks_and_renewals_beside_a_promotion_lose_nothing() {
+    let mut promoted = 0;
+    for seed in 0..300 {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        promoted += runtime.block_on(async {
+            let world = World::new(seed);
+            let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::in_memory(world.clone(), world.clone()).unwrap());
+            let manager = manager(&world, &store, SURVIVOR);
+            let asked = order("x", SessionMode::Dynamic, Some("a"), Duration::ZERO);
+            // Browsers do not start now and then.
+            let Ok(held) = manager.lend(asked).await else { return 0 };
+            let looks = async {
+                for _ in 0..5 {
+                    held.check().await?;
+                }
+                Ok::<_, ErrorReport>(())
+            };
+            let (done, looked, renewed) = tokio::join!(held.promote(Promotion::IfFree), looks, held.renew());
+            for result in [done, looked, renewed, held.check().await, held.renew().await] {
+                result.unwrap_or_else(|error| panic!("seed {seed}: {error:?}"));
+            }
+            1
+        });
+    }
+    assert!(promoted > 200, "{promoted}");
+}

@@ -32,13 +32,14 @@ pub struct Held {
     inner: Arc<Inner>,
     order: BrowserOrder,
     shared: Arc<Shared>,
-    /// Held by whatever replaces, promotes, closes or releases: these come one after the other.
-    changing: tokio::sync::Mutex<()>,
     _renewing: Option<AbortOnDropHandle<()>>,
 }
 
 struct Shared {
     state: Mutex<State>,
+    /// Held by whatever replaces, promotes, closes or releases: these come one after the other. The store may say of a
+    /// lease that it is gone while one of them has not yet noted what came in its place.
+    changing: tokio::sync::Mutex<()>,
 }
 
 struct State {
@@ -59,11 +60,11 @@ impl Held {
     pub(super) fn new(inner: Arc<Inner>, order: BrowserOrder, mut lent: Lent) -> Self {
         let warnings = std::mem::take(&mut lent.warnings);
         let state = State { lent, lost: None, released: false, warnings };
-        let shared = Arc::new(Shared { state: Mutex::new(state) });
+        let shared = Arc::new(Shared { state: Mutex::new(state), changing: tokio::sync::Mutex::default() });
         let renewing = inner.settings.renew_every.map(|every| {
             AbortOnDropHandle::new(tokio::spawn(keep_renewing(Arc::clone(&inner), Arc::clone(&shared), every)))
         });
-        Self { inner, order, shared, changing: tokio::sync::Mutex::default(), _renewing: renewing }
+        Self { inner, order, shared, _renewing: renewing }
     }
 
     /// Renews the lease once.
@@ -82,7 +83,7 @@ impl Held {
         } else {
             self.inner.store.check(lease, &session.id).await
         }
-        .map_err(|error| self.lose(lease, error))?;
+        .map_err(|error| self.lose(error))?;
         self.inner.end(session, reason).await?;
         match &session.key {
             Some(key) if reason != EndReason::Crashed => self.inner.forget(key, lease).await,
@@ -92,12 +93,12 @@ impl Held {
 
     /// Ends the browser and starts another one in its place, under the same lease if it is shared.
     async fn begin_anew(&self, reason: EndReason) -> Result<(), ErrorReport> {
-        let _one = self.changing.lock().await;
+        let _one = self.shared.changing.lock().await;
         let Lent { session, lease, .. } = self.lent();
         self.end_held(&session, &lease, reason).await?;
         let mut lent = match session.key.as_deref() {
             Some(key) => {
-                self.inner.renew(&lease).await.map_err(|error| self.lose(&lease, error))?;
+                self.inner.renew(&lease).await.map_err(|error| self.lose(error))?;
                 self.inner.succeed(&self.order, key, &lease).await?
             }
             None => {
@@ -132,13 +133,10 @@ impl Held {
         }
     }
 
-    /// What the store said of a lease that this session had: it is lost, unless it has another one by now.
-    fn lose(&self, lease: &LeaseRef, error: StoreError) -> ErrorReport {
-        let mut state = self.shared.state();
-        if let StoreError::NotHeld(loss) = &error
-            && state.lent.lease == *lease
-        {
-            state.lost = Some(loss.clone());
+    /// What the store said of the lease, while nothing changes it.
+    fn lose(&self, error: StoreError) -> ErrorReport {
+        if let StoreError::NotHeld(loss) = &error {
+            self.shared.state().lost = Some(loss.clone());
         }
         error.into()
     }
@@ -177,20 +175,16 @@ impl BrowserSession for Held {
     }
 
     async fn check(&self) -> Result<(), ErrorReport> {
-        loop {
+        self.require_usable()?;
+        let Lent { session, lease, .. } = self.lent();
+        if self.inner.store.check(&lease, &session.id).await.is_err() {
+            let _one = self.shared.changing.lock().await;
             self.require_usable()?;
             let Lent { session, lease, .. } = self.lent();
-            if let Err(error) = self.inner.store.check(&lease, &session.id).await {
-                let report = self.lose(&lease, error);
-                // A promotion or a replacement may have changed it meanwhile.
-                if self.lent().lease == lease {
-                    return Err(report);
-                }
-                continue;
-            }
-            // Again: this process may have been stopped while it asked.
-            return self.require_usable();
+            self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error))?;
         }
+        // Again: this process may have been stopped while it asked.
+        self.require_usable()
     }
 
     async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
@@ -203,7 +197,7 @@ impl BrowserSession for Held {
     }
 
     async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
-        let _one = self.changing.lock().await;
+        let _one = self.shared.changing.lock().await;
         self.require_usable()?;
         if self.is_shared() {
             return Ok(());
@@ -218,7 +212,7 @@ impl BrowserSession for Held {
             let until_ms = self.inner.until_ms();
             let (id, held, wanted) = (session.id.clone(), lease.clone(), claim.clone());
             let promoted = self.inner.store.run(move |store| store.session_promote(&id, &held, &wanted)).await;
-            match (promoted.map_err(|error| self.lose(&lease, error))?, promotion) {
+            match (promoted.map_err(|error| self.lose(error))?, promotion) {
                 (Promoted::Done(lease), _) => break (lease, until_ms),
                 (Promoted::Busy(holder), _) => return Err(busy(&key, &holder, Duration::ZERO, "it is not free")),
                 (Promoted::Occupied(other), Promotion::IfFree) => {
@@ -243,7 +237,7 @@ impl BrowserSession for Held {
     }
 
     async fn close(&self) -> Result<(), ErrorReport> {
-        let _one = self.changing.lock().await;
+        let _one = self.shared.changing.lock().await;
         let Lent { session, lease, .. } = self.lent();
         self.end_held(&session, &lease, EndReason::Closed).await?;
         self.shared.state().released = true;
@@ -252,7 +246,7 @@ impl BrowserSession for Held {
     }
 
     async fn release(&self) -> Result<(), ErrorReport> {
-        let _one = self.changing.lock().await;
+        let _one = self.shared.changing.lock().await;
         if std::mem::replace(&mut self.shared.state().released, true) {
             return Ok(());
         }
@@ -261,7 +255,7 @@ impl BrowserSession for Held {
             let returned = lease.clone();
             let released = self.inner.store.run(move |store| store.lease_release(&returned)).await;
             self.inner.notify(&lease.name);
-            return released.map_err(|error| self.lose(&lease, error));
+            return released.map_err(|error| self.lose(error));
         }
         let ended = self.inner.end(&session, EndReason::Done).await;
         if lease.name == LeaseName::of_session(&session.id) {
@@ -297,20 +291,28 @@ async fn keep_renewing(inner: Arc<Inner>, shared: Arc<Shared>, every: Duration) 
 }
 
 async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
-    let Lent { lease, session, .. } = shared.state().lent.clone();
-    let renewed = match inner.renew(&lease).await {
-        // What became of the browser says more than that the lease is gone.
-        Err(error @ StoreError::NotHeld(_)) => Err(inner.store.check(&lease, &session.id).await.err().unwrap_or(error)),
-        renewed => renewed,
-    };
-    let mut state = shared.state();
-    // A promotion or a replacement may have changed it meanwhile.
-    if state.lent.lease == lease && !state.released {
-        match &renewed {
-            Ok(until_ms) => state.lent.until_ms = *until_ms,
-            Err(StoreError::NotHeld(loss)) => state.lost = Some(loss.clone()),
-            Err(_) => {}
+    let Lent { lease, .. } = shared.state().lent.clone();
+    let loss = match inner.renew(&lease).await {
+        Ok(until_ms) => {
+            let mut state = shared.state();
+            if state.lent.lease == lease {
+                state.lent.until_ms = until_ms;
+            }
+            return Ok(());
         }
+        Err(StoreError::NotHeld(loss)) => loss,
+        Err(error) => return Err(error),
+    };
+    let _one = shared.changing.lock().await;
+    let Lent { lease: now, session, .. } = shared.state().lent.clone();
+    if now != lease || shared.state().released {
+        return Ok(());
     }
-    renewed.map(drop)
+    // What became of the browser says more than that the lease is gone.
+    let loss = match inner.store.check(&lease, &session.id).await {
+        Err(StoreError::NotHeld(told)) => told,
+        _ => loss,
+    };
+    shared.state().lost = Some(loss.clone());
+    Err(StoreError::NotHeld(loss))
 }
