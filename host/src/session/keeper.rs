@@ -172,11 +172,11 @@ impl Keeper {
         // same.
         let _ = self.store.session_closing(&self.session, reason);
         let row = self.store.session(&self.session).ok().flatten();
-        // One that a script promoted. No other browser of the key starts before this session has ended.
         let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
         if is_kept && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
         }
+        // One that a script promoted. No other browser of the key starts before this session has ended.
         let heir = row.filter(|row| !row.profile_kept).and_then(|row| row.key).map(|key| profile_of_key(&key));
         if let Some(heir) = &heir {
             self.browser.keep_profile_as(heir);

@@ -10,8 +10,7 @@ use std::{
     net::{Ipv4Addr, TcpListener},
 };
 
-/// The first of them. All lie below those that Linux gives away by itself (32768 and above), and no service is
-/// registered for any of them.
+/// The first of them. All lie below those that Linux gives away by itself (32768 and above).
 const FIRST: u16 = 29_200;
 const COUNT: u16 = 512;
 /// Ports that a start tries.
