@@ -11,6 +11,7 @@ mod intrinsic;
 mod locale;
 mod random;
 mod regexp;
+mod sort;
 #[cfg(test)]
 pub mod tests;
 mod text;
@@ -72,6 +73,7 @@ fn install_globals(context: &mut Context) -> JsResult<()> {
     locale::install(context)?;
     random::install(context)?;
     regexp::install(context);
+    sort::install(context);
     let performance = ObjectInitializer::new(context)
         .function(NativeFunction::from_fn_ptr(performance_now), js_string!("now"), 0)
         .property(boa_engine::JsSymbol::to_string_tag(), js_string!("Performance"), Attribute::CONFIGURABLE)

@@ -566,6 +566,69 @@ fn polyfills() {
 }
 
 #[test]
+fn sorting() {
+    rows(&[
+        (
+            "[3, , undefined, 20, 1].sort().map(String).join() + [3, , 1].sort().hasOwnProperty(2)",
+            "1,20,3,undefined,false",
+        ),
+        ("[5, 1, 4].sort((a, b) => b - a) + '|' + [5, 1, 4].toSorted((a, b) => a > b)", "5,4,1|1,4,5"),
+        ("[3, , 1].toSorted().hasOwnProperty(2) + '' + [,].toSorted((a, b) => b).length", "true1"),
+        // More than Rust sorts by insertion, with many equals.
+        (
+            "const a = Array.from({ length: 999 }, (_, i) => ({ k: i % 7, i })); a.sort((x, y) => x.k - y.k); a.every((x, i) => !i || a[i - 1].k < x.k || a[i - 1].k === x.k && a[i - 1].i < x.i)",
+            "true",
+        ),
+        (
+            "const a = Array.from({ length: 999 }, (_, i) => i * 7919 % 1009); a.sort().every((x, i) => !i || String(a[i - 1]) < String(x))",
+            "true",
+        ),
+        // No order at all: everything is still there.
+        (
+            "const a = Array.from({ length: 999 }, (_, i) => i).sort(() => Math.random() - 0.5); a.length + ' ' + new Set(a).size + ' ' + a.every((x, i) => x === i)",
+            "999 999 false",
+        ),
+        (
+            "const a = Array.from({ length: 99 }, (_, i) => i); a.sort(() => 1).length + a.toSorted(() => -1).length",
+            "198",
+        ),
+        (
+            "let n = 0; const a = Array.from({ length: 99 }, () => ({ toString: () => n++ % 10 })); a.sort().length",
+            "99",
+        ),
+        ("let n = 0; try { [3, 2, 1].sort(() => { n++; throw 'no' }) } catch (e) { e + n }", "no1"),
+        ("try { [2, 1].sort('x') } catch (e) { e.name }", "TypeError"),
+        ("try { [].toSorted.call({ length: 2 ** 32 }) } catch (e) { e.name }", "RangeError"),
+        ("JSON.stringify([].sort.call({ length: 3, 0: 'b', 2: 'a' }))", r#"{"0":"a","1":"b","length":3}"#),
+        ("[Symbol.iterator].sort().length + [].sort.call(1).valueOf()", "2"),
+        ("try { [Symbol.iterator, 1].sort() } catch (e) { e.name }", "TypeError"),
+        ("try { [].sort.call(null) } catch (e) { e.name }", "TypeError"),
+        ("[].sort.name + [].sort.length + [].toSorted.name + [].toSorted.length", "sort1toSorted1"),
+        // Typed arrays: numbers by their size, and a comparison that says 0.
+        ("new Float64Array([3, NaN, 0, -0, 10, -Infinity, 0.5]).sort().join()", "-Infinity,0,0,0.5,3,10,NaN"),
+        ("Object.is(new Float32Array([0, -0]).sort()[0], -0)", "true"),
+        ("new BigInt64Array([3n, -1n, 2n ** 40n]).toSorted().join()", "-1,3,1099511627776"),
+        (
+            "const a = new Uint8Array(999).map((_, i) => i * 7); const b = a.toSorted((x, y) => x - y); b.every((x, i) => !i || b[i - 1] <= x) + ' ' + a[1] + b.constructor.name",
+            "true 7Uint8Array",
+        ),
+        (
+            "const a = new Uint8Array(99).map((_, i) => i); a.sort(() => Math.random() - 0.5) === a && new Set(a).size === 99",
+            "true",
+        ),
+        ("try { Uint8Array.prototype.sort.call([]) } catch (e) { e.name }", "TypeError"),
+        (
+            "const b = new ArrayBuffer(8); const a = new Uint8Array(b); b.transfer(); try { a.sort() } catch (e) { e.name }",
+            "TypeError",
+        ),
+        (
+            "const b = new ArrayBuffer(8); const a = new Uint8Array(b); let n = 0; a.sort(() => { if (!n++) b.transfer(); return 1 }).length",
+            "0",
+        ),
+    ]);
+}
+
+#[test]
 fn chance_and_time() {
     rows(&[
         ("/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(crypto.randomUUID())", "true"),

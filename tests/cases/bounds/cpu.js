@@ -61,6 +61,15 @@ await thenable;
 //! cpu_ms: 300
 const list = Array.from({ length: 200000 }, (_, i) => i);
 for (;;) list.sort(() => Math.random() - 0.5);
+// --- sorting without end
+//! error: CPU_EXCEEDED
+//! cpu_ms: 300
+const list = Array.from({ length: 64 }, (_, i) => i);
+list.sort(() => { for (;;); });
+// --- sorting what says that it is longer than memory
+//! error: CPU_EXCEEDED
+//! cpu_ms: 300
+[].sort.call({ length: 2 ** 53 });
 // --- a generator without end
 //! error: CPU_EXCEEDED
 //! cpu_ms: 300

@@ -29,3 +29,7 @@ crypto.getRandomValues(new Uint8Array(65537))
 //! error: SCRIPT_ERROR
 //! message: /TypeMismatchError|TypeError/
 crypto.getRandomValues(new Float64Array(1))
+// --- a shuffle as it is often written
+//! result: [1000,1000,false]
+const list = Array.from({ length: 1000 }, (_, i) => i).sort(() => Math.random() - 0.5);
+[list.length, new Set(list).size, list.every((item, index) => item === index)]

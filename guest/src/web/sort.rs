@@ -1,0 +1,192 @@
+//! `sort` and `toSorted`. The engine's own hand the script's comparison to a sort of Rust's, and that panics over one
+//! without an order, as the shuffle `sort(() => Math.random() - 0.5)` is; of typed arrays they also take 0 for "after".
+
+use super::{Helper, hidden, type_error};
+use boa_engine::{
+    Context, JsArgs, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction, js_string,
+    object::{
+        FunctionObjectBuilder,
+        builtins::{JsArray, JsTypedArray},
+    },
+};
+
+/// The longest that an array can be.
+const LENGTH_MAX: u64 = u32::MAX as u64;
+
+/// Replaces the four methods of the engine.
+pub fn install(context: &mut Context) {
+    let constructors = context.intrinsics().constructors();
+    let methods: [(JsObject, Helper); 4] = [
+        (constructors.array().prototype(), ("sort", 1, array_sort)),
+        (constructors.array().prototype(), ("toSorted", 1, array_to_sorted)),
+        (constructors.typed_array().prototype(), ("sort", 1, typed_array_sort)),
+        (constructors.typed_array().prototype(), ("toSorted", 1, typed_array_to_sorted)),
+    ];
+    for (prototype, (name, length, function)) in methods {
+        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
+            .name(js_string!(name))
+            .length(length)
+            .build();
+        prototype.insert_property(js_string!(name), hidden(function));
+    }
+}
+
+fn array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let comparator = comparator(arguments)?;
+    let array = this.to_object(context)?;
+    let length = length_of(&array, context)?;
+    let mut items = Vec::new();
+    for index in 0..length {
+        if array.has_property(index, context)? {
+            items.push(array.get(index, context)?);
+        }
+    }
+    let kept = items.len() as u64;
+    for (index, item) in in_order(items, comparator.as_ref(), context)?.into_iter().enumerate() {
+        array.set(index, item, true, context)?;
+    }
+    for index in kept..length {
+        array.delete_property_or_throw(index, context)?;
+    }
+    Ok(array.into())
+}
+
+fn array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let comparator = comparator(arguments)?;
+    let array = this.to_object(context)?;
+    let length = length_of(&array, context)?;
+    if length > LENGTH_MAX {
+        return Err(JsNativeError::range().with_message("Invalid array length").into());
+    }
+    let items = (0..length).map(|index| array.get(index, context)).collect::<JsResult<Vec<_>>>()?;
+    let items = in_order(items, comparator.as_ref(), context)?;
+    Ok(JsArray::from_iter(items, context).into())
+}
+
+fn typed_array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let comparator = comparator(arguments)?;
+    let (array, _) = typed_array_and_copy(this, context)?;
+    let items = numbers_in_order(&array, comparator.as_ref(), context)?;
+    write(items, &array, context)
+}
+
+fn typed_array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let comparator = comparator(arguments)?;
+    let (array, copy) = typed_array_and_copy(this, context)?;
+    let items = numbers_in_order(&array, comparator.as_ref(), context)?;
+    write(items, &copy, context)
+}
+
+fn comparator(arguments: &[JsValue]) -> JsResult<Option<JsObject>> {
+    let comparator = arguments.get_or_undefined(0);
+    match comparator.as_callable() {
+        None if comparator.is_undefined() => Ok(None),
+        None => Err(type_error("The comparison function must be either a function or undefined")),
+        callable => Ok(callable),
+    }
+}
+
+fn length_of(array: &JsObject, context: &mut Context) -> JsResult<u64> {
+    array.get(js_string!("length"), context)?.to_length(context)
+}
+
+/// A typed array and another of its kind and length. Making that is what finds out that a buffer is detached.
+fn typed_array_and_copy(this: &JsValue, context: &mut Context) -> JsResult<(JsTypedArray, JsTypedArray)> {
+    let object = this.as_object().ok_or_else(|| type_error("Value is not a typed array object"))?;
+    let array = JsTypedArray::from_object(object)?;
+    let copy = array.to_reversed(context)?;
+    Ok((array, copy))
+}
+
+/// The items of an array, sorted: by the comparison, or as text; `undefined` goes last and is never compared.
+fn in_order(items: Vec<JsValue>, comparator: Option<&JsObject>, context: &mut Context) -> JsResult<Vec<JsValue>> {
+    let (missing, mut items): (Vec<_>, Vec<_>) = items.into_iter().partition(JsValue::is_undefined);
+    let order = match comparator {
+        Some(comparator) => {
+            merge_sort(items.len(), |left, right| says_after(comparator, &items[left], &items[right], context))?
+        }
+        None if items.len() < 2 => (0..items.len()).collect(),
+        None => {
+            let texts = items.iter().map(|item| item.to_string(context)).collect::<JsResult<Vec<JsString>>>()?;
+            merge_sort(items.len(), |left, right| Ok(texts[left] > texts[right]))?
+        }
+    };
+    items = order.into_iter().map(|index| items[index].clone()).collect();
+    items.extend(missing);
+    Ok(items)
+}
+
+/// The items of a typed array, sorted: by the comparison, or as numbers with `-0` before `0` and `NaN` last.
+fn numbers_in_order(
+    array: &JsTypedArray,
+    comparator: Option<&JsObject>,
+    context: &mut Context,
+) -> JsResult<Vec<JsValue>> {
+    let length = array.length(context)?;
+    let items = (0..length).map(|index| array.get(index, context)).collect::<JsResult<Vec<_>>>()?;
+    let order = match comparator {
+        Some(comparator) => {
+            merge_sort(length, |left, right| says_after(comparator, &items[left], &items[right], context))?
+        }
+        None => merge_sort(length, |left, right| Ok(is_greater(&items[left], &items[right])))?,
+    };
+    Ok(order.into_iter().map(|index| items[index].clone()).collect())
+}
+
+/// Puts the items where the comparison left room: it may have shrunk the buffer.
+fn write(items: Vec<JsValue>, array: &JsTypedArray, context: &mut Context) -> JsResult<JsValue> {
+    for (index, item) in items.into_iter().enumerate() {
+        array.set(index, item, true, context)?;
+    }
+    Ok(array.clone().into())
+}
+
+fn says_after(comparator: &JsObject, left: &JsValue, right: &JsValue, context: &mut Context) -> JsResult<bool> {
+    let said = comparator.call(&JsValue::undefined(), &[left.clone(), right.clone()], context)?;
+    Ok(said.to_number(context)? > 0.0)
+}
+
+fn is_greater(left: &JsValue, right: &JsValue) -> bool {
+    if let (Some(left), Some(right)) = (left.as_bigint(), right.as_bigint()) {
+        return left > right;
+    }
+    // `NaN` is positive in a typed array's order, whatever its sign bit.
+    let key =
+        |value: &JsValue| value.as_number().map_or(f64::NAN, |number| if number.is_nan() { f64::NAN } else { number });
+    key(left).total_cmp(&key(right)).is_gt()
+}
+
+/// The order of `0..count` in which none stands before one that it is after; where `is_after` contradicts itself, some
+/// order. Equals keep their places. Ends with the first error.
+fn merge_sort(count: usize, mut is_after: impl FnMut(usize, usize) -> JsResult<bool>) -> JsResult<Vec<usize>> {
+    let mut order: Vec<usize> = (0..count).collect();
+    let mut merged = Vec::with_capacity(count);
+    let mut width = 1;
+    while width < count {
+        for run in order.chunks(2 * width) {
+            let (mut left, mut right) = run.split_at(width.min(run.len()));
+            // What is in order already costs one comparison.
+            if let ([.., last], [first, ..]) = (left, right)
+                && !is_after(*last, *first)?
+            {
+                merged.extend_from_slice(run);
+                continue;
+            }
+            while let ([one, left_rest @ ..], [other, right_rest @ ..]) = (left, right) {
+                if is_after(*one, *other)? {
+                    merged.push(*other);
+                    right = right_rest;
+                } else {
+                    merged.push(*one);
+                    left = left_rest;
+                }
+            }
+            merged.extend_from_slice(left);
+            merged.extend_from_slice(right);
+        }
+        std::mem::swap(&mut order, &mut merged);
+        merged.clear();
+        width *= 2;
+    }
+    Ok(order)
+}
