@@ -1,6 +1,6 @@
 //! The road to a real browser, against a bare WebSocket client on the same browser.
 
-use crate::measure::{Bench, Named, Table, execute, executor, median};
+use crate::measure::{Bench, Named, Table, execute, executor, medians_in_turn};
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_chromium::{Browser, Command, Connection, LaunchOptions};
 use codemode_host::site;
@@ -154,32 +154,37 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         )
     };
     let (many, one) = (script(CALLS + 1), script(1));
-    let with = median(7, || drop(execute(runtime, &executor, &many)));
-    let without = median(7, || drop(execute(runtime, &executor, &one)));
-    let driver = runtime.block_on(driver(&browser));
     let provided = runtime.block_on(provided(bench, &browser));
-    let provider = median(7, || {
-        runtime.block_on(async {
-            for _ in 0..CALLS {
-                provided.call().await;
-            }
-        });
-    });
+    let driver = runtime.block_on(driver(&browser));
     let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().ws_url));
-    let alone = median(7, || {
-        runtime.block_on(async {
-            for _ in 0..CALLS {
-                driver.call().await;
-            }
-        });
-    });
-    let bound = median(7, || {
-        runtime.block_on(async {
-            for _ in 0..CALLS {
-                bare.call("Runtime.evaluate", json!({"expression": "1+1"})).await;
-            }
-        });
-    });
+    let [with, without, provider, alone, bound] = medians_in_turn(
+        9,
+        [
+            &mut || drop(execute(runtime, &executor, &many)),
+            &mut || drop(execute(runtime, &executor, &one)),
+            &mut || {
+                runtime.block_on(async {
+                    for _ in 0..CALLS {
+                        provided.call().await;
+                    }
+                });
+            },
+            &mut || {
+                runtime.block_on(async {
+                    for _ in 0..CALLS {
+                        driver.call().await;
+                    }
+                });
+            },
+            &mut || {
+                runtime.block_on(async {
+                    for _ in 0..CALLS {
+                        bare.call("Runtime.evaluate", json!({"expression": "1+1"})).await;
+                    }
+                });
+            },
+        ],
+    );
     let ours = with.saturating_sub(without) / CALLS;
     table.time("cdp.send of Runtime.evaluate", ours, Some(("a bare client", bound / CALLS)), "≤ 1.1 ×");
     table.time("… of it the provider", provider / CALLS, Some(("a bare client", bound / CALLS)), "–");
@@ -213,17 +218,16 @@ fn login_flow(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         fill = json!(FILL),
         who = json!(WHO),
     );
-    let ours = median(15, || drop(execute(runtime, &executor, &code)));
-    let bound = median(15, || {
-        runtime.block_on(async {
-            let mut bare = Bare::connect(&browser.endpoint().ws_url).await;
-            bare.call("Page.navigate", json!({"url": login})).await;
-            bare.event("Page.loadEventFired").await;
-            bare.call("Runtime.evaluate", json!({"expression": FILL})).await;
-            bare.event("Page.loadEventFired").await;
-            bare.call("Runtime.evaluate", json!({"expression": WHO})).await;
-        });
-    });
+    let bare_login = async || {
+        let mut bare = Bare::connect(&browser.endpoint().ws_url).await;
+        bare.call("Page.navigate", json!({"url": login})).await;
+        bare.event("Page.loadEventFired").await;
+        bare.call("Runtime.evaluate", json!({"expression": FILL})).await;
+        bare.event("Page.loadEventFired").await;
+        bare.call("Runtime.evaluate", json!({"expression": WHO})).await;
+    };
+    let [ours, bound] =
+        medians_in_turn(15, [&mut || drop(execute(runtime, &executor, &code)), &mut || runtime.block_on(bare_login())]);
     table.time("login flow on a running browser", ours, Some(("the same by bare CDP", bound)), "≤ 1.3 ×");
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }

@@ -54,6 +54,21 @@ pub fn median(runs: usize, mut run: impl FnMut()) -> Duration {
     middle((0..runs).map(|_| timed(&mut run)).collect())
 }
 
+/// The median times of several things, one run of each after the other: what the machine does meanwhile meets all of
+/// them alike. The first round warms up.
+pub fn medians_in_turn<const N: usize>(rounds: usize, mut runs: [&mut dyn FnMut(); N]) -> [Duration; N] {
+    let mut times = [const { Vec::new() }; N];
+    for round in 0..=rounds {
+        for (run, times) in runs.iter_mut().zip(&mut times) {
+            let time = timed(run);
+            if round > 0 {
+                times.push(time);
+            }
+        }
+    }
+    times.map(middle)
+}
+
 pub fn timed(run: impl FnOnce()) -> Duration {
     let began = Instant::now();
     run();

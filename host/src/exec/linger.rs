@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
     task::{Context, Poll, Wake},
     thread::{self, Thread},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 struct Unpark(Thread);
@@ -16,10 +16,10 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a future on this thread until it is ready, or, with `None`, the time is over. With the thread's own clock: a
+/// Polls a future on this thread until it is ready, or, with `None`, the time has come. With the thread's own clock: a
 /// timer of the runtime would wake one of its workers each time.
-pub(super) fn poll_for<T>(time: Duration, future: impl Future<Output = T>) -> Option<T> {
-    let (mut future, until) = (pin!(future), Instant::now() + time);
+pub(super) fn poll_until<T>(until: Instant, future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
     let waker = Arc::new(Unpark(thread::current())).into();
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
@@ -35,15 +35,16 @@ pub(super) fn poll_for<T>(time: Duration, future: impl Future<Output = T>) -> Op
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
     use tokio::sync::oneshot;
 
     #[test]
     fn what_is_ready_in_time_is_had_and_what_is_not_is_not_waited_for() {
         let (sender, receiver) = oneshot::channel();
         let sending = thread::spawn(move || sender.send(7).unwrap());
-        assert_eq!(poll_for(Duration::from_secs(60), receiver), Some(Ok(7)));
+        assert_eq!(poll_until(Instant::now() + Duration::from_secs(60), receiver), Some(Ok(7)));
         sending.join().unwrap();
-        assert_eq!(poll_for(Duration::from_millis(1), std::future::pending::<()>()), None);
-        assert_eq!(poll_for(Duration::ZERO, async { 1 }), Some(1));
+        assert_eq!(poll_until(Instant::now() + Duration::from_millis(1), std::future::pending::<()>()), None);
+        assert_eq!(poll_until(Instant::now(), async { 1 }), Some(1));
     }
 }

@@ -5,7 +5,7 @@
 //! ready at once, as cached answers are, and those that are answered soon, as most commands to a browser are, cost no
 //! hop.
 
-use super::{Observer, Record, Runtimes, cancelled, linger::poll_for, time_over};
+use super::{Observer, Record, Runtimes, cancelled, linger::poll_until, time_over};
 use crate::{
     engine::{Allowance, Engine, Sandbox, Stop},
     program::Program,
@@ -147,10 +147,14 @@ impl Run {
         loop {
             let stretch = self.stretch(replies);
             let Stretch::Waits { next_timer_ms } = stretch else { return stretch };
+            let due = self.due(next_timer_ms);
+            let until = (Instant::now() + LINGER_MAX).min(self.parts.deadline).min(due.unwrap_or(self.parts.deadline));
             // What is ready is taken within one poll: giving up in between loses nothing.
-            match poll_for(LINGER_MAX, self.wait(next_timer_ms)) {
+            match poll_until(until.into_std(), self.next_replies()) {
                 Some(Ok(ready)) => replies = Some(ready),
                 Some(Err(error)) => return Stretch::Ended(Err(error)),
+                None if Instant::now() >= self.parts.deadline => return Stretch::Ended(Err(time_over())),
+                None if due.is_some_and(|due| Instant::now() >= due) => replies = Some(Vec::new()),
                 None => {
                     self.sandbox.iter_mut().for_each(Sandbox::rest);
                     return stretch;
@@ -311,25 +315,36 @@ impl Run {
         Stretch::Waits { next_timer_ms }
     }
 
+    /// When a timer of the script is due.
+    fn due(&self, next_timer_ms: Option<f64>) -> Option<Instant> {
+        let after_ms = (next_timer_ms? - self.origin_ms).max(0.0);
+        Some(self.began + Duration::try_from_secs_f64(after_ms / 1_000.0).unwrap_or(Duration::MAX / 4))
+    }
+
     /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
     async fn wait(&mut self, next_timer_ms: Option<f64>) -> Result<Vec<CallResult>, ErrorReport> {
-        let due = next_timer_ms.map(|due_ms| {
-            let after_ms = (due_ms - self.origin_ms).max(0.0);
-            self.began + Duration::try_from_secs_f64(after_ms / 1_000.0).unwrap_or(Duration::MAX / 4)
-        });
+        let (deadline, due) = (self.parts.deadline, self.due(next_timer_ms));
         let timer = async move {
             match due {
                 Some(due) => tokio::time::sleep_until(due).await,
                 None => std::future::pending().await,
             }
         };
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            ready = self.next_replies() => ready,
+            () = timer => Ok(Vec::new()),
+        }
+    }
+
+    /// Waits for the first call to complete, and takes all that are complete then. Knows no time.
+    async fn next_replies(&mut self) -> Result<Vec<CallResult>, ErrorReport> {
         let mut ready = Vec::new();
         tokio::select! {
             biased;
             () = self.parts.cancel.cancelled() => return Err(cancelled()),
-            () = tokio::time::sleep_until(self.parts.deadline) => return Err(time_over()),
             Some(result) = self.in_flight.next() => ready.push(result),
-            () = timer => {}
         }
         self.start_calls();
         ready.extend(self.poll_ready());
