@@ -65,6 +65,18 @@ impl Stop {
     }
 }
 
+/// How the guest panics where a script wants more memory than there is.
+const PANICS_OF_MEMORY: &[&str] = &[
+    "capacity overflow",
+    "memory allocation of",
+    "exceeds the maximum size",
+    "out of memory",
+    "detected overflow during string allocation",
+];
+/// How it panics where an async generator meets the limit on recursion: of nothing else that can be thrown there is it
+/// so sure that it cannot be.
+const PANICS_OF_RECURSION: &[&str] = &["assertion failed: !result.is_throw_completion()"];
+
 /// What a turn may use.
 #[derive(Clone, Debug)]
 pub struct Allowance {
@@ -236,9 +248,14 @@ impl Sandbox {
             Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Stop::Stack,
             Some(Trap::UnreachableCodeReached) => {
                 let words = String::from_utf8_lossy(&self.store.data().stderr.contents()).trim().to_owned();
-                let of_memory =
-                    ["capacity overflow", "memory allocation of", "exceeds the maximum size", "out of memory"];
-                if of_memory.iter().any(|word| words.contains(word)) { Stop::Memory } else { Stop::Fault(words) }
+                let of = |panics: &[&str]| panics.iter().any(|panic| words.contains(panic));
+                if of(PANICS_OF_MEMORY) {
+                    Stop::Memory
+                } else if of(PANICS_OF_RECURSION) {
+                    Stop::Stack
+                } else {
+                    Stop::Fault(words)
+                }
             }
             _ => fault(error),
         }

@@ -4,18 +4,20 @@ use super::parse::Fault;
 use codemode_spec::ErrorCode;
 use oxc::{
     ast::ast::{
-        BinaryExpression, BindingPattern, Decorator, Expression, ImportExpression, Program, Statement,
-        TSNamespaceDeclaration, TSType, TSTypeName, VariableDeclaration,
+        ArrowFunctionExpression, BinaryExpression, BindingPattern, Class, Decorator, Expression, Function,
+        IdentifierReference, ImportExpression, MethodDefinition, Program, Statement, TSNamespaceDeclaration, TSType,
+        TSTypeName, VariableDeclaration,
     },
     ast_visit::{
         Visit,
         walk::{
-            walk_binary_expression, walk_binding_pattern, walk_expression, walk_statement,
-            walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name, walk_variable_declaration,
+            walk_arrow_function_expression, walk_binary_expression, walk_binding_pattern, walk_class, walk_expression,
+            walk_function, walk_statement, walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name,
+            walk_variable_declaration,
         },
     },
     span::GetSpan,
-    syntax::operator::BinaryOperator,
+    syntax::{operator::BinaryOperator, scope::ScopeFlags},
 };
 
 /// Expressions, statements and types within each other. What walks a tree later needs stack for each; a sum of so many
@@ -31,6 +33,9 @@ pub(super) struct Survey {
     import_call: Option<u32>,
     decorator: Option<u32>,
     using: Option<u32>,
+    /// A function in the computed name of a class's method: the engine loses its variables, and breaks.
+    function_in_method_name: Option<u32>,
+    in_method_name: bool,
     /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and nobody means the former.
     pub generic_call: bool,
 }
@@ -61,10 +66,24 @@ impl Survey {
                  Nothing has run.",
             ));
         }
+        if let Some(offset) = self.function_in_method_name {
+            let message = "a method's computed name that has a function in it is not supported";
+            let fault = Fault::new(ErrorCode::SyntaxError, message, at(offset));
+            return Some(fault.with_hint(
+                "Compute the name before the class: `const name = keys.find((key) => …); class A { [name]() {} }`. \
+                 Nothing has run.",
+            ));
+        }
         self.decorator.map(|offset| {
             Fault::new(ErrorCode::SyntaxError, "decorators are not supported", at(offset))
                 .with_hint("Apply the decorator as a plain function call instead; nothing has run.")
         })
+    }
+
+    fn function_at(&mut self, offset: u32) {
+        if self.in_method_name {
+            self.function_in_method_name.get_or_insert(offset);
+        }
     }
 
     fn enter(&mut self, offset: impl FnOnce() -> u32) -> bool {
@@ -129,6 +148,35 @@ impl<'a> Visit<'a> for Survey {
             self.using.get_or_insert(it.span.start);
         }
         walk_variable_declaration(self, it);
+    }
+
+    fn visit_method_definition(&mut self, it: &MethodDefinition<'a>) {
+        self.visit_decorators(&it.decorators);
+        let around = std::mem::replace(&mut self.in_method_name, it.computed);
+        self.visit_property_key(&it.key);
+        self.in_method_name = around;
+        self.visit_function(&it.value, ScopeFlags::Function);
+    }
+
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        self.function_at(it.span.start);
+        walk_function(self, it, flags);
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        self.function_at(it.span.start);
+        walk_arrow_function_expression(self, it);
+    }
+
+    fn visit_class(&mut self, it: &Class<'a>) {
+        self.function_at(it.span.start);
+        walk_class(self, it);
+    }
+
+    fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
+        if it.name == "arguments" {
+            self.function_at(it.span.start);
+        }
     }
 
     fn visit_decorator(&mut self, it: &Decorator<'a>) {

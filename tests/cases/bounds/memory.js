@@ -79,4 +79,7 @@ let text = 'aaaaaaaaaa';
 for (;;) text = text.replaceAll('a', 'aaaaaaaaaa');
 // --- a long spread
 //! result: 1
-Math.max(...new Array(5000000).fill(1))
+Math.max(...new Array(500000).fill(1))
+// --- a text longer than any can be
+//! error: MEMORY_EXCEEDED
+'x'.repeat(1e5).split('').join('y'.repeat(1e5))

@@ -113,6 +113,7 @@ for (let at = structuredClone(value); at.length; at = at[0]) depth++;
 depth
 // --- a deep chain of prototypes
 //! error: /STACK_OVERFLOW|CPU_EXCEEDED/
+//! cpu_ms: 10000
 let object = {};
 for (let i = 0; i < 100000; i++) object = Object.create(object);
 object.missing
@@ -216,3 +217,7 @@ await fake.echo(1);
 let value = [];
 for (let i = 0; i < 100000; i++) value = [value];
 value.flat(Infinity)
+// --- in an async generator
+//! error: STACK_OVERFLOW
+async function* walk() { (function deeper() { deeper() })() }
+await walk().next()

@@ -125,3 +125,23 @@ console.log(2)
 const open = () => ({ [Symbol.dispose]() {} });
 using x = open();
 1
+// --- a function in the computed name of a class's method
+//! error: SYNTAX_ERROR
+//! message: /^a method's computed name that has a function in it is not supported at line 3, column 18/
+//! hint: /before the class/
+const keys = ['a', 'b'];
+class A {
+  get [keys.find((key) => key === 'b')]() { return 1 }
+}
+new A().b
+// --- what its class's methods are called may be computed all the same, without a function
+//! result: [1,2,3,"f"]
+const name = 'b';
+const o = { [['x'].map((key) => key)[0]]() { return 1 } };
+class A {
+  [name + 1]() { return [2].map((n) => n)[0] }
+  static [`s${name}`] = (() => 3)();
+  [class { static f = 'f' }.f] = 'f';
+}
+const a = new A();
+[o.x(), a.b1(), A.sb, a.f]
