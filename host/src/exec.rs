@@ -357,7 +357,6 @@ impl Inner {
     async fn finish(&self, id: &ExecutionId, middle: Middle, runtimes: &Runtimes) -> Execution {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
-        runtimes.iter().for_each(|runtime| merge(&mut context, runtime.describe()));
         let mut warnings = stats.warnings;
         for error in dispose_all(runtimes, ending(&outcome)).await {
             match &outcome {
@@ -366,6 +365,7 @@ impl Inner {
             }
         }
         for runtime in runtimes.iter() {
+            merge(&mut context, runtime.describe());
             warnings.extend(runtime.warnings());
         }
         let outcome = match outcome {

@@ -89,7 +89,7 @@ pub trait ProviderRuntime: Send + Sync {
         Account::default()
     }
 
-    /// What the answer should say it was about, as far as this provider knows. Asked before `dispose`, must not wait.
+    /// What the answer should say it was about, as far as this provider knows. Asked after `dispose`, must not wait.
     fn describe(&self) -> Context {
         Context::default()
     }

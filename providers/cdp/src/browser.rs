@@ -29,7 +29,7 @@ const START_MAX: Duration = Duration::from_secs(30);
 /// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
 /// How long each of the three steps of tidying up in an external browser may take.
-const TIDY_MAX: Duration = Duration::from_secs(3);
+const TIDY_MAX: Duration = Duration::from_secs(4);
 
 /// Where the browser comes from.
 pub(crate) enum Source {
@@ -261,7 +261,7 @@ impl BrowserSlot {
         let _state = self.state.lock().await;
         let live = lock(&self.live).take();
         if let Some(live) = live {
-            *lock(&self.last_context) = self.context_of(&live);
+            self.keep_context(&live).await;
             if self.is_external() {
                 self.making.close();
                 let _ = tokio::time::timeout(TIDY_MAX, self.making.wait()).await;
@@ -280,7 +280,7 @@ impl BrowserSlot {
         let mut state = self.state.lock().await;
         let live = lock(&self.live).take();
         if let Some(live) = &live {
-            *lock(&self.last_context) = self.context_of(live);
+            self.keep_context(live).await;
             if live.connection.is_closed() && !live.closed_by_script.load(Ordering::Relaxed) {
                 self.warn(if self.is_external() {
                     "The connection to the external browser was lost while the script ran."
@@ -432,6 +432,14 @@ impl BrowserSlot {
                 context
             }
         }
+    }
+
+    /// Keeps what there is to say of a browser before it goes: the title of a page that has just loaded as well.
+    async fn keep_context(&self, live: &Live) {
+        // If whoever ends this loses patience, there is something at least.
+        *lock(&self.last_context) = self.context_of(live);
+        live.refresh().await;
+        *lock(&self.last_context) = self.context_of(live);
     }
 
     fn context_of(&self, live: &Live) -> Context {

@@ -146,6 +146,8 @@ async fn refresh(connection: Connection, targets: Arc<Targets>) {
 async fn ask_for_targets(connection: &Connection, targets: &Targets) {
     let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: REFRESH_MAX };
     if let Ok(answer) = connection.call(command).await {
+        // What was said before the answer must not be taken for newer.
+        targets.catch_up(connection.events());
         targets.refreshed(&answer["targetInfos"]);
     }
 }
