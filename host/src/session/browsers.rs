@@ -28,7 +28,9 @@ pub(crate) const KEEP: &str = "keep";
 /// How long a keeper may take to tell how the start went: longer than the browser may take.
 const LAUNCH_MAX: Duration = Duration::from_secs(25);
 /// How long a browser may take to end.
-const END_MAX: Duration = Duration::from_secs(10);
+const END_MAX: Duration = Duration::from_secs(14);
+/// How long its keeper may take for that: longer than a browser may take to write down what it holds.
+const KEEPER_END_MAX: Duration = Duration::from_secs(8);
 /// How long a keeper may take to make itself known.
 const KEEPER_START_MAX: Duration = Duration::from_secs(2);
 /// How often it is looked whether a browser has ended.
@@ -217,7 +219,7 @@ impl Browsers for BrowsersOfKeepers {
             drop(stdin);
             was_seen = true;
             // In vain is dealt with below.
-            let _ = tokio::time::timeout(END_MAX / 2, &mut exited).await;
+            let _ = tokio::time::timeout(KEEPER_END_MAX, &mut exited).await;
         }
         loop {
             let id = session.id.clone();
@@ -235,7 +237,7 @@ impl Browsers for BrowsersOfKeepers {
                 break;
             }
             // One that was stopped reads nothing. The kernel kills its browser with it.
-            if let Some(keeper) = keeper.filter(|_| began.elapsed() > END_MAX / 2) {
+            if let Some(keeper) = keeper.filter(|_| began.elapsed() > KEEPER_END_MAX) {
                 keeper.kill();
             }
             if began.elapsed() > END_MAX {

@@ -30,7 +30,7 @@ use tokio::{
 /// How long a browser may take to start: less than a lease holds.
 const START_MAX: Duration = Duration::from_secs(20);
 /// How long a browser may take to write down what it holds.
-const QUIT_MAX: Duration = Duration::from_secs(3);
+const QUIT_MAX: Duration = Duration::from_secs(6);
 /// How often the keeper looks into the store, and after its browser.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 

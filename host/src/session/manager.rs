@@ -416,7 +416,7 @@ impl Inner {
     async fn acquire(&self, order: &BrowserOrder, key: &str) -> Result<(LeaseRef, i64), ErrorReport> {
         let claim = self.claim(order, key);
         let left = order.deadline.saturating_duration_since(Instant::now());
-        let spare = Duration::from_millis(LEASE_WAIT_SPARE_MS);
+        let spare = Duration::from_millis(LEASE_WAIT_SPARE_MS).min(left / 4);
         let wait = Duration::from_millis(order.session.wait_ms()).min(left.saturating_sub(spare));
         let deadline = Instant::now() + wait;
         let released = self.notified_of(&claim.name);

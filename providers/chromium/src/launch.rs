@@ -31,9 +31,9 @@ use tokio::{
 };
 
 /// How long the processes may take to go once they are killed.
-const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+const CLOSE_PATIENCE: Duration = Duration::from_secs(12);
 /// The same where somebody is kept from going on meanwhile.
-const DROP_PATIENCE: Duration = Duration::from_secs(2);
+const DROP_PATIENCE: Duration = Duration::from_secs(10);
 /// How often it is looked whether a browser that quits has ended.
 const QUIT_INTERVAL: Duration = Duration::from_millis(5);
 /// What is kept of what the browser says, from the end.
@@ -253,7 +253,15 @@ impl Owned {
     /// Ends it on a thread that may block. If this future is dropped, that goes on; if the runtime is shutting down and
     /// takes no more work, the drop of `self` does the same.
     async fn close(mut self) -> Result<(), ErrorReport> {
-        let ended = tokio::task::spawn_blocking(move || self.end(CLOSE_PATIENCE)).await;
+        let ended = tokio::task::spawn_blocking(move || {
+            let ended = self.end(CLOSE_PATIENCE);
+            // Whoever closed it may not listen any more.
+            if let Err(report) = &ended {
+                tracing::warn!(%report, "a browser was not cleaned up");
+            }
+            ended
+        })
+        .await;
         ended.unwrap_or_else(|error| Err(ErrorReport::new(ErrorCode::HostFault, format!("closing failed: {error}"))))
     }
 

@@ -113,8 +113,11 @@ impl Stat {
         let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
         let state = fields.next()?;
         let group = fields.nth(1)?.parse().ok()?;
-        let start_ticks = fields.nth(16)?.parse().ok()?;
-        Some(Self { dead: matches!(state, "Z" | "X" | "x"), group, start_ticks })
+        let threads: u32 = fields.nth(14)?.parse().ok()?;
+        let start_ticks = fields.nth(1)?.parse().ok()?;
+        // A process is a zombie as soon as its first thread has ended; while others live, it still writes.
+        let dead = matches!(state, "X" | "x") || state == "Z" && threads <= 1;
+        Some(Self { dead, group, start_ticks })
     }
 }
 
@@ -259,6 +262,11 @@ mod tests {
         child
     }
 
+    /// A profile that no other suite on this machine names.
+    fn nowhere(name: &str) -> String {
+        format!("/nowhere/codemode-process-test-{}-{name}", std::process::id())
+    }
+
     /// A folder with programs of these names, which are shells.
     fn programs<const N: usize>(names: [&str; N]) -> (tempfile::TempDir, [PathBuf; N]) {
         let folder = tempfile::tempdir().unwrap();
@@ -275,16 +283,15 @@ mod tests {
     #[test]
     fn a_process_is_known_by_its_profile_and_program_or_by_its_group_and_by_nothing_less() {
         let (_folder, [browser, crashpad, beside]) = programs(["browser", "crashpad_handler", "beside"]);
-        let profile = Path::new("/nowhere/codemode-process-test");
-        let proof = Proof { profile, group: None, executable: Some(&browser) };
-        let user_data_dir = "--user-data-dir=/nowhere/codemode-process-test";
+        let profile = nowhere("known");
+        let proof = Proof { profile: Path::new(&profile), group: None, executable: Some(&browser) };
+        let user_data_dir = &*format!("--user-data-dir={profile}");
         let mut named = sleeper(&browser, &[user_data_dir]);
-        let mut rewritten =
-            sleeper(&browser, &["--type=renderer --user-data-dir=/nowhere/codemode-process-test --lang=en"]);
-        let mut handler = sleeper(&crashpad, &["--database=/nowhere/codemode-process-test/Crashes"]);
+        let mut rewritten = sleeper(&browser, &[&format!("--type=renderer {user_data_dir} --lang=en")]);
+        let mut handler = sleeper(&crashpad, &[&format!("--database={profile}/Crashes")]);
         let mut grouped = sleeper(&beside, &[]);
         let mut others = [
-            sleeper(&browser, &["--user-data-dir=/nowhere/codemode-process-test-2"]),
+            sleeper(&browser, &[&format!("{user_data_dir}-2")]),
             sleeper(&beside, &[user_data_dir]),
             // A person who looks for it.
             sleeper(Path::new("/bin/sh"), &["mynote", user_data_dir]),
@@ -312,9 +319,9 @@ mod tests {
     #[test]
     fn without_a_noted_program_one_with_the_name_of_a_browser_counts() {
         let (_folder, [chromium]) = programs(["chromium-157"]);
-        let profile = Path::new("/nowhere/codemode-process-test-old");
-        let user_data_dir = "--user-data-dir=/nowhere/codemode-process-test-old";
-        let proof = Proof { profile, group: None, executable: None };
+        let profile = nowhere("old");
+        let user_data_dir = &*format!("--user-data-dir={profile}");
+        let proof = Proof { profile: Path::new(&profile), group: None, executable: None };
         let mut named = sleeper(&chromium, &[user_data_dir]);
         let mut other = sleeper(Path::new("/bin/sh"), &[user_data_dir]);
         // An update takes the place of the program.
@@ -328,9 +335,9 @@ mod tests {
     #[test]
     fn a_dead_process_that_nobody_has_reaped_counts_as_gone() {
         let (_folder, [browser]) = programs(["browser"]);
-        let profile = Path::new("/nowhere/codemode-process-test-zombie");
-        let mut child = sleeper(&browser, &["--user-data-dir=/nowhere/codemode-process-test-zombie"]);
-        let proof = Proof { profile, group: None, executable: Some(&browser) };
+        let profile = nowhere("zombie");
+        let mut child = sleeper(&browser, &[&format!("--user-data-dir={profile}")]);
+        let proof = Proof { profile: Path::new(&profile), group: None, executable: Some(&browser) };
         assert_eq!(proof.end(Duration::from_secs(10)), Ok(1));
         assert!(child.try_wait().unwrap().is_some());
     }
