@@ -155,7 +155,6 @@ fn the_demo_logs_in() {
     let answer = &demo["data"]["answer"];
     let account = json!({"user": "ada", "plan": "analytical", "title": "Account of ada", "sessionCookie": true});
     assert_eq!(answer["data"]["result"], account);
-    assert!(demo["meta"]["duration_ms"].as_u64().unwrap() < 10_000, "{demo}");
     assert!(place.processes().is_empty());
 
     let output = place.run(&["demo"]);

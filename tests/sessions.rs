@@ -337,25 +337,24 @@ fn an_operator_sees_and_ends_what_there_is() {
     let rows = audit["rows"].as_array().unwrap();
     let (calls, rest): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["kind"] == "call");
     assert!(calls.len() > 3 && calls.iter().all(|row| row["token"] == 1), "{calls:?}");
-    let kinds: Vec<_> = rest.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    // How often a lease is renewed is a matter of time.
+    let kinds = rest.iter().map(|row| row["kind"].as_str().unwrap()).filter(|kind| *kind != "lease.renewed");
+    let kinds: Vec<_> = kinds.collect();
     let expected = [
         "execution.started",
         "lease.requested",
         "lease.acquired",
         "session.created",
         "session.started",
-        "lease.renewed",
         "lease.released",
         "execution.ended",
         // The operator closes it, ...
         "lease.acquired",
         "session.closed",
-        "lease.renewed",
         "lease.released",
         // ... and once more what is kept.
         "lease.requested",
         "lease.acquired",
-        "lease.renewed",
         "session.closed",
         "lease.released",
     ];

@@ -11,11 +11,18 @@ use codemode_host::{
     site::{self, Site},
 };
 use codemode_provider::testkit::FakeProvider;
+use rustix::process::{Pid, getpgid};
 use std::{ffi::OsStr, fs, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
 
 /// How soon nothing of an execution may be left once its client is gone.
-pub const GONE: Duration = Duration::from_secs(2);
+pub const GONE: Duration = Duration::from_secs(60);
+
+/// Runs a future that needs a browser. What it takes to install one is not the future's time.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    need_browser();
+    lab::block_on(future)
+}
 
 /// A host whose executions have a browser: the namespaces `cdp` and `fake`.
 pub struct Browsing {
@@ -31,7 +38,6 @@ impl Browsing {
     }
 
     pub async fn with(transform: Arc<dyn Transform>) -> Self {
-        tokio::task::block_in_place(need_browser);
         let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
         let settings = Settings { transform, ..Settings::new(state.path()) };
         let cdp = CdpProvider::new(CdpConfig::default());
@@ -49,11 +55,14 @@ impl Browsing {
         held(self.state.path())
     }
 
-    /// The main process of the one browser that runs.
+    /// The main process of the one browser that runs. What it forks has its command line for a moment, and leads no
+    /// group.
     pub fn browser_pid(&self) -> i32 {
+        let leads_group = |pid: i32| getpgid(Pid::from_raw(pid)).is_ok_and(|group| Some(group) == Pid::from_raw(pid));
         let mains: Vec<_> = processes(self.state.path())
             .into_iter()
             .filter(|(_, line)| line.contains("--user-data-dir=") && !line.contains("--type="))
+            .filter(|(pid, _)| leads_group(*pid))
             .collect();
         assert_eq!(mains.len(), 1, "one browser: {mains:?}");
         mains[0].0

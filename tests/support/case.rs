@@ -12,7 +12,7 @@
 //! | `console` | the lines as a JSON array, those of another level than `log` as `level: text`; `[]` if not given |
 //! | `warnings` | a JSON array; `[]` if not given |
 //! | `calls` | how many calls the script made |
-//! | `timeout_ms`, `cpu_ms`, `seed` | of the request |
+//! | `timeout_ms`, `cpu_ms`, `seed` | of the request; as much time as there is if not given |
 //! | `as` | `crlf` or `bom`: how the script is sent |
 //!
 //! In the group `browser`, executions have the namespace `cdp`, and `{{site}}` in a script is where the demo's site is.
@@ -22,10 +22,13 @@
 use super::{
     browsing::Browsing,
     lab::{self, Lab},
+    program::need_browser,
 };
 use codemode_host::exec::{Execution, Request};
 use codemode_spec::{
-    limits::{CONSOLE_BYTES_KEPT, ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX, WARNINGS_MAX},
+    limits::{
+        CONSOLE_BYTES_KEPT, CPU_MS_MAX, ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX, WALL_MS_MAX, WARNINGS_MAX,
+    },
     message::Level,
 };
 use regex::Regex;
@@ -56,8 +59,12 @@ pub fn run_file(group: &str, name: &str) {
     let path = folder().join(group).join(format!("{name}.js"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{group}/{name}.js: {error}"));
     let cases = parse(&text).unwrap_or_else(|fault| panic!("{group}/{name}.js:{fault}"));
+    let has_browser = group == "browser";
+    if has_browser {
+        need_browser();
+    }
     let failures = lab::block_on(async {
-        let browsing = if group == "browser" { Some(Browsing::new().await) } else { None };
+        let browsing = if has_browser { Some(Browsing::new().await) } else { None };
         let lab = browsing.as_ref().map_or(Lab::shared(), |browsing| &browsing.lab);
         let neighbour = matches!(group, "hostile" | "bounds").then(|| lab.neighbour());
         let mut failures = Vec::new();
@@ -167,12 +174,8 @@ impl Case {
 
     fn request(&self) -> Request {
         let mut request = Request::new(self.script.clone());
-        if let Some(ms) = self.number("timeout_ms") {
-            request.timeout = Duration::from_millis(ms);
-        }
-        if let Some(ms) = self.number("cpu_ms") {
-            request.cpu = Duration::from_millis(ms);
-        }
+        request.timeout = Duration::from_millis(self.number("timeout_ms").unwrap_or(WALL_MS_MAX));
+        request.cpu = Duration::from_millis(self.number("cpu_ms").unwrap_or(CPU_MS_MAX));
         request.seed = self.number("seed").map(|seed| [seed as u8; 32]);
         request
     }

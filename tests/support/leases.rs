@@ -21,12 +21,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What follows has a page of a browser, and functions to use it. Who waits at a gate has time.
+/// What follows has a page of a browser, and functions to use it.
 const PAGE: &str = "
 const sessionId = await cdp.attachToTarget();
-const send = (method, params, timeoutMs) => cdp.send(method, params, { sessionId, timeoutMs });
-const visit = async (path) => (await send('Page.navigate', { url: '{{site}}' + path }, path.startsWith('/gate/') ? 50_000 : 10_000)).errorText;
-const evaluate = async (expression) => (await send('Runtime.evaluate', { expression, returnByValue: true }, 10_000)).result.value;
+const send = (method, params) => cdp.send(method, params, { sessionId, timeoutMs: 50_000 });
+const visit = async (path) => (await send('Page.navigate', { url: '{{site}}' + path })).errorText;
+const evaluate = async (expression) => (await send('Runtime.evaluate', { expression, returnByValue: true })).result.value;
 ";
 /// A path that begins so is answered when the test says so.
 const GATE: &str = "/gate/";

@@ -18,6 +18,8 @@ use tempfile::TempDir;
 
 /// Longer than anything here takes on a slow machine; waiting for it is a failure.
 pub const PATIENCE: Duration = Duration::from_secs(60);
+/// The same for an answer, which may have a whole execution before it.
+const ANSWERED: Duration = Duration::from_secs(240);
 
 /// A place for one test: what the program keeps there goes with it. The sandbox image is shared, and is there before the
 /// first test begins.
@@ -127,9 +129,9 @@ impl Running {
 
     /// The next message, or none when the program closed its output.
     pub fn receive_or_end(&mut self) -> Option<Json> {
-        match self.lines.recv_timeout(PATIENCE) {
+        match self.lines.recv_timeout(ANSWERED) {
             Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))),
-            Err(RecvTimeoutError::Timeout) => panic!("no message within {PATIENCE:?}"),
+            Err(RecvTimeoutError::Timeout) => panic!("no message within {ANSWERED:?}"),
             Err(RecvTimeoutError::Disconnected) => None,
         }
     }

@@ -13,20 +13,20 @@ setInterval(() => {}, 5);
 await new Promise(() => {});
 // --- a call that never returns
 //! error: TIME_EXCEEDED
-//! timeout_ms: 1000
+//! timeout_ms: 5000
 //! calls: 1
 await fake.hang()
 // --- calls one after the other
 //! error: TIME_EXCEEDED
 //! timeout_ms: 100
-for (;;) await fake.echo(1)
+for (;;) await fake.wait(5)
 // --- spinning within the processor's time
 //! error: TIME_EXCEEDED
 //! timeout_ms: 100
 for (;;);
 // --- what was printed before is kept
 //! error: TIME_EXCEEDED
-//! timeout_ms: 1000
+//! timeout_ms: 5000
 //! console: ["before"]
 console.log('before');
 await fake.hang();

@@ -112,7 +112,7 @@ await cdp.send('Page.' + 'k'.repeat(1e6))
 //! console: ["[ 1000000, 2 ]"]
 const sessionId = await cdp.attachToTarget();
 const page = async (expression) =>
-  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 50_000 })).result.value;
+  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 500_000 })).result.value;
 const many = await page('new Array(1e6).fill(0)');
 const error = await page('new Array(1e7).fill(0)').catch((error) => error);
 console.log([many.length, await page('1 + 1')]);
@@ -123,7 +123,7 @@ throw error
 //! console: ["[ 20000000, 2 ]"]
 const sessionId = await cdp.attachToTarget();
 const page = async (expression) =>
-  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 50_000 })).result.value;
+  (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId, timeoutMs: 500_000 })).result.value;
 const long = await page('"x".repeat(2e7)');
 const error = await page('"x".repeat(7e7)').catch((error) => error);
 console.log([long.length, await page('1 + 1')]);

@@ -3,6 +3,7 @@
 use crate::support::{Execution, PATIENCE, Site, held};
 use codemode_spec::ErrorCode;
 use serde_json::json;
+use std::sync::Arc;
 use tokio::time::Instant;
 
 #[tokio::test]
@@ -150,9 +151,11 @@ async fn a_page_cannot_make_an_answer_long() {
     let long = "x".repeat(1_000_000);
     execution.visit(&session, &format!("data:text/html,<title>{long}</title>")).await;
     execution.call("sessionInfo", json!([])).await.unwrap();
-    let context = execution.runtime.describe();
+    // As a host asks: when it is over.
+    let runtime = Arc::clone(&execution.runtime);
+    execution.end().await;
+    let context = runtime.describe();
     let (url, title) = (context.url.unwrap(), context.title.unwrap());
     assert!(url.starts_with("data:text/html,<title>xx") && url.ends_with('…') && url.len() < 1_000, "{}", url.len());
     assert!(title.starts_with("xx") && title.ends_with('…') && title.len() < 1_000, "{}", title.len());
-    execution.end().await;
 }

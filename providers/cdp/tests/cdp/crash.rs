@@ -4,11 +4,7 @@ use crate::support::{Execution, Site, browser_pid, held};
 use codemode_provider::Ending;
 use codemode_spec::ErrorCode;
 use serde_json::json;
-use std::{process::Command, time::Duration};
-use tokio::time::Instant;
-
-/// Far less than the timeout of a call.
-const AT_ONCE: Duration = Duration::from_secs(5);
+use std::process::Command;
 
 const FOREVER: &str = "new Promise(() => {})";
 
@@ -18,7 +14,6 @@ async fn a_crashed_page_rejects_its_calls_until_it_is_loaded_again() {
     let session = execution.attach().await;
     execution.visit(&session, &site.url("/")).await;
     let (_, other) = execution.open("about:blank").await;
-    let began = Instant::now();
     let (pending, waiting, crashing) = tokio::join!(
         execution.evaluate(&session, FOREVER),
         execution.wait("Page.loadEventFired", json!({"sessionId": session})),
@@ -34,7 +29,6 @@ async fn a_crashed_page_rejects_its_calls_until_it_is_loaded_again() {
         assert_eq!(error.code, ErrorCode::CdpTargetCrashed, "{error}");
     }
     assert_eq!(execution.evaluate(&other, "1").await.unwrap(), 1, "another page is not affected");
-    assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
 
     execution.page(&session, "Page.reload", json!({})).await.unwrap();
     execution.wait("Page.loadEventFired", json!({"sessionId": session})).await.unwrap();
@@ -46,7 +40,6 @@ async fn a_crashed_page_rejects_its_calls_until_it_is_loaded_again() {
 async fn a_closed_page_rejects_its_calls() {
     let execution = Execution::begin().await;
     let (target, session) = execution.open("about:blank").await;
-    let began = Instant::now();
     let (pending, waiting, closing) = tokio::join!(
         execution.evaluate(&session, FOREVER),
         execution.wait("Page.loadEventFired", json!({"sessionId": session})),
@@ -68,7 +61,6 @@ async fn a_closed_page_rejects_its_calls() {
     }
     let (_, session) = execution.open("about:blank").await;
     assert_eq!(execution.page(&session, "Page.close", json!({})).await.unwrap(), json!({}));
-    assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
     execution.end().await;
 }
 
@@ -76,7 +68,6 @@ async fn a_closed_page_rejects_its_calls() {
 async fn a_browser_that_is_killed_in_mid_call_is_gone() {
     let execution = Execution::begin().await;
     let session = execution.attach().await;
-    let began = Instant::now();
     let pid = browser_pid(execution.state.path());
     let kill = async {
         // The call below is sent by then: its answer proves that the page was asked.
@@ -93,7 +84,6 @@ async fn a_browser_that_is_killed_in_mid_call_is_gone() {
         assert!(error.retryable);
     }
     assert_eq!(execution.call("sessionInfo", json!([])).await.unwrap()["state"], "gone");
-    assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
 
     execution.runtime.dispose(Ending::Failed).await.unwrap();
     assert_eq!(held(execution.state.path()), Vec::<String>::new());

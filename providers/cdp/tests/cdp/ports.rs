@@ -185,7 +185,10 @@ async fn whoever_listens_on_such_a_port_hears_nothing_and_on_others_everything()
     let rules = flag(&execution, "--host-resolver-rules");
     let mut reserved = None;
     for port in rules.split("MAP *:").filter_map(|rule| rule.split(' ').next()?.parse::<u16>().ok()) {
-        reserved = reserved.or(TcpListener::bind(("127.0.0.1", port)).await.ok());
+        reserved = TcpListener::bind(("127.0.0.1", port)).await.ok();
+        if reserved.is_some() {
+            break;
+        }
     }
     let reserved = Listener::on(reserved.expect("one of them is free"));
     assert_eq!(reached(&execution, &page, reserved.port).await, Vec::<String>::new());

@@ -1,7 +1,7 @@
 //! An execution as a host would run it, and a site to visit.
 
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, LaunchOptions, find};
+use codemode_chromium::{Browser, Executable, LaunchOptions, find, install};
 use codemode_provider::{Ending, ExecutionContext, Provider, ProviderRuntime, testkit};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
@@ -10,11 +10,15 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
+    sync::OnceCell,
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Longer than anything takes that works: a test that meets it has failed.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than anything takes that works: a test that meets it has failed. Less than the time of the test kit's calls, so
+/// that one which hangs is found by this and not by its own timeout.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
+/// More than that.
+const CALL_MS: u64 = 600_000;
 
 /// One execution.
 pub(crate) struct Execution {
@@ -32,6 +36,7 @@ impl Execution {
 
     /// Of this provider, with options for it.
     pub(crate) async fn of(provider: Arc<dyn Provider>, options: Json) -> Self {
+        executable().await;
         let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
         let context = testkit::context(state.path(), json!({ "cdp": options }));
         let runtime = provider.create(context.clone()).await.expect("create succeeds");
@@ -55,7 +60,7 @@ impl Execution {
 
     /// `cdp.send` to a page.
     pub(crate) async fn page(&self, session: &str, method: &str, params: Json) -> Result<Json, ErrorReport> {
-        self.call("send", json!([method, params, { "sessionId": session }])).await
+        self.call("send", json!([method, params, { "sessionId": session, "timeoutMs": CALL_MS }])).await
     }
 
     /// `cdp.attachToTarget()`.
@@ -87,7 +92,8 @@ impl Execution {
     }
 
     /// `cdp.waitForEvent`.
-    pub(crate) async fn wait(&self, name: &str, options: Json) -> Result<Json, ErrorReport> {
+    pub(crate) async fn wait(&self, name: &str, mut options: Json) -> Result<Json, ErrorReport> {
+        options.as_object_mut().expect("options are an object").entry("timeoutMs").or_insert(CALL_MS.into());
         self.call("waitForEvent", json!([name, options])).await
     }
 
@@ -108,16 +114,15 @@ pub(crate) struct Somebody {
 impl Somebody {
     pub(crate) async fn begin() -> Self {
         let profiles = tempfile::tempdir().unwrap();
-        let executable = tokio::task::spawn_blocking(|| find(None)).await.unwrap().unwrap().path;
         let options = LaunchOptions {
-            executable,
+            executable: executable().await.path.clone(),
             profiles_dir: profiles.path().to_owned(),
             name: "somebody".to_owned(),
             downloads_dir: None,
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
-            start_timeout: Duration::from_secs(30),
+            start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();
         let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
@@ -127,6 +132,18 @@ impl Somebody {
     pub(crate) async fn execution(&self) -> Execution {
         Execution::of(Arc::clone(&self.provider), json!({})).await
     }
+}
+
+/// A browser; installed if there is none.
+pub(crate) async fn executable() -> &'static Executable {
+    static FOUND: OnceCell<Executable> = OnceCell::const_new();
+    let find_or_install = || async {
+        match tokio::task::spawn_blocking(|| find(None)).await.expect("nothing panics") {
+            Ok(found) => found,
+            Err(_) => install(&|line| eprintln!("{line}")).await.expect("a browser can be installed"),
+        }
+    };
+    FOUND.get_or_init(find_or_install).await
 }
 
 /// Processes and profiles that belong to a state folder.
@@ -151,12 +168,20 @@ fn processes(state: &Path) -> Vec<(u32, String)> {
     processes.collect()
 }
 
-/// The main process of the one browser of a state folder.
+/// The main process of the one browser of a state folder. What it forks has its command line for a moment, and leads no
+/// group.
 pub(crate) fn browser_pid(state: &Path) -> u32 {
     let main: Vec<_> = processes(state).into_iter().filter(|(_, line)| !line.contains("--type=")).collect();
-    let browsers: Vec<_> = main.iter().filter(|(_, line)| line.contains("--user-data-dir=")).collect();
+    let is_browser = |pid: u32, line: &str| line.contains("--user-data-dir=") && group_of(pid) == Some(pid);
+    let browsers: Vec<_> = main.iter().filter(|(pid, line)| is_browser(*pid, line)).collect();
     assert_eq!(browsers.len(), 1, "one browser: {main:?}");
     browsers[0].0
+}
+
+/// The group of a process that lives.
+fn group_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.split(' ').nth(2)?.parse().ok()
 }
 
 /// A few pages on loopback.
