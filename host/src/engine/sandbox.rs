@@ -58,10 +58,13 @@ impl Stop {
             Self::NoPlace => ErrorCode::CapacityExceeded,
             Self::Poisoned | Self::Fault(_) => ErrorCode::SandboxFault,
         };
-        if let Self::Fault(words) = self {
-            tracing::error!(words, "a sandbox broke");
+        let report = ErrorReport::new(code, self.to_string());
+        let Self::Fault(words) = self else { return report };
+        tracing::error!(words, "a sandbox broke");
+        if PANICS_OF_PROPERTIES.iter().any(|place| words.contains(place)) {
+            return report.with_hint(PROPERTIES_HINT);
         }
-        ErrorReport::new(code, self.to_string())
+        report
     }
 }
 
@@ -76,6 +79,13 @@ const PANICS_OF_MEMORY: &[&str] = &[
 /// How it panics where an async generator meets the limit on recursion: of nothing else that can be thrown there is it
 /// so sure that it cannot be.
 const PANICS_OF_RECURSION: &[&str] = &["assertion failed: !result.is_throw_completion()"];
+
+/// Where it panics if the place of a property, which the engine remembers for each place in the source, was changed by
+/// an accessor of that property or in a prototype.
+const PANICS_OF_PROPERTIES: &[&str] =
+    &["vm/opcode/get/property.rs", "vm/opcode/set/property.rs", "vm/opcode/get/name.rs"];
+const PROPERTIES_HINT: &str = "The interpreter lost track of a property that was deleted or defined anew by its own getter or \
+    setter, or in a prototype. Name it as object[\"name\"] instead of object.name, or keep the value in a variable.";
 
 /// What a turn may use.
 #[derive(Clone, Debug)]

@@ -60,3 +60,12 @@ await fetch()
 //! result: "mine"
 globalThis.fetch = async () => 'mine';
 await fetch('x')
+// --- the engine loses a property that deletes itself, and says how not to
+//! error: SANDBOX_FAULT
+//! hint: /object\["name"\]/
+const o = { get x() { delete this.x; return 5 } };
+for (let i = 0; i < 3; i++) o.x;
+// --- that way
+//! result: [5,null,null]
+const o = { get x() { delete this.x; return 5 } };
+[1, 2, 3].map(() => o['x'] ?? null)
