@@ -3,9 +3,12 @@
 use crate::support::program::{PATIENCE, Place, Running, need_browser, wait_until};
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
+use std::time::Duration;
 
 const HANDSHAKE: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
+/// How soon a browser ends whose host is gone: before its lease would have expired.
+const NOTICED: Duration = Duration::from_secs(20);
 
 struct Client {
     program: Running,
@@ -220,7 +223,7 @@ fn browsers_do_not_outlive_a_client_that_goes_away() {
         client.begin("await cdp.attachToTarget()");
         assert!(!place.processes().is_empty(), "{how}: the browser runs");
         leave(&mut client.program);
-        wait_until(how, PATIENCE, || place.processes().is_empty());
+        wait_until(how, NOTICED, || place.processes().is_empty());
         client.program.ended(PATIENCE);
     }
 }

@@ -70,7 +70,7 @@ fn install_globals(context: &mut Context) -> JsResult<()> {
     timers::install(context)?;
     console::install(context)?;
     missing::install(context)?;
-    locale::install(context)?;
+    locale::install(context);
     random::install(context)?;
     regexp::install(context);
     sort::install(context);
@@ -114,6 +114,17 @@ fn helpers(context: &mut Context) -> JsObject {
         helpers.insert_property(js_string!(name), hidden(function));
     }
     helpers
+}
+
+/// Puts methods of ours in the place of the engine's.
+fn define<const N: usize>(methods: [(JsObject, Helper); N], context: &Context) {
+    for (prototype, (name, length, function)) in methods {
+        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
+            .name(js_string!(name))
+            .length(length)
+            .build();
+        prototype.insert_property(js_string!(name), hidden(function));
+    }
 }
 
 /// A writable, configurable property that enumeration does not show.

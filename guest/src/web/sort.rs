@@ -1,20 +1,17 @@
 //! `sort` and `toSorted`. The engine's own hand the script's comparison to a sort of Rust's, and that panics over one
 //! without an order, as the shuffle `sort(() => Math.random() - 0.5)` is; of typed arrays they also take 0 for "after".
 
-use super::{Helper, hidden, type_error};
+use super::{Helper, type_error};
 use boa_engine::{
-    Context, JsArgs, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction, js_string,
-    object::{
-        FunctionObjectBuilder,
-        builtins::{JsArray, JsTypedArray},
-    },
+    Context, JsArgs, JsNativeError, JsObject, JsResult, JsString, JsValue, js_string,
+    object::builtins::{JsArray, JsTypedArray},
 };
 
 /// The longest that an array can be.
 const LENGTH_MAX: u64 = u32::MAX as u64;
 
 /// Replaces the four methods of the engine.
-pub fn install(context: &mut Context) {
+pub fn install(context: &Context) {
     let constructors = context.intrinsics().constructors();
     let methods: [(JsObject, Helper); 4] = [
         (constructors.array().prototype(), ("sort", 1, array_sort)),
@@ -22,13 +19,7 @@ pub fn install(context: &mut Context) {
         (constructors.typed_array().prototype(), ("sort", 1, typed_array_sort)),
         (constructors.typed_array().prototype(), ("toSorted", 1, typed_array_to_sorted)),
     ];
-    for (prototype, (name, length, function)) in methods {
-        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
-            .name(js_string!(name))
-            .length(length)
-            .build();
-        prototype.insert_property(js_string!(name), hidden(function));
-    }
+    super::define(methods, context);
 }
 
 fn array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
@@ -42,7 +33,7 @@ fn array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> J
         }
     }
     let kept = items.len() as u64;
-    for (index, item) in in_order(items, comparator.as_ref(), context)?.into_iter().enumerate() {
+    for (index, item) in in_order(items, comparator.as_ref(), context)?.enumerate() {
         array.set(index, item, true, context)?;
     }
     for index in kept..length {
@@ -65,16 +56,17 @@ fn array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context)
 
 fn typed_array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let comparator = comparator(arguments)?;
-    let (array, _) = typed_array_and_copy(this, context)?;
-    let items = numbers_in_order(&array, comparator.as_ref(), context)?;
-    write(items, &array, context)
+    let array = typed_array(this)?;
+    // Finds out that a buffer is detached or too short by now, and does nothing else.
+    array.at(0_i64, context)?;
+    write_in_order(&array, comparator.as_ref(), &array, context)
 }
 
 fn typed_array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let comparator = comparator(arguments)?;
-    let (array, copy) = typed_array_and_copy(this, context)?;
-    let items = numbers_in_order(&array, comparator.as_ref(), context)?;
-    write(items, &copy, context)
+    let array = typed_array(this)?;
+    let copy = array.to_reversed(context)?;
+    write_in_order(&array, comparator.as_ref(), &copy, context)
 }
 
 fn comparator(arguments: &[JsValue]) -> JsResult<Option<JsObject>> {
@@ -90,17 +82,20 @@ fn length_of(array: &JsObject, context: &mut Context) -> JsResult<u64> {
     array.get(js_string!("length"), context)?.to_length(context)
 }
 
-/// A typed array and another of its kind and length. Making that is what finds out that a buffer is detached.
-fn typed_array_and_copy(this: &JsValue, context: &mut Context) -> JsResult<(JsTypedArray, JsTypedArray)> {
+fn typed_array(this: &JsValue) -> JsResult<JsTypedArray> {
     let object = this.as_object().ok_or_else(|| type_error("Value is not a typed array object"))?;
-    let array = JsTypedArray::from_object(object)?;
-    let copy = array.to_reversed(context)?;
-    Ok((array, copy))
+    JsTypedArray::from_object(object)
 }
 
 /// The items of an array, sorted: by the comparison, or as text; `undefined` goes last and is never compared.
-fn in_order(items: Vec<JsValue>, comparator: Option<&JsObject>, context: &mut Context) -> JsResult<Vec<JsValue>> {
-    let (missing, mut items): (Vec<_>, Vec<_>) = items.into_iter().partition(JsValue::is_undefined);
+fn in_order(
+    mut items: Vec<JsValue>,
+    comparator: Option<&JsObject>,
+    context: &mut Context,
+) -> JsResult<impl Iterator<Item = JsValue> + use<>> {
+    let count = items.len();
+    items.retain(|item| !item.is_undefined());
+    let missing = count - items.len();
     let order = match comparator {
         Some(comparator) => {
             merge_sort(items.len(), |left, right| says_after(comparator, &items[left], &items[right], context))?
@@ -111,34 +106,33 @@ fn in_order(items: Vec<JsValue>, comparator: Option<&JsObject>, context: &mut Co
             merge_sort(items.len(), |left, right| Ok(texts[left] > texts[right]))?
         }
     };
-    items = order.into_iter().map(|index| items[index].clone()).collect();
-    items.extend(missing);
-    Ok(items)
+    let items = order.into_iter().map(move |index| items[index].clone());
+    Ok(items.chain(std::iter::repeat_n(JsValue::undefined(), missing)))
 }
 
-/// The items of a typed array, sorted: by the comparison, or as numbers with `-0` before `0` and `NaN` last.
-fn numbers_in_order(
+/// Writes the items of a typed array, sorted, into one of its length: by the comparison, or as numbers with `-0` before
+/// `0` and `NaN` last. What the comparison left no room for, as it shrank the buffer, is left out.
+fn write_in_order(
     array: &JsTypedArray,
     comparator: Option<&JsObject>,
+    target: &JsTypedArray,
     context: &mut Context,
-) -> JsResult<Vec<JsValue>> {
+) -> JsResult<JsValue> {
     let length = array.length(context)?;
-    let items = (0..length).map(|index| array.get(index, context)).collect::<JsResult<Vec<_>>>()?;
+    let mut items = Vec::with_capacity(length);
+    for index in 0..length {
+        items.push(array.get(index, context)?);
+    }
     let order = match comparator {
         Some(comparator) => {
             merge_sort(length, |left, right| says_after(comparator, &items[left], &items[right], context))?
         }
         None => merge_sort(length, |left, right| Ok(is_greater(&items[left], &items[right])))?,
     };
-    Ok(order.into_iter().map(|index| items[index].clone()).collect())
-}
-
-/// Puts the items where the comparison left room: it may have shrunk the buffer.
-fn write(items: Vec<JsValue>, array: &JsTypedArray, context: &mut Context) -> JsResult<JsValue> {
-    for (index, item) in items.into_iter().enumerate() {
-        array.set(index, item, true, context)?;
+    for (index, item) in order.into_iter().enumerate() {
+        target.set(index, items[item].clone(), true, context)?;
     }
-    Ok(array.clone().into())
+    Ok(target.clone().into())
 }
 
 fn says_after(comparator: &JsObject, left: &JsValue, right: &JsValue, context: &mut Context) -> JsResult<bool> {

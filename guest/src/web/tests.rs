@@ -618,6 +618,14 @@ fn sorting() {
         ),
         ("try { Uint8Array.prototype.sort.call([]) } catch (e) { e.name }", "TypeError"),
         (
+            "const b = new ArrayBuffer(8, { maxByteLength: 8 }); const a = new Uint8Array(b, 4); b.resize(2); try { a.sort() } catch (e) { e.name }",
+            "TypeError",
+        ),
+        (
+            "const b = new ArrayBuffer(4, { maxByteLength: 8 }); const a = new Uint8Array(b); a.set([4, 3, 2, 1]); a.toSorted((x, y) => { b.resize(2); return x - y }).join() + '|' + a.join()",
+            "1,2,3,4|4,3",
+        ),
+        (
             "const b = new ArrayBuffer(8); const a = new Uint8Array(b); b.transfer(); try { a.sort() } catch (e) { e.name }",
             "TypeError",
         ),

@@ -85,7 +85,7 @@ const PANICS_OF_RECURSION: &[&str] = &["assertion failed: !result.is_throw_compl
 const PANICS_OF_PROPERTIES: &[&str] =
     &["vm/opcode/get/property.rs", "vm/opcode/set/property.rs", "vm/opcode/get/name.rs"];
 const PROPERTIES_HINT: &str = "The interpreter lost track of a property that was deleted or defined anew by its own getter or \
-    setter, or in a prototype. Name it as object[\"name\"] instead of object.name, or keep the value in a variable.";
+    setter, or in a prototype. Name it as object[\"name\"] instead of object.name (globalThis[\"name\"] for a global), or keep the value in a variable.";
 
 /// What a turn may use.
 #[derive(Clone, Debug)]

@@ -63,6 +63,12 @@ pub(super) struct Stats {
 /// How long a turn's thread waits for a reply before it is given to others.
 const LINGER_MAX: Duration = Duration::from_millis(5);
 
+/// What the engine says of a variable that is used before its declaration has run. It also says so where it loses sight of
+/// one: it does not look for variables in the computed names of a class's methods.
+const UNINITIALIZED: &str = "access of uninitialized binding";
+const UNINITIALIZED_HINT: &str = "A variable is used before the line that declares it has run: move that up. In the computed \
+    name of a class's method only variables of the same function can be used: `const name = outer; class A { [name]() {} }`.";
+
 type CallResult = (u32, Result<Value, ErrorReport>);
 
 pub(super) struct Run {
@@ -298,7 +304,7 @@ impl Run {
     /// The calls that are complete without waiting.
     fn poll_ready(&mut self) -> Vec<CallResult> {
         let mut ready = Vec::new();
-        // No wake-up is lost: the next poll, on the async side, registers its own waker before it looks.
+        // No wake-up is lost: the next poll registers its own waker before it looks.
         let mut context = Context::from_waker(Waker::noop());
         while let Poll::Ready(Some(result)) = self.in_flight.poll_next_unpin(&mut context) {
             ready.push(result);
@@ -415,6 +421,8 @@ impl Run {
                 "If this is the script's own function: it is called without arguments. What there is are the globals {}.",
                 namespaces.join(", ")
             ));
+        } else if thrown.message == UNINITIALIZED {
+            report = report.with_hint(UNINITIALIZED_HINT);
         }
         if !stack.is_empty() {
             if let Some((line, column)) = first_position(&stack, &self.parts.program.source_name) {

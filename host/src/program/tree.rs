@@ -33,7 +33,8 @@ pub(super) struct Survey {
     import_call: Option<u32>,
     decorator: Option<u32>,
     using: Option<u32>,
-    /// A function in the computed name of a class's method: the engine loses its variables, and breaks.
+    /// A function, a class or `arguments` in the computed name of a class's method: the engine does not look for variables
+    /// there, and breaks.
     function_in_method_name: Option<u32>,
     in_method_name: bool,
     /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and nobody means the former.
@@ -67,7 +68,8 @@ impl Survey {
             ));
         }
         if let Some(offset) = self.function_in_method_name {
-            let message = "a method's computed name that has a function in it is not supported";
+            let message =
+                "a function, a class or `arguments` in the computed name of a class's method is not supported";
             let fault = Fault::new(ErrorCode::SyntaxError, message, at(offset));
             return Some(fault.with_hint(
                 "Compute the name before the class: `const name = keys.find((key) => …); class A { [name]() {} }`. \

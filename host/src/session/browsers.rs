@@ -27,10 +27,10 @@ use tokio_util::task::AbortOnDropHandle;
 pub(crate) const KEEP: &str = "keep";
 /// How long a keeper may take to tell how the start went: longer than the browser may take.
 const LAUNCH_MAX: Duration = Duration::from_secs(25);
-/// How long a browser may take to end.
-const END_MAX: Duration = Duration::from_secs(14);
-/// How long its keeper may take for that: longer than a browser may take to write down what it holds.
-const KEEPER_END_MAX: Duration = Duration::from_secs(8);
+/// How long a browser may take to end before that is an error.
+const END_MAX: Duration = Duration::from_secs(16);
+/// How long its keeper may take for that: for the browser to write down what it holds, and some seconds to kill it.
+const KEEPER_END_MAX: Duration = Duration::from_secs(11);
 /// How long a keeper may take to make itself known.
 const KEEPER_START_MAX: Duration = Duration::from_secs(2);
 /// How often it is looked whether a browser has ended.

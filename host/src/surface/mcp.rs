@@ -35,6 +35,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long a client may keep the list of tools: it is the same for as long as this program is.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
+/// How long executions may take to be where their providers are disposed of.
+const BEFORE_CLEAN_UP: Duration = Duration::from_secs(5);
+
 /// Serves until the client goes away or the token is cancelled; then everything that runs is ended and cleaned up.
 ///
 /// # Errors
@@ -58,7 +61,7 @@ pub async fn serve(config: &Config, stop: CancellationToken) -> Result<(), Error
     stop.cancel();
     warm_up.abort();
     executions.close();
-    let clean_up = Duration::from_millis(DISPOSE_MS_MAX);
+    let clean_up = Duration::from_millis(DISPOSE_MS_MAX) + BEFORE_CLEAN_UP;
     if tokio::time::timeout(clean_up, executions.wait()).await.is_err() {
         tracing::warn!("executions did not end in time");
     }

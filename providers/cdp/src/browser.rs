@@ -436,6 +436,7 @@ impl BrowserSlot {
 
     /// Keeps what there is to say of a browser before it goes: the title of a page that has just loaded as well.
     async fn keep_context(&self, live: &Live) {
+        live.catch_up();
         // If whoever ends this loses patience, there is something at least.
         *lock(&self.last_context) = self.context_of(live);
         live.refresh().await;

@@ -145,10 +145,10 @@ async fn refresh(connection: Connection, targets: Arc<Targets>) {
 
 async fn ask_for_targets(connection: &Connection, targets: &Targets) {
     let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: REFRESH_MAX };
+    let asked_at = connection.events().cursor();
     if let Ok(answer) = connection.call(command).await {
-        // What was said before the answer must not be taken for newer.
         targets.catch_up(connection.events());
-        targets.refreshed(&answer["targetInfos"]);
+        targets.refreshed(&answer["targetInfos"], asked_at);
     }
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Target {
     pub(crate) crashed: bool,
     /// Counts up with each target that is discovered.
     order: u64,
+    /// The sequence number of the event that told of it last.
+    told: u64,
 }
 
 /// A session attached to a target.
@@ -91,13 +93,20 @@ impl Targets {
         }
     }
 
-    /// Takes in a fresh list of the targets.
-    pub(crate) fn refreshed(&self, infos: &Json) {
+    /// Takes in a list of the targets that was asked for when the next event had this sequence number. All events that
+    /// came before the list must have been taken in: some may be newer than it.
+    pub(crate) fn refreshed(&self, infos: &Json, asked_at: u64) {
         let mut known = self.known();
         for info in infos.as_array().into_iter().flatten() {
             // What has gone since the list was made stays gone.
-            if info["targetId"].as_str().is_some_and(|id| known.targets.contains_key(id)) {
-                known.inform(info);
+            let id = info["targetId"].as_str().unwrap_or_default();
+            let Some(target) = known.targets.get_mut(id) else { continue };
+            if target.told < asked_at {
+                let told = target.told;
+                known.inform(info, told);
+            } else if info["url"] == target.url.as_str() {
+                // The page is the same: only its title may not have been told.
+                target.title = info["title"].as_str().unwrap_or_default().to_owned();
             }
         }
     }
@@ -217,7 +226,7 @@ impl Targets {
         let mut known = self.known();
         let id = info["targetId"].as_str().unwrap_or_default();
         if !known.targets.contains_key(id) && !known.closed_targets.contains(id) {
-            known.inform(info);
+            known.inform(info, 0);
         }
     }
 
@@ -360,13 +369,13 @@ impl Known {
         let text = |key: &str| params.get(key).and_then(Json::as_str).unwrap_or_default();
         match event.method.as_str() {
             "Target.targetCreated" | "Target.targetInfoChanged" => {
-                self.inform(&params["targetInfo"]);
+                self.inform(&params["targetInfo"], event.seq);
                 false
             }
             "Target.attachedToTarget" => {
                 let info = &params["targetInfo"];
                 let id = info["targetId"].as_str().unwrap_or_default();
-                self.inform(info);
+                self.inform(info, event.seq);
                 self.attach(text("sessionId"), id);
                 let parent = event.session.as_ref().and_then(|session| self.sessions.get(session));
                 let parent = parent.map(|session| session.target.clone());
@@ -402,7 +411,7 @@ impl Known {
         }
     }
 
-    fn inform(&mut self, info: &Json) {
+    fn inform(&mut self, info: &Json, told: u64) {
         let text = |key: &str| info.get(key).and_then(Json::as_str).map(str::to_owned);
         let Some(id) = text("targetId") else { return };
         let target = self.targets.entry(id.clone()).or_insert_with(|| {
@@ -414,6 +423,7 @@ impl Known {
         target.title = text("title").unwrap_or_default();
         target.opener = text("openerId");
         target.context = text("browserContextId");
+        target.told = told;
     }
 
     /// The page that opened the page that opened it, and so on.
@@ -479,93 +489,4 @@ impl Recent {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
-        let targets = Targets::new();
-        for (seq, (method, session, params)) in (0..).zip(events) {
-            targets.known().apply(&Event {
-                seq,
-                method: (*method).to_owned(),
-                session: session.map(str::to_owned),
-                params: params.clone(),
-            });
-        }
-        targets
-    }
-
-    fn page(id: &str) -> Json {
-        json!({"targetInfo": {"targetId": id, "type": "page", "url": "https://a.test/", "title": "A"}})
-    }
-
-    fn attached(session: &str, id: &str, kind: &str) -> Json {
-        json!({"sessionId": session, "targetInfo": {"targetId": id, "type": kind, "url": "", "title": ""}})
-    }
-
-    #[test]
-    fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
-        let opening = json!({"type": "alert", "message": "hello", "url": "https://a.test/"});
-        let mut events = vec![
-            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
-            ("Target.attachedToTarget", None, attached("S2", "A", "page")),
-            ("Target.attachedToTarget", None, attached("S3", "B", "page")),
-            ("Target.attachedToTarget", Some("S1"), attached("S4", "F", "iframe")),
-            ("Page.javascriptDialogOpening", Some("S1"), opening),
-        ];
-        let targets = known(&events);
-        let obstacle = |session: &str, method: &str| targets.obstacle(session, method).map(|error| error.code);
-        for session in ["S1", "S2", "S4"] {
-            assert_eq!(obstacle(session, "Runtime.evaluate"), Some(ErrorCode::DialogOpen), "{session}");
-            assert_eq!(obstacle(session, "Page.handleJavaScriptDialog"), None);
-        }
-        assert_eq!(obstacle("S3", "Runtime.evaluate"), None);
-        events.push(("Page.javascriptDialogClosed", Some("S2"), json!({"result": true})));
-        assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
-    }
-
-    #[test]
-    fn a_crash_is_known_until_the_page_is_loaded_again() {
-        let mut events = vec![
-            ("Target.targetCreated", None, page("A")),
-            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
-            ("Target.targetCrashed", None, json!({"targetId": "A"})),
-        ];
-        let targets = known(&events);
-        assert_eq!(targets.obstacle("S1", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::CdpTargetCrashed));
-        assert_eq!(targets.obstacle("S1", "Page.reload"), None);
-        assert_eq!(targets.silence("S1", "Inspector.targetReloadedAfterCrash"), None);
-        assert!(targets.silence("S1", "Page.loadEventFired").is_some());
-        events.push(("Inspector.targetReloadedAfterCrash", Some("S1"), json!({})));
-        assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
-    }
-
-    #[test]
-    fn what_is_gone_is_remembered_as_gone() {
-        let targets = known(&[
-            ("Target.targetCreated", None, page("A")),
-            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
-            ("Target.detachedFromTarget", None, json!({"sessionId": "S1", "targetId": "A"})),
-            ("Target.targetDestroyed", None, json!({"targetId": "A"})),
-        ]);
-        assert!(targets.was_closed("A") && targets.was_detached("S1") && targets.target_of("S1").is_none());
-        targets.attached("S1", "A");
-        assert!(targets.target_of("S1").is_none(), "a late reply does not bring it back");
-        assert_eq!(targets.obstacle("S1", "Page.navigate").map(|e| e.code), Some(ErrorCode::CdpTargetClosed));
-    }
-
-    #[test]
-    fn the_last_used_page_is_the_current_one() {
-        let ui = json!({"targetInfo": {"targetId": "U", "type": "browser_ui", "url": "", "title": ""}});
-        let targets = known(&[
-            ("Target.targetCreated", None, ui),
-            ("Target.targetCreated", None, page("A")),
-            ("Target.targetCreated", None, page("B")),
-        ]);
-        assert_eq!(targets.current().unwrap().id, "A");
-        targets.used("B");
-        assert_eq!(targets.current().unwrap().id, "B");
-        assert_eq!(targets.visible().len(), 2);
-    }
-}
+mod tests;

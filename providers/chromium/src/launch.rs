@@ -33,7 +33,7 @@ use tokio::{
 /// How long the processes may take to go once they are killed.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(12);
 /// The same where somebody is kept from going on meanwhile.
-const DROP_PATIENCE: Duration = Duration::from_secs(10);
+const DROP_PATIENCE: Duration = Duration::from_secs(5);
 /// How often it is looked whether a browser that quits has ended.
 const QUIT_INTERVAL: Duration = Duration::from_millis(5);
 /// What is kept of what the browser says, from the end.

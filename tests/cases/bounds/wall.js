@@ -20,6 +20,10 @@ await fake.hang()
 //! error: TIME_EXCEEDED
 //! timeout_ms: 100
 for (;;) await fake.wait(5)
+// --- calls that are answered at once
+//! error: TIME_EXCEEDED
+//! timeout_ms: 100
+for (;;) { await fake.echo(1); for (let i = 0; i < 20000; i++); }
 // --- spinning within the processor's time
 //! error: TIME_EXCEEDED
 //! timeout_ms: 100

@@ -127,13 +127,23 @@ using x = open();
 1
 // --- a function in the computed name of a class's method
 //! error: SYNTAX_ERROR
-//! message: /^a method's computed name that has a function in it is not supported at line 3, column 18/
+//! message: /^a function, a class or `arguments` in the computed name of a class's method is not supported at line 3, column 18/
 //! hint: /before the class/
 const keys = ['a', 'b'];
 class A {
   get [keys.find((key) => key === 'b')]() { return 1 }
 }
 new A().b
+// --- a variable of another function in such a name
+//! error: SCRIPT_ERROR
+//! message: /uninitialized binding/
+//! hint: /const name = outer/
+const named = (key) => () => class { [key]() { return 1 } };
+new (named('b')())().b()
+// --- as the hint says
+//! result: 1
+const named = (key) => () => { const name = key; return class { [name]() { return 1 } } };
+new (named('b')())().b()
 // --- what its class's methods are called may be computed all the same, without a function
 //! result: [1,2,3,"f"]
 const name = 'b';

@@ -5,10 +5,10 @@ mod collate;
 mod date;
 mod number;
 
-use super::{Helper, hidden};
-use boa_engine::{Context, JsObject, JsResult, JsValue, NativeFunction, js_string, object::FunctionObjectBuilder};
+use super::Helper;
+use boa_engine::{Context, JsObject, JsResult, JsValue, js_string};
 
-pub fn install(context: &mut Context) -> JsResult<()> {
+pub fn install(context: &Context) {
     let constructors = context.intrinsics().constructors();
     let methods: [(JsObject, Helper); 6] = [
         (constructors.number().prototype(), ("toLocaleString", 0, number::to_locale_string)),
@@ -18,14 +18,7 @@ pub fn install(context: &mut Context) -> JsResult<()> {
         (constructors.date().prototype(), ("toLocaleDateString", 0, date::to_locale_date_string)),
         (constructors.date().prototype(), ("toLocaleTimeString", 0, date::to_locale_time_string)),
     ];
-    for (prototype, (name, length, function)) in methods {
-        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
-            .name(js_string!(name))
-            .length(length)
-            .build();
-        prototype.insert_property(js_string!(name), hidden(function));
-    }
-    Ok(())
+    super::define(methods, context);
 }
 
 /// The options argument of a `toLocale…` method.

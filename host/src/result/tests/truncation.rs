@@ -197,7 +197,7 @@ fn large_values_take_little_time() {
     for value in [json!(vec![json!("x".repeat(50)); 200_000]), Json::Object(many), json!("x".repeat(20_000_000))] {
         assert!(size(&truncate(value, 24_000).json) <= 24_000);
     }
-    assert!(started.elapsed().as_secs() < 120, "{:?}", started.elapsed());
+    assert!(started.elapsed().as_secs() < 40, "{:?}", started.elapsed());
 }
 
 fn any_text() -> impl Strategy<Value = String> {

@@ -1,0 +1,109 @@
+use super::*;
+use serde_json::json;
+
+fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
+    let targets = Targets::new();
+    for (seq, (method, session, params)) in (0..).zip(events) {
+        targets.known().apply(&Event {
+            seq,
+            method: (*method).to_owned(),
+            session: session.map(str::to_owned),
+            params: params.clone(),
+        });
+    }
+    targets
+}
+
+fn page(id: &str) -> Json {
+    json!({"targetInfo": {"targetId": id, "type": "page", "url": "https://a.test/", "title": "A"}})
+}
+
+fn attached(session: &str, id: &str, kind: &str) -> Json {
+    json!({"sessionId": session, "targetInfo": {"targetId": id, "type": kind, "url": "", "title": ""}})
+}
+
+#[test]
+fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
+    let opening = json!({"type": "alert", "message": "hello", "url": "https://a.test/"});
+    let mut events = vec![
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.attachedToTarget", None, attached("S2", "A", "page")),
+        ("Target.attachedToTarget", None, attached("S3", "B", "page")),
+        ("Target.attachedToTarget", Some("S1"), attached("S4", "F", "iframe")),
+        ("Page.javascriptDialogOpening", Some("S1"), opening),
+    ];
+    let targets = known(&events);
+    let obstacle = |session: &str, method: &str| targets.obstacle(session, method).map(|error| error.code);
+    for session in ["S1", "S2", "S4"] {
+        assert_eq!(obstacle(session, "Runtime.evaluate"), Some(ErrorCode::DialogOpen), "{session}");
+        assert_eq!(obstacle(session, "Page.handleJavaScriptDialog"), None);
+    }
+    assert_eq!(obstacle("S3", "Runtime.evaluate"), None);
+    events.push(("Page.javascriptDialogClosed", Some("S2"), json!({"result": true})));
+    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+}
+
+#[test]
+fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for() {
+    let moved = json!({"targetInfo": {"targetId": "A", "type": "page", "url": "https://b.test/", "title": ""}});
+    let targets = known(&[
+        ("Target.targetCreated", None, page("A")),
+        ("Target.targetInfoChanged", None, moved),
+        ("Target.targetCreated", None, page("B")),
+    ]);
+    let info = |id: &str, url: &str| json!({"targetId": id, "type": "page", "url": url, "title": "new"});
+    let shown = |targets: &Targets, id: &str| targets.target(id).map(|target| (target.url, target.title)).unwrap();
+    let of = |url: &str, title: &str| (url.to_owned(), title.to_owned());
+    // Asked for before the second event, and answered before it or after it: nobody knows.
+    targets.refreshed(&json!([info("A", "https://a.test/"), info("B", "https://a.test/"), info("C", "")]), 1);
+    assert_eq!(shown(&targets, "A"), of("https://b.test/", ""));
+    assert_eq!(shown(&targets, "B"), of("https://a.test/", "new"));
+    assert!(targets.target("C").is_none(), "what no event told of has gone");
+    // Asked for after all of them.
+    targets.refreshed(&json!([info("A", "https://c.test/")]), 3);
+    assert_eq!(shown(&targets, "A"), of("https://c.test/", "new"));
+}
+
+#[test]
+fn a_crash_is_known_until_the_page_is_loaded_again() {
+    let mut events = vec![
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetCrashed", None, json!({"targetId": "A"})),
+    ];
+    let targets = known(&events);
+    assert_eq!(targets.obstacle("S1", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::CdpTargetCrashed));
+    assert_eq!(targets.obstacle("S1", "Page.reload"), None);
+    assert_eq!(targets.silence("S1", "Inspector.targetReloadedAfterCrash"), None);
+    assert!(targets.silence("S1", "Page.loadEventFired").is_some());
+    events.push(("Inspector.targetReloadedAfterCrash", Some("S1"), json!({})));
+    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+}
+
+#[test]
+fn what_is_gone_is_remembered_as_gone() {
+    let targets = known(&[
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.detachedFromTarget", None, json!({"sessionId": "S1", "targetId": "A"})),
+        ("Target.targetDestroyed", None, json!({"targetId": "A"})),
+    ]);
+    assert!(targets.was_closed("A") && targets.was_detached("S1") && targets.target_of("S1").is_none());
+    targets.attached("S1", "A");
+    assert!(targets.target_of("S1").is_none(), "a late reply does not bring it back");
+    assert_eq!(targets.obstacle("S1", "Page.navigate").map(|e| e.code), Some(ErrorCode::CdpTargetClosed));
+}
+
+#[test]
+fn the_last_used_page_is_the_current_one() {
+    let ui = json!({"targetInfo": {"targetId": "U", "type": "browser_ui", "url": "", "title": ""}});
+    let targets = known(&[
+        ("Target.targetCreated", None, ui),
+        ("Target.targetCreated", None, page("A")),
+        ("Target.targetCreated", None, page("B")),
+    ]);
+    assert_eq!(targets.current().unwrap().id, "A");
+    targets.used("B");
+    assert_eq!(targets.current().unwrap().id, "B");
+    assert_eq!(targets.visible().len(), 2);
+}
