@@ -224,7 +224,7 @@ impl Inner {
         observer: Arc<dyn Observer>,
     ) -> Execution {
         let began = Instant::now();
-        let mut execution = match self.admitted(&id, request, &cancel, observer).await {
+        let mut execution = match Box::pin(self.admitted(&id, request, &cancel, observer)).await {
             Ok(execution) => execution,
             Err(error) => Execution::failed(id, error),
         };
@@ -233,7 +233,8 @@ impl Inner {
         execution
     }
 
-    /// Everything for which a place is needed; an error here means that nothing has run.
+    /// Everything for which a place is needed; an error here means that nothing has run. Its stages are boxed, so that
+    /// while one waits nothing is kept for the others.
     async fn admitted(
         &self,
         id: &ExecutionId,
@@ -245,7 +246,7 @@ impl Inner {
         // First of all: what has no place yet must not wait for the threads of those that have one.
         let _place = self.admission.enter(request.timeout, cancel).await?;
         let deadline = Instant::now() + request.timeout;
-        let program = self.prepare(&request.code, deadline, cancel).await?;
+        let program = Box::pin(self.prepare(&request.code, deadline, cancel)).await?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
         let context = ExecutionContext {
@@ -260,14 +261,14 @@ impl Inner {
         };
         self.settings.record.started(id, &request.code, &request.session);
         let mut runtimes = Vec::new();
-        let created = self.create_all(&context, &mut runtimes).await;
+        let created = Box::pin(self.create_all(&context, &mut runtimes)).await;
         let runtimes: Runtimes = runtimes.into();
         let middle = match created {
             Ok(()) => self.run(id, &request, program, runtimes.clone(), deadline, cancel, observer).await,
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        let execution = self.finish(id, middle, &runtimes).await;
+        let execution = Box::pin(self.finish(id, middle, &runtimes)).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)

@@ -98,9 +98,9 @@ enum Stretch {
 }
 
 impl Run {
-    pub(super) fn new(parts: Parts) -> Self {
+    pub(super) fn new(parts: Parts) -> Box<Self> {
         let since_epoch = parts.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self {
+        Box::new(Self {
             parts,
             origin_ms: (since_epoch.as_secs_f64() * 1_000.0).floor(),
             began: Instant::now(),
@@ -112,11 +112,11 @@ impl Run {
             failed: HashMap::new(),
             console: ConsoleBuffer::default(),
             stats: Stats::default(),
-        }
+        })
     }
 
     /// Runs to the end of the script or of its means.
-    pub(super) async fn complete(self) -> (Result<Value, ErrorReport>, Stats) {
+    pub(super) async fn complete(self: Box<Self>) -> (Result<Value, ErrorReport>, Stats) {
         let handle = Handle::current();
         let threads = self.parts.engine.clone();
         let mut replies: Option<Vec<CallResult>> = None;
@@ -437,7 +437,7 @@ impl Run {
         report
     }
 
-    fn end(mut self, outcome: Result<Value, ErrorReport>) -> (Result<Value, ErrorReport>, Stats) {
+    fn end(mut self: Box<Self>, outcome: Result<Value, ErrorReport>) -> (Result<Value, ErrorReport>, Stats) {
         let running = self.in_flight.len() + self.waiting.len() + self.unsent.len();
         if running > 0 && outcome.is_ok() {
             self.unsent.iter_mut().for_each(|name| clip(name, METHOD_NAME_CHARS_MAX));

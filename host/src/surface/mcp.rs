@@ -159,7 +159,8 @@ impl ServerHandler for Server {
         let _execution = self.executions.token();
         let arguments = Json::Object(request.arguments.unwrap_or_default());
         let envelope = match ExecuteRequest::from_json(arguments) {
-            Ok(request) => self.execute(request, &context).await,
+            // Boxed, as the library keeps the futures of all methods in one.
+            Ok(request) => Box::pin(self.execute(request, &context)).await,
             Err(error) => service::answer(TOOL, Err(error), Duration::ZERO),
         };
         Ok(tool::answer(envelope).into())
