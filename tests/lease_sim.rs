@@ -456,6 +456,9 @@ async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport>
 /// Lets time pass until nothing can live any more, and looks what is left.
 async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
     let survivor = manager(world, store, SURVIVOR);
+    survivor.sweep().await.map(drop).unwrap_or_else(|error| assert!(is_expected(&error), "{error:?}"));
+    let of_the_dead: Vec<_> = store.leases().unwrap().into_iter().filter(|row| !row.host_alive).collect();
+    assert_eq!(of_the_dead, Vec::new(), "leases that the dead hold");
     // None is in the way for ever.
     for key in KEYS {
         let wait = 4 * LEASE;

@@ -243,6 +243,32 @@ fn renewals_are_told_fewer_and_fewer() {
     assert_eq!(kinds(&store).iter().filter(|kind| *kind == "lease.renewed").count(), 7);
 }
 
+/// Nobody keeps a browser any more that could note it.
+#[test]
+fn a_lease_that_was_lost_after_its_session_ended_is_noted_by_whoever_sweeps() {
+    let time = Still::new();
+    let store = store(&time);
+    let of_key = granted(&store, "x", "k");
+    for (id, lease) in [("s-1", Some(&of_key)), ("s-2", None)] {
+        begun(&store, id, lease);
+        store.session_ended(id, EndReason::Done).unwrap();
+    }
+    let lost = || {
+        let filter = AuditFilter { limit: usize::MAX, ..AuditFilter::default() };
+        let rows = store.audit_read(&filter).unwrap().into_iter();
+        rows.filter(|row| row.kind == "lease.lost").map(|row| row.key).collect::<Vec<_>>()
+    };
+    let retention = Retention { sessions_ms: TTL_MS * 2, logins_ms: TTL_MS * 2, audit_rows: u64::MAX };
+    store.forget(&[], &retention).unwrap();
+    assert_eq!((store.leases().unwrap().len(), lost().len()), (2, 0), "they are held");
+    time.pass(TTL_MS.cast_signed());
+    for _ in 0..2 {
+        store.forget(&[], &retention).unwrap();
+        assert_eq!(lost(), [Some("k".to_owned()), None]);
+    }
+    assert_eq!(granted(&store, "y", "k").token, of_key.token + 1);
+}
+
 #[test]
 fn sessions_are_forgotten_in_time_and_keys_later() {
     let time = Still::new();

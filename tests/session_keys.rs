@@ -2,7 +2,7 @@
 
 use crate::support::{
     lab,
-    leases::{Leases, told},
+    leases::{Leases, call, told},
     program::{PATIENCE, Running, wait_until},
 };
 use codemode_host::session::{Places, SessionManager, SessionSettings};
@@ -113,6 +113,34 @@ fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
     let next = answer(waiter);
     assert_eq!(next["data"]["result"], "|", "{next}");
     assert!(warnings(&next).contains("an operator closed it"), "{next}");
+    leases.close_all();
+}
+
+/// A host that dies while it removes or moves what is kept of a key leaves its name in the ledger. Nobody need have started
+/// since, and removed it.
+#[test]
+fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
+    let leases = Leases::new();
+    assert_eq!(leases.run(KEY, &log_in("ada"))["ok"], true);
+    let profiles = Places::new(leases.state()).profiles();
+    let entries = fs::read_dir(&profiles).unwrap().map(|entry| entry.unwrap().path());
+    let ledger = entries.filter(|path| path.extension().is_some()).collect::<Vec<_>>();
+    let [ledger] = &ledger[..] else { panic!("{ledger:?}") };
+    let noted = fs::read(ledger).unwrap();
+    leases.run_and_let_end(&[], "1");
+    assert!(!ledger.exists());
+
+    let mut host = Running::start(leases.command(&["mcp"]));
+    let mut execute = |id, code: &str, session: &Json| {
+        host.send(&call(id, code, session));
+        host.receive()["result"]["structuredContent"].take()
+    };
+    assert_eq!(execute(0, "'it has started'", &json!({"mode": "one-shot"}))["ok"], true);
+    fs::write(ledger, noted).unwrap();
+    let next = execute(1, &leases.script(KEPT), &json!({"mode": "reuse", "key": KEY}));
+    assert_eq!(next["data"]["result"], "user=ada|ada", "{next}");
+    host.hang_up();
+    assert!(host.ended(PATIENCE).success());
     leases.close_all();
 }
 

@@ -8,7 +8,7 @@ use crate::{
     connection::{Command as CdpCommand, Connection},
     endpoint::Endpoint,
     flags,
-    ledger::Ledger,
+    ledger::{Ledger, NAME_INTERVAL, NAME_PATIENCE, in_use},
     ports,
     process::{CRASHES, is_running},
 };
@@ -84,8 +84,8 @@ impl Browser {
     /// Launches a browser with a fresh profile and waits until it can be connected to.
     ///
     /// # Errors
-    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, or `IO_ERROR` if there can be no profile.
-    /// Either way nothing is left of it.
+    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, or if another one has the profile and does not
+    /// let go of it within a few seconds; `IO_ERROR` if there can be no profile. Either way nothing is left of it.
     ///
     /// # Cancellation
     /// May be dropped at any time: the processes are killed and the profile is removed before the drop returns.
@@ -103,7 +103,8 @@ impl Browser {
 
     /// Launches it with its protocol on this port; `None` if somebody else was faster to take that.
     async fn launch_at(port: u16, options: &LaunchOptions, deadline: Instant) -> Result<Option<Self>, ErrorReport> {
-        let (mut owned, started) = Owned::spawn(port, options)?;
+        // The ledger comes first: from here on there is always somebody who can clean up.
+        let (mut owned, started) = Owned::spawn(port, Self::ledger(options).await?, options)?;
         let executable = options.executable.display();
         let timeout_ms = options.start_timeout.as_millis();
         let message = match timeout_at(deadline, started).await {
@@ -125,6 +126,21 @@ impl Browser {
         };
         owned.close().await?;
         Err(report.with_detail("stderr", words))
+    }
+
+    async fn ledger(options: &LaunchOptions) -> Result<Ledger, ErrorReport> {
+        let LaunchOptions { profiles_dir, name, keep_profile, .. } = options;
+        // One that is not kept is like no other.
+        let deadline = Instant::now() + if *keep_profile { NAME_PATIENCE } else { Duration::ZERO };
+        loop {
+            if let Some(ledger) = Ledger::try_open(profiles_dir, name, *keep_profile)? {
+                return Ok(ledger);
+            }
+            if Instant::now() >= deadline {
+                return Err(in_use(name));
+            }
+            tokio::time::sleep(NAME_INTERVAL).await;
+        }
     }
 
     /// Where it can be connected to.
@@ -207,15 +223,17 @@ struct Owned {
 
 impl Owned {
     /// Starts the processes; the receiver gets what became of it, or an error if that will not be known.
-    fn spawn(port: u16, options: &LaunchOptions) -> Result<(Self, oneshot::Receiver<Started>), ErrorReport> {
+    fn spawn(
+        port: u16,
+        ledger: Ledger,
+        options: &LaunchOptions,
+    ) -> Result<(Self, oneshot::Receiver<Started>), ErrorReport> {
         let failed = |what: &str| {
             let message = format!("{what} {}", options.executable.display());
             move |error: io::Error| ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("{message}: {error}"))
         };
-        let executable = std::path::absolute(&options.executable).map_err(failed("could not find"))?;
-        // The ledger comes first: from here on there is always somebody who can clean up.
-        let ledger = Ledger::open(&options.profiles_dir, &options.name, options.keep_profile)?;
         let started = flags::prepare(ledger.profile(), port, options).and_then(|arguments| {
+            let executable = std::path::absolute(&options.executable)?;
             let mut command = Command::new("/bin/sh");
             let become_browser = if options.bound_to_thread { BECOME_BOUND_BROWSER } else { BECOME_BROWSER };
             command.args(["-c", become_browser, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);

@@ -15,18 +15,22 @@ use std::{
     io::{self, Read as _, Write as _},
     os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
+    thread,
+    time::{Duration, Instant},
 };
 
 const SUFFIX: &str = "ledger";
 /// Of a profile that stays when its browser ends. That it stays follows from the file's name, as the profile does.
 const SUFFIX_KEPT: &str = "kept-ledger";
-/// A ledger that is not yet in its place; see [`Ledger::open`].
-const SUFFIX_NEW: &str = "ledger-new";
-/// After this time an unfinished ledger is what a dead process left.
-const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 /// How long the processes of one dead host may take to go.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the name of a kept profile is waited for. Nobody has it for long whose browser another may follow: only who
+/// removes what a dead one left, or the profile, or puts one in its place.
+pub(crate) const NAME_PATIENCE: Duration = Duration::from_secs(8);
+/// How often it is looked whether a name is free.
+pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
+/// What the name of a profile gets before it that is to be removed.
+const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
 /// Files by which Chromium sees that a profile is in use.
 const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
@@ -76,10 +80,11 @@ pub(crate) struct Ledger {
 }
 
 impl Ledger {
-    /// Takes a name and makes its folders, readable for this user only.
+    /// Takes a name and makes its folders, readable for this user only. What a dead one left of the name is ended and
+    /// removed first. `None` while a living one has it.
     ///
     /// A profile that is `kept` may be there already, and stays.
-    pub(crate) fn open(profiles_dir: &Path, name: &str, kept: bool) -> Result<Self, ErrorReport> {
+    pub(crate) fn try_open(profiles_dir: &Path, name: &str, kept: bool) -> Result<Option<Self>, ErrorReport> {
         if !is_name(name) {
             let message =
                 format!("{name:?} cannot name a profile: letters, digits, `-` and `_` can, {NAME_CHARS_MAX} at most");
@@ -96,10 +101,20 @@ impl Ledger {
         let suffix = if kept { SUFFIX_KEPT } else { SUFFIX };
         let (profile, path) = (profiles_dir.join(name), profiles_dir.join(name).with_extension(suffix));
 
-        // Locked under another name first: in its place it is never seen without its lock.
-        let new = path.with_extension(format!("{}.{SUFFIX_NEW}", std::process::id()));
-        let file = OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&new);
-        let file = file.map_err(failed("write the ledger", &new))?;
+        let file = match OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let Some(dead) = Self::inherit(&path) else { return Ok(None) };
+                dead.close(REAP_PATIENCE)?;
+                return Self::try_open(&profiles_dir, name, kept);
+            }
+            Err(error) => return Err(failed("write the ledger", &path)(error)),
+        };
+        file.lock().map_err(failed("lock the ledger", &path))?;
+        // Until it was locked it was like one that a dead owner left, and may be removed.
+        if !stands_at(&file, &path) {
+            return Self::try_open(&profiles_dir, name, kept);
+        }
         let temporary = temporary_path();
         let mut ledger = Self {
             file,
@@ -111,20 +126,12 @@ impl Ledger {
             executable: None,
             heir: None,
         };
-        let placed = ledger.file.lock().and_then(|()| {
-            let (owner_pid, boot_id) = (std::process::id(), boot_id());
-            ledger.append(&Line::Opened { owner_pid, boot_id, temporary: temporary.clone() })?;
-            // Unlike renaming, linking never takes the place of another one.
-            fs::hard_link(&new, &ledger.path)
-        });
-        let _ = fs::remove_file(&new);
-        placed.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => {
-                ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the profile name {name:?} is in use"))
-                    .with_hint("Another browser has this profile: close it first, or use another name.")
-            }
-            _ => failed("write the ledger", &ledger.path)(error),
-        })?;
+        let (owner_pid, boot_id) = (std::process::id(), boot_id());
+        let opened = Line::Opened { owner_pid, boot_id, temporary: temporary.clone() };
+        if let Err(error) = ledger.append(&opened) {
+            let _ = fs::remove_file(&ledger.path);
+            return Err(failed("write the ledger", &ledger.path)(error));
+        }
         for folder in [&ledger.profile, &temporary] {
             let is_kept = kept && *folder == ledger.profile;
             if let Err(error) = DirBuilder::new().recursive(is_kept).mode(0o700).create(folder) {
@@ -134,7 +141,21 @@ impl Ledger {
                 return Err(failed("make the folder", folder)(error));
             }
         }
-        Ok(ledger)
+        Ok(Some(ledger))
+    }
+
+    /// The same for the name of a kept profile, which is waited for. Blocks.
+    fn open_kept(profiles_dir: &Path, name: &str) -> Result<Self, ErrorReport> {
+        let deadline = Instant::now() + NAME_PATIENCE;
+        loop {
+            if let Some(ledger) = Self::try_open(profiles_dir, name, true)? {
+                return Ok(ledger);
+            }
+            if Instant::now() > deadline {
+                return Err(in_use(name));
+            }
+            thread::sleep(NAME_INTERVAL);
+        }
     }
 
     pub(crate) fn profile(&self) -> &Path {
@@ -194,7 +215,7 @@ impl Ledger {
 
     fn bequeath(&self, name: &str) -> Result<(), ErrorReport> {
         self.remove_singletons();
-        let heir = Self::open(self.profile.parent().unwrap_or(Path::new(".")), name, true)?;
+        let heir = Self::open_kept(self.profile.parent().unwrap_or(Path::new(".")), name)?;
         remove_folder(&heir.profile).and_then(|()| fs::rename(&self.profile, &heir.profile)).map_err(|error| {
             ErrorReport::new(ErrorCode::IoError, format!("could not keep {}: {error}", self.profile.display()))
         })?;
@@ -219,8 +240,7 @@ impl Ledger {
         let file = OpenOptions::new().append(true).read(true).open(path).ok()?;
         file.try_lock().ok()?;
         // Its owner may have removed it just now, and another one may have taken the name.
-        let (ours, named) = (file.metadata().ok()?, fs::metadata(path).ok()?);
-        let is_the_same = (ours.dev(), ours.ino()) == (named.dev(), named.ino());
+        let is_the_same = stands_at(&file, path);
         // The profile follows from the file's name and never from its content: nothing else can be removed.
         let profile = path.with_extension("");
         let kept = path.extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
@@ -282,19 +302,14 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     };
     let (mut reaped, mut failed) = (Reaped::default(), None);
     for path in entries.flatten().map(|entry| entry.path()) {
-        match path.extension().and_then(OsStr::to_str) {
-            Some(SUFFIX | SUFFIX_KEPT) => {
-                let Some(ledger) = Ledger::inherit(&path) else { continue };
-                match ledger.close(REAP_PATIENCE) {
-                    Ok(processes) => {
-                        reaped.processes += processes;
-                        reaped.profiles += usize::from(!ledger.kept);
-                    }
-                    Err(report) => failed = failed.or(Some(report)),
-                }
+        let Some(SUFFIX | SUFFIX_KEPT) = path.extension().and_then(OsStr::to_str) else { continue };
+        let Some(ledger) = Ledger::inherit(&path) else { continue };
+        match ledger.close(REAP_PATIENCE) {
+            Ok(processes) => {
+                reaped.processes += processes;
+                reaped.profiles += usize::from(!ledger.kept);
             }
-            Some(SUFFIX_NEW) if is_old(&path) => drop(fs::remove_file(&path)),
-            _ => {}
+            Err(report) => failed = failed.or(Some(report)),
         }
     }
     if reaped != Reaped::default() {
@@ -307,15 +322,26 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     failed.map_or(Ok(reaped), Err)
 }
 
-/// Removes a profile that was kept. Blocks.
+/// Removes a profile that was kept, or nothing of it. Blocks.
 ///
 /// # Errors
 /// `BROWSER_LAUNCH_FAILED` if a browser uses it, `IO_ERROR` if it cannot be removed.
 pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorReport> {
-    let mut ledger = Ledger::open(profiles_dir, name, true)?;
-    // From here on it is as any profile that ends with its browser.
-    ledger.kept = false;
-    ledger.close(REAP_PATIENCE).map(drop)
+    let kept = Ledger::open_kept(profiles_dir, name)?;
+    let gone_name = format!("{GONE_PREFIX}{name}");
+    let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
+    // In one step: whoever dies here does not leave a part of it to the next browser.
+    fs::rename(&kept.profile, &gone.profile).map_err(|error| {
+        ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", kept.profile.display()))
+    })?;
+    kept.close(REAP_PATIENCE)?;
+    gone.close(REAP_PATIENCE).map(drop)
+}
+
+/// The refusal of a name that a living browser has.
+pub(crate) fn in_use(name: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the profile name {name:?} is in use"))
+        .with_hint("Another browser has this profile: close it first, or use another name.")
 }
 
 /// Removes a folder that processes killed a moment ago wrote to.
@@ -326,9 +352,10 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-fn is_old(path: &Path) -> bool {
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(|age| age > NEW_AGE_MAX))
+/// Whether an open file is the one that has this path.
+fn stands_at(file: &File, path: &Path) -> bool {
+    let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
+    file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(|(ours, named)| id(ours) == id(named))
 }
 
 fn is_name(name: &str) -> bool {
@@ -340,9 +367,12 @@ fn is_name(name: &str) -> bool {
 fn temporary_path() -> PathBuf {
     let usual = env::temp_dir();
     let folder = if usual.as_os_str().len() <= TEMPORARY_BYTES_MAX { usual } else { "/tmp".into() };
+    folder.join(format!("{TEMPORARY_PREFIX}{:016x}", random()))
+}
+
+fn random() -> u64 {
     // Each state of hashing starts from a random key.
-    let random = RandomState::new().build_hasher().finish();
-    folder.join(format!("{TEMPORARY_PREFIX}{random:016x}"))
+    RandomState::new().build_hasher().finish()
 }
 
 /// Whether a path from a ledger is a folder that an owner of ours can have made.
@@ -360,13 +390,20 @@ fn boot_id() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{process::Command, time::Instant};
+    use std::{
+        process::Command,
+        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    };
 
     fn names(folder: &Path) -> Vec<String> {
         let mut names: Vec<_> =
             fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
+    }
+
+    fn open(profiles_dir: &Path, name: &str, kept: bool) -> Ledger {
+        Ledger::try_open(profiles_dir, name, kept).unwrap().expect("nobody has the name")
     }
 
     /// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
@@ -394,11 +431,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let profiles_dir = folder.path().join("a/profiles");
         assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default(), "there need be nothing");
-        let ledger = Ledger::open(&profiles_dir, "one", false).unwrap();
+        let ledger = open(&profiles_dir, "one", false);
         assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
         assert_eq!(fs::metadata(ledger.profile()).unwrap().mode() & 0o777, 0o700);
         assert_eq!(fs::metadata(&profiles_dir).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(Ledger::open(&profiles_dir, "one", false).unwrap_err().code, ErrorCode::BrowserLaunchFailed);
+        assert!(Ledger::try_open(&profiles_dir, "one", false).unwrap().is_none(), "it has an owner");
         assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default());
         assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
 
@@ -416,22 +453,77 @@ mod tests {
     #[test]
     fn a_kept_profile_stays_and_can_be_opened_again() {
         let folder = tempfile::tempdir().unwrap();
-        let ledger = Ledger::open(folder.path(), "key-1", true).unwrap();
+        let ledger = open(folder.path(), "key-1", true);
         for name in ["cookies", SINGLETONS[0]] {
             fs::write(ledger.profile().join(name), "x").unwrap();
         }
-        assert!(Ledger::open(folder.path(), "key-1", true).is_err(), "one browser at a time");
+        assert!(Ledger::try_open(folder.path(), "key-1", true).unwrap().is_none(), "one browser at a time");
         ledger.close(REAP_PATIENCE).unwrap();
         drop(ledger);
         assert_eq!(names(folder.path()), ["key-1"]);
         assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
         // Its owner dies.
-        drop(Ledger::open(folder.path(), "key-1", true).unwrap());
+        drop(open(folder.path(), "key-1", true));
         repeated(|| {
             reap(folder.path()).unwrap();
             (names(folder.path()) == ["key-1"]).then_some(())
         });
         assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
+    }
+
+    #[test]
+    fn a_name_whose_owner_has_died_is_free_and_one_whose_owner_lives_is_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let dead = open(folder.path(), "key-1", true);
+        fs::write(dead.profile().join("cookies"), "x").unwrap();
+        let temporary = dead.temporary().unwrap().to_owned();
+        drop(dead);
+        let living = repeated(|| Ledger::try_open(folder.path(), "key-1", true).unwrap());
+        assert_eq!((names(living.profile()), temporary.exists()), (vec!["cookies".to_owned()], false));
+
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| remove_kept_profile(folder.path(), "key-1"));
+            living.close(REAP_PATIENCE).unwrap();
+            waiting.join().unwrap().unwrap();
+        });
+        assert_eq!(names(folder.path()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn of_those_who_want_a_name_at_once_one_has_it_whoever_reaps_meanwhile() {
+        let (folder, owners, is_over) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), AtomicBool::new(false));
+        thread::scope(|scope| {
+            let reaper = scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    reap(folder.path()).unwrap();
+                }
+            });
+            let one = || {
+                for _ in 0..20 {
+                    let ledger = Ledger::open_kept(folder.path(), "key-1").unwrap();
+                    assert_eq!(owners.fetch_add(1, Ordering::SeqCst), 0);
+                    thread::yield_now();
+                    assert_eq!(owners.fetch_sub(1, Ordering::SeqCst), 1);
+                    ledger.close(REAP_PATIENCE).unwrap();
+                }
+            };
+            let ones = [(); 4].map(|()| scope.spawn(one)).map(thread::ScopedJoinHandle::join);
+            is_over.store(true, Ordering::Relaxed);
+            assert!(ones.iter().chain([&reaper.join()]).all(Result::is_ok));
+        });
+        assert_eq!(names(folder.path()), ["key-1"]);
+    }
+
+    #[test]
+    fn a_profile_whose_removal_was_broken_off_is_removed_by_whoever_comes_next() {
+        let folder = tempfile::tempdir().unwrap();
+        // As they are after the step that cannot be taken by half.
+        let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-key-1", false));
+        fs::write(kept.profile().join("cookies"), "x").unwrap();
+        fs::rename(kept.profile(), gone.profile()).unwrap();
+        drop((kept, gone));
+        repeated(|| remove_kept_profile(folder.path(), "key-1").ok());
+        assert_eq!(names(folder.path()), Vec::<String>::new());
     }
 
     #[test]
@@ -449,7 +541,7 @@ mod tests {
     fn a_noted_group_is_believed_only_since_the_same_boot() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        let mut ledger = Ledger::open(folder.path(), "x", false).unwrap();
+        let mut ledger = open(folder.path(), "x", false);
         ledger.started(child.id().cast_signed()).unwrap();
         let (path, group) = (ledger.path.clone(), ledger.group);
         assert!(group.is_some() && Ledger::inherit(&path).is_none());
@@ -484,7 +576,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for name in ["", ".", "..", "a/b", "a.b", "ä", &"x".repeat(NAME_CHARS_MAX + 1)] {
             assert_eq!(
-                Ledger::open(folder.path(), name, false).unwrap_err().code,
+                Ledger::try_open(folder.path(), name, false).unwrap_err().code,
                 ErrorCode::InvalidArgument,
                 "{name}"
             );

@@ -471,7 +471,7 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn stale(&self, retention: &Retention) -> Result<Vec<Stale>, StoreError>;
 
-    /// Forgets these ended sessions, and of the rest what is too old or too much.
+    /// Notes the leases that were lost, and forgets these ended sessions, and of the rest what is too old or too much.
     ///
     /// # Errors
     /// When the store fails.

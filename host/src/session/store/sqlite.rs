@@ -471,7 +471,10 @@ impl SessionStore for SqliteStore {
     }
 
     fn forget(&self, sessions: &[String], retention: &Retention) -> Result<Forgotten, StoreError> {
-        self.change(|step| step.forget(sessions, retention))
+        self.change(|step| {
+            step.note_losses()?;
+            step.forget(sessions, retention)
+        })
     }
 
     fn audit_append(&self, events: &[Event]) -> Result<(), StoreError> {

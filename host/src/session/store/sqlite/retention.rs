@@ -4,7 +4,7 @@ use super::{
     Done,
     step::{Step, text},
 };
-use crate::session::store::{EndReason, Forgotten, Retention, Stale};
+use crate::session::store::{EndReason, Forgotten, LeaseName, Retention, Stale};
 use rusqlite::params;
 
 impl Step<'_> {
@@ -26,6 +26,18 @@ impl Step<'_> {
             },
         )?;
         Ok(ended.into_iter().flatten().collect())
+    }
+
+    /// Notes each lease that was lost. Keepers do it for what they keep, and whoever takes the lease for what it was; nobody
+    /// else looks at one whose session has ended.
+    pub(super) fn note_losses(&self) -> Done<()> {
+        let sql = "SELECT name FROM lease WHERE execution IS NOT NULL ORDER BY name";
+        for name in self.all(sql, [], |row| row.get(0).map(LeaseName))? {
+            if let Some(lease) = self.lease(&name)? {
+                self.note_loss(&name, &lease)?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn forget(&self, sessions: &[String], retention: &Retention) -> Done<Forgotten> {
