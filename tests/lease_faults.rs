@@ -11,10 +11,13 @@ use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use std::{
     fs::{self, File},
-    io::{self, Write as _},
+    io,
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    sync::{Arc, Barrier},
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
     thread,
     time::Duration,
 };
@@ -199,14 +202,26 @@ impl Drop for Mount {
     }
 }
 
-fn fill(path: &Path) {
-    let mut file = File::create(path).unwrap();
-    let full = loop {
-        if let Err(error) = file.write_all(&[1; 4096]) {
-            break error;
-        }
-    };
-    assert_eq!(full.kind(), io::ErrorKind::StorageFull);
+/// Does something while a file system is full: what others free of it meanwhile is taken at once.
+fn while_full<T>(filler: &Path, work: impl FnOnce() -> T) -> T {
+    let (mut file, is_full, is_over) = (File::create(filler).unwrap(), Barrier::new(2), AtomicBool::new(false));
+    let fill = |file: &mut File| io::copy(&mut io::repeat(1), file).unwrap_err().kind();
+    let done = thread::scope(|scope| {
+        scope.spawn(|| {
+            assert_eq!(fill(&mut file), io::ErrorKind::StorageFull);
+            is_full.wait();
+            while !is_over.load(Ordering::Relaxed) {
+                fill(&mut file);
+                thread::yield_now();
+            }
+        });
+        is_full.wait();
+        let done = work();
+        is_over.store(true, Ordering::Relaxed);
+        done
+    });
+    fs::remove_file(filler).unwrap();
+    done
 }
 
 #[test]
@@ -214,11 +229,8 @@ fn a_full_disk_is_an_error_and_the_session_is_kept() {
     let leases = Leases::new();
     let Some(_disk) = Mount::new(leases.state(), &["-t", "tmpfs", "-o", "size=96m,mode=700", "none"]) else { return };
     let before = leases.logged_in();
-    let filler = leases.state().join("filler");
-    fill(&filler);
-    let answer = leases.run(KEY, WHO);
+    let answer = while_full(&leases.state().join("filler"), || leases.run(KEY, WHO));
     assert_refused(&answer, "IO_ERROR", "sessions.db is full", "Free some space");
-    fs::remove_file(filler).unwrap();
     leases.assert_unharmed(&before);
     leases.close();
 }
@@ -313,7 +325,7 @@ fn a_store_of_a_newer_version_is_an_error_and_is_left_as_it_is() {
 
 #[test]
 fn a_host_that_was_stopped_past_its_lease_does_nothing_more() {
-    let leases = Leases::of_ttl(Duration::from_secs(6));
+    let leases = Leases::of_ttl(Duration::from_secs(15));
     let before = leases.logged_in();
     let mut stopped = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
     leases.site.wait_for("/gate/1");

@@ -14,7 +14,7 @@ use codemode_host::session::{
         audit::AuditFilter,
     },
 };
-use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId, Promotion};
+use codemode_provider::{BrowserOrder, ExecutionId, Promotion};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::LEASE_TTL_MS,
@@ -63,9 +63,13 @@ struct Inner {
     browsers: BTreeMap<String, Browser>,
     /// Profiles that are being removed.
     removed: HashSet<String>,
+    /// Whose logins are in the profiles that are kept: the session's that had none to begin with.
+    kept: HashMap<String, String>,
     /// The greatest token that anything was done under, by key, and by whom.
     tokens: HashMap<String, (u64, String)>,
     next_id: u64,
+    /// What a keeper found that must not be.
+    found: Option<String>,
 }
 
 #[derive(Default)]
@@ -77,6 +81,8 @@ struct HostState {
 
 struct Browser {
     profile: String,
+    /// Whose logins it has.
+    logins: String,
     alive: bool,
     keeper_alive: bool,
 }
@@ -89,8 +95,10 @@ impl World {
             hosts: HashMap::new(),
             browsers: BTreeMap::new(),
             removed: HashSet::new(),
+            kept: HashMap::new(),
             tokens: HashMap::new(),
             next_id: 0,
+            found: None,
         };
         Arc::new(Self { began: Instant::now(), inner: Mutex::new(inner) })
     }
@@ -205,7 +213,15 @@ impl Browsers for SimBrowsers {
             return failed("it does not start, as browsers do now and then");
         }
         let (done, started) = tokio::sync::oneshot::channel();
-        tokio::spawn(keeper(Arc::clone(&self.world), self.keepers.clone(), order.clone(), done));
+        let (world, order, session) = (Arc::clone(&self.world), order.clone(), order.session.clone());
+        let keeper = tokio::spawn(keeper(Arc::clone(&self.world), self.keepers.clone(), order, done));
+        tokio::spawn(async move {
+            if let Err(error) = keeper.await {
+                let mut inner = world.inner();
+                inner.found = Some(error.to_string());
+                inner.browsers.get_mut(&session).unwrap().keeper_alive = false;
+            }
+        });
         started.await.unwrap_or_else(|_| failed("its keeper died"))
     }
 
@@ -243,8 +259,9 @@ impl Browsers for SimBrowsers {
                 return Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, "the profile is in use"));
             }
         }
-        let _removed = Removal { world: Arc::clone(&self.world), profile };
+        let removed = Removal { world: Arc::clone(&self.world), profile };
         sleep(Duration::from_millis(self.world.up_to(100))).await;
+        self.world.inner().kept.remove(&removed.profile);
         Ok(())
     }
 
@@ -273,14 +290,19 @@ async fn keeper(
     done: tokio::sync::oneshot::Sender<Result<BrowserFacts, ErrorReport>>,
 ) {
     let id = order.session.clone();
-    let browser = Browser { profile: order.profile.clone(), alive: false, keeper_alive: true };
-    {
+    let key = store.session(&id).unwrap().and_then(|row| row.key);
+    let before = key.and_then(|key| store.session_ended_of_key(&key).unwrap());
+    let logins = {
         let mut inner = world.inner();
         if inner.removed.contains(&order.profile) {
             return;
         }
+        let logins = inner.kept.get(&order.profile).unwrap_or(&id).clone();
+        let browser =
+            Browser { profile: order.profile.clone(), logins: logins.clone(), alive: false, keeper_alive: true };
         inner.browsers.insert(id.clone(), browser);
-    }
+        logins
+    };
     sleep(Duration::from_millis(world.up_to(400))).await;
     let die = |alive: bool| {
         let mut inner = world.inner();
@@ -303,6 +325,16 @@ async fn keeper(
         die(false);
         return;
     }
+    if order.profile_kept {
+        let mut inner = world.inner();
+        // One that never had a browser stands for what was kept before it.
+        let may_have_them = before.as_ref().is_some_and(|row| {
+            let those = inner.browsers.get(&row.id).map(|browser| &browser.logins);
+            !row.reason.unwrap().forgets() && those.is_none_or(|those| *those == logins)
+        });
+        assert!(logins == id || may_have_them, "{id} has the logins of {logins} after {before:?}");
+        inner.kept.insert(order.profile.clone(), logins.clone());
+    }
     let _ = done.send(Ok(facts));
     loop {
         sleep(Duration::from_millis(250)).await;
@@ -316,16 +348,15 @@ async fn keeper(
             Watch::Keep if crashed => EndReason::Crashed,
             Watch::Keep => continue,
         };
-        store.session_closing(&id, reason).unwrap();
+        store.session_closing(&id, reason, None).unwrap();
         world.inner().browsers.get_mut(&id).unwrap().alive = false;
         sleep(Duration::from_millis(world.up_to(50))).await;
         if world.once_in(20) {
             // It is killed before it could tell that the browser has ended.
             return die(false);
         }
-        let row = store.session(&id).unwrap().unwrap();
-        if let Some(key) = row.key.filter(|_| !row.profile_kept) {
-            store.session_adopted(&id, &profile_of_key(&key)).unwrap();
+        if let Some(key) = store.session(&id).unwrap().and_then(|row| row.key).filter(|_| !reason.forgets()) {
+            world.inner().kept.insert(profile_of_key(&key), logins);
         }
         store.session_ended(&id, reason).unwrap();
         return die(false);
@@ -464,7 +495,7 @@ async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
         let wait = 4 * LEASE;
         let lent = loop {
             match survivor.lend(order(&format!("last-{key}"), SessionMode::Reuse, Some(key), wait)).await {
-                Err(error) if error.code == ErrorCode::BrowserLaunchFailed => {}
+                Err(error) if error.code == ErrorCode::BrowserLaunchFailed => assert_eq!(world.inner().found, None),
                 lent => break lent,
             }
         };
@@ -479,6 +510,7 @@ async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
     let alive: Vec<_> = world.inner().browsers.iter().filter(|(_, one)| one.alive).map(|(id, _)| id.clone()).collect();
     assert_eq!(alive, Vec::<String>::new(), "browsers that no session stands for");
     assert_eq!(store.leases().unwrap(), Vec::new(), "leases that nobody holds");
+    assert_eq!(world.inner().found, None);
     let verdict = store.audit_verify(None).unwrap();
     assert!(verdict.intact && verdict.rows > 0, "{verdict:?}");
     tokens_grow(store);

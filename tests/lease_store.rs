@@ -188,7 +188,7 @@ fn what_an_operator_seizes_is_had_before_all_who_wait() {
     let (seized, holder) = store.lease_seize(&claim("operator", "k", TTL_MS)).unwrap();
     assert_eq!(holder.unwrap().execution, "x-holder");
     assert_eq!(code(store.lease_check(&held, "s")), ErrorCode::SessionLost);
-    store.session_closing("s", EndReason::Operator).unwrap();
+    store.session_closing("s", EndReason::Operator, None).unwrap();
     assert_eq!(code(store.lease_check(&held, "s")), ErrorCode::SessionExpired, "why it is gone says more");
     assert_eq!(store.session_watch("s").unwrap(), Watch::End(EndReason::Operator));
     assert!(matches!(store.lease_acquire(&claim("x-waiter", "k", TTL_MS)).unwrap(), Claimed::Busy(_)));
@@ -200,15 +200,59 @@ fn what_an_operator_seizes_is_had_before_all_who_wait() {
 fn a_promotion_does_not_overtake_those_who_wait() {
     let time = Still::new();
     let store = store(&time);
-    let own = begun(&store, "s", None);
+    begun(&store, "s", None);
     let first = granted(&store, "x-first", "k");
     assert!(matches!(store.lease_acquire(&claim("x-second", "k", TTL_MS)).unwrap(), Claimed::Busy(_)));
     store.lease_release(&first).unwrap();
-    let promoted = store.session_promote("s", &own, &claim("x-own", "k", TTL_MS)).unwrap();
-    assert!(
-        matches!(&promoted, codemode_host::session::store::Promoted::Busy(holder) if holder.execution == "x-second")
-    );
+    let refused = store.lease_take(&claim("x", "k", TTL_MS)).unwrap().unwrap_err();
+    assert_eq!((refused.execution.as_str(), refused.waiting), ("x-second", 1));
     assert!(kinds(&store).contains(&"lease.refused".to_owned()), "{:?}", kinds(&store));
+}
+
+#[test]
+fn a_session_is_promoted_under_both_leases_and_while_it_lives() {
+    let time = Still::new();
+    let store = store(&time);
+    let own = begun(&store, "s", None);
+    let of_key = store.lease_take(&claim("x", "k", TTL_MS)).unwrap().unwrap();
+    let lost = LeaseRef { token: of_key.token - 1, ..of_key.clone() };
+    assert_eq!(code(store.session_promote("s", &own, &lost)), ErrorCode::SessionLost);
+    store.session_promote("s", &own, &of_key).unwrap();
+    assert_eq!(code(store.lease_check(&own, "s")), ErrorCode::SessionLost, "it is freed");
+    store.lease_check(&of_key, "s").unwrap();
+    let row = store.session_of_key("k").unwrap().unwrap();
+    assert_eq!((row.id.as_str(), row.profile_kept), ("s", true));
+    assert_eq!(code(store.session_closing("s", EndReason::Closed, Some(&own)).map(drop)), ErrorCode::SessionLost);
+    assert_eq!(store.session_watch("s").unwrap(), Watch::Keep, "who has lost it ends nothing");
+
+    let late = begun(&store, "late", None);
+    let of_other = store.lease_take(&claim("x", "other", TTL_MS)).unwrap().unwrap();
+    store.session_closing("late", EndReason::Operator, None).unwrap();
+    assert_eq!(code(store.session_promote("late", &late, &of_other)), ErrorCode::SessionExpired);
+}
+
+/// Nobody is left who could note that it did not start.
+#[test]
+fn a_start_whose_lease_is_lost_is_over() {
+    let time = Still::new();
+    let store = store(&time);
+    let lease = granted(&store, "x", "k");
+    let session = NewSession {
+        id: "s".to_owned(),
+        mode: SessionMode::Reuse,
+        key: Some("k".to_owned()),
+        profile: "p".to_owned(),
+        profile_kept: true,
+        execution: "x".to_owned(),
+        host: "h".to_owned(),
+        ttl_ms: TTL_MS,
+        lease: Some(lease),
+        lease_ttl_ms: TTL_MS,
+    };
+    store.session_begin(&session).unwrap();
+    assert_eq!(store.session_watch("s").unwrap(), Watch::Keep);
+    time.pass(TTL_MS.cast_signed());
+    assert_eq!(store.session_watch("s").unwrap(), Watch::End(EndReason::NotStarted));
 }
 
 /// Each second once is enough: a commit for each look would keep the disk from those who renew.

@@ -157,7 +157,7 @@ fn code_of(answer: &Json) -> &str {
     let ran_out = error["message"].as_str().is_some_and(|message| message.contains(" within "));
     match error["code"].as_str().unwrap_or("OK") {
         "CALL_TIMEOUT" | "TIME_EXCEEDED" => TOO_SLOW,
-        "BROWSER_LAUNCH_FAILED" | "CDP_CONNECTION_FAILED" if ran_out => TOO_SLOW,
+        "BROWSER_LAUNCH_FAILED" | "CDP_CONNECTION_FAILED" | "IO_ERROR" if ran_out => TOO_SLOW,
         code => code,
     }
 }

@@ -72,8 +72,8 @@ fn every_ending_disposes_of_all_in_reverse_exactly_once() {
         (Request::new("await b.fail('POLICY_REFUSED')"), Some(ErrorCode::PolicyRefused), Ending::Failed),
         (Request::new("({ f() {} })"), Some(ErrorCode::ResultUnserialisable), Ending::Failed),
         (Request::new("await new Promise(() => {})"), Some(ErrorCode::Deadlock), Ending::Failed),
-        (within(3_000, "await c.hang()"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
-        (within(3_000, "for (;;) await b.wait(5)"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
+        (within(10_000, "await c.hang()"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
+        (within(10_000, "for (;;) await b.wait(5)"), Some(ErrorCode::TimeExceeded), Ending::Exceeded),
         (cpu(100, "for (;;);"), Some(ErrorCode::CpuExceeded), Ending::Exceeded),
         (Request::new("const f = () => [1].map(f); f()"), Some(ErrorCode::StackOverflow), Ending::Exceeded),
         (
@@ -113,7 +113,7 @@ fn a_failed_create_disposes_of_the_earlier_ones() {
 #[test]
 fn a_create_that_takes_too_long_is_dropped() {
     let trio = Trio::with(|second| second.with_create_delay(Duration::from_secs(3600)));
-    assert_eq!(code(&trio.execute(within(3_000, "1"))), Some(ErrorCode::TimeExceeded));
+    assert_eq!(code(&trio.execute(within(10_000, "1"))), Some(ErrorCode::TimeExceeded));
     assert_eq!(trio.life().first().map(String::as_str), Some("a: Created"));
     assert_eq!((trio.journal.disposals("a"), trio.journal.disposals("b"), trio.journal.disposals("c")), (1, 0, 0));
 }

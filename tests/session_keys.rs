@@ -5,8 +5,8 @@ use crate::support::{
     leases::{Leases, call, told},
     program::{PATIENCE, Running, wait_until},
 };
-use codemode_host::session::{Places, SessionManager, SessionSettings};
-use codemode_provider::{BrowserOrder, BrowserSession as _, ExecutionId};
+use codemode_host::session::{Places, SessionManager, SessionSettings, store::EndReason};
+use codemode_provider::{BrowserOrder, ExecutionId, Promotion, Sessions as _};
 use codemode_spec::{
     limits::LEASE_WAIT_MS_MAX,
     session::{SessionMode, SessionRequest},
@@ -39,9 +39,35 @@ impl Leases {
         wait_until("the end of what nobody uses", PATIENCE, is_over);
     }
 
+    /// The sessions as a host has them.
+    fn manager(&self) -> SessionManager {
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        SessionManager::open(Places::new(self.state()), program, SessionSettings::default()).unwrap()
+    }
+
     fn close_all(&self) {
         assert_eq!(self.ask(&["sessions", "close", KEY, "--json"])["ok"], true);
         self.wait_until_all_ended(PATIENCE);
+    }
+}
+
+fn request() -> SessionRequest {
+    SessionRequest {
+        mode: SessionMode::Reuse,
+        key: Some(KEY.to_owned()),
+        wait_ms: Some(LEASE_WAIT_MS_MAX),
+        ..SessionRequest::default()
+    }
+}
+
+fn order(execution: &str, session: SessionRequest) -> BrowserOrder {
+    BrowserOrder {
+        execution: ExecutionId::new(execution),
+        session,
+        executable: None,
+        headless: true,
+        deadline: Instant::now() + Duration::from_millis(LEASE_WAIT_MS_MAX),
+        cancel: CancellationToken::new(),
     }
 }
 
@@ -144,6 +170,55 @@ fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
     leases.close_all();
 }
 
+/// A host that closes a browser and dies before it has removed what is kept of its key.
+#[test]
+fn what_was_closed_by_one_who_died_is_forgotten_all_the_same() {
+    let leases = Leases::new();
+    for reason in [EndReason::Closed, EndReason::Reset, EndReason::Operator] {
+        assert_eq!(leases.run(KEY, &log_in("ada"))["ok"], true);
+        let before = leases.session(KEY);
+        lab::block_on(async {
+            let id = before["id"].as_str().unwrap().to_owned();
+            let closing = leases.manager().store().run(move |store| store.session_closing(&id, reason, None)).await;
+            assert!(closing.unwrap());
+        });
+        wait_until("its end", PATIENCE, || leases.session(before["id"].as_str().unwrap())["state"] == "ended");
+        assert_eq!(leases.run(KEY, KEPT)["data"]["result"], "|", "{reason}");
+        leases.close_all();
+    }
+}
+
+/// A call that goes away while it changes a session, and a caller who goes away with it.
+#[test]
+fn whoever_goes_away_in_the_middle_of_a_change_holds_nothing() {
+    let leases = Leases::new();
+    lab::block_on(async {
+        let manager = leases.manager();
+        let names = async || {
+            let rows = manager.store().run(|store| store.leases()).await.unwrap();
+            rows.into_iter().map(|row| row.name).collect::<Vec<_>>()
+        };
+        let open = async |execution: &str| {
+            let session = SessionRequest { mode: SessionMode::Dynamic, ..request() };
+            manager.open(order(execution, session)).await.unwrap()
+        };
+        let one = open("x-one").await;
+        assert!(futures::poll!(one.promote(Promotion::IfFree)).is_pending());
+        one.release().await.unwrap();
+        assert_eq!(names().await, [] as [&str; 0], "the promotion came before it, whole");
+        assert!(one.facts().shared);
+
+        let two = open("x-two").await;
+        assert_eq!(two.facts().id, one.facts().id);
+        assert_eq!(names().await, ["key:shop"]);
+        drop(two);
+        while !names().await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    });
+    leases.close_all();
+}
+
 /// A host that starts sweeps, and the script that it was started for uses the same key.
 #[test]
 fn a_key_that_is_used_is_not_forgotten_meanwhile() {
@@ -168,24 +243,9 @@ fn a_key_that_is_used_is_not_forgotten_meanwhile() {
 fn a_browser_that_is_reset_is_the_same_executions_and_nobody_comes_in_between() {
     let leases = Leases::new();
     lab::block_on(async {
-        let program = env!("CARGO_BIN_EXE_codemode").into();
-        let manager = SessionManager::open(Places::new(leases.state()), program, SessionSettings::default()).unwrap();
+        let manager = leases.manager();
         let lend = |execution: &str| {
-            let session = SessionRequest {
-                mode: SessionMode::Reuse,
-                key: Some(KEY.to_owned()),
-                wait_ms: Some(LEASE_WAIT_MS_MAX),
-                ..SessionRequest::default()
-            };
-            let order = BrowserOrder {
-                execution: ExecutionId::new(execution),
-                session,
-                executable: None,
-                headless: true,
-                deadline: Instant::now() + Duration::from_millis(LEASE_WAIT_MS_MAX),
-                cancel: CancellationToken::new(),
-            };
-            let manager = manager.clone();
+            let (manager, order) = (manager.clone(), order(execution, request()));
             tokio::spawn(async move { manager.lend(order).await })
         };
         let one = lend("x-one").await.unwrap().unwrap();
@@ -225,7 +285,7 @@ fn a_script_with_little_time_is_told_who_has_the_browser() {
     let leases = Leases::new();
     let mut holder = leases.start(KEY, "await visit('/gate/holder'); 1");
     leases.site.wait_for("/gate/holder");
-    let answer = leases.run_with(&["--timeout", "5s"], "await visit('/late'); 1");
+    let answer = leases.run_with(&["--timeout", "12s"], "await visit('/late'); 1");
     assert_eq!(answer["error"]["code"], "SESSION_BUSY", "{answer}");
     assert!(answer["error"]["details"]["holder"].is_string(), "{answer}");
     leases.site.open("/gate/holder");

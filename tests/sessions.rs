@@ -10,7 +10,7 @@ use codemode_host::{
     session::{Places, SessionManager, SessionSettings},
     site::{self, Site},
 };
-use codemode_provider::{BrowserOrder, BrowserSession as _, Ending, ExecutionId, Promotion, Provider, testkit};
+use codemode_provider::{BrowserOrder, Ending, ExecutionId, Promotion, Provider, testkit};
 use codemode_spec::{
     ErrorCode,
     session::{SessionMode, SessionRequest},
@@ -353,7 +353,6 @@ fn an_operator_sees_and_ends_what_there_is() {
         "session.closed",
         "lease.released",
         // ... and once more what is kept.
-        "lease.requested",
         "lease.acquired",
         "session.closed",
         "lease.released",

@@ -130,7 +130,7 @@ pub const LEASE_WAITER_RENEW_MS: u64 = 1_000;
 pub const OPERATION_MS_MAX: u64 = 60_000;
 /// Part of an execution's time that is not spent on waiting for a browser, a quarter of it at most: enough to say why it
 /// was not had.
-pub const LEASE_WAIT_SPARE_MS: u64 = 1_000;
+pub const LEASE_WAIT_SPARE_MS: u64 = 3_000;
 /// Executions that wait for the same browser; one more is refused.
 pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.

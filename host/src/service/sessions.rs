@@ -21,7 +21,7 @@ use std::{
 };
 
 /// How long a browser may take to tell what it shows.
-const ASK_MAX: Duration = Duration::from_secs(2);
+const ASK_MAX: Duration = Duration::from_secs(8);
 /// Ended sessions that are listed when they are asked for.
 const ENDED_LISTED_MAX: usize = 100;
 /// Pages of one browser that are named.

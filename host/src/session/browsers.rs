@@ -11,6 +11,7 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
+    fs, io,
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -122,7 +123,7 @@ impl BrowsersOfKeepers {
     }
 
     async fn spawn(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
-        let failed = |what: &str, error: &std::io::Error| {
+        let failed = |what: &str, error: &io::Error| {
             let message = format!("the browser's keeper could not be {what}: {error}");
             ErrorReport::new(ErrorCode::BrowserLaunchFailed, message)
         };
@@ -264,11 +265,52 @@ impl Browsers for BrowsersOfKeepers {
 
     async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport> {
         let file = self.places.cookies(key);
-        match tokio::fs::remove_file(&file).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display())))
-            }
-            _ => Ok(()),
+        let removing = tokio::task::spawn_blocking(move || {
+            remove_with_leftovers(&file).map_err(|error| {
+                ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display()))
+            })
+        });
+        removing.await.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("removing failed: {error}")))?
+    }
+}
+
+/// Removes a file, and what is left beside it of those who died while they wrote it anew.
+fn remove_with_leftovers(file: &Path) -> io::Result<()> {
+    let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(()) };
+    let entries = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    for entry in entries {
+        let path = entry?.path();
+        let is_of_it = path.file_name().is_some_and(|name| {
+            name.as_encoded_bytes().strip_prefix(stem.as_encoded_bytes()).is_some_and(|rest| rest.starts_with(b"."))
+        });
+        match is_of_it.then(|| fs::remove_file(&path)) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_begun_of_a_file_goes_with_it_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("key-1.json");
+        remove_with_leftovers(&file.join("not/there.json")).unwrap();
+        for name in ["key-1.json", "key-1.00ff.new", "key-12.json", "key-2.json"] {
+            fs::write(folder.path().join(name), "[]").unwrap();
+        }
+        for _ in 0..2 {
+            remove_with_leftovers(&file).unwrap();
+        }
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["key-12.json", "key-2.json"]);
     }
 }

@@ -1,11 +1,11 @@
 //! A session that is leased to one execution.
 
 use super::{
-    manager::{Inner, busy},
-    store::{EndReason, LeaseName, LeaseRef, Loss, Promoted, SessionRow, StoreError},
+    leasing::busy,
+    manager::Inner,
+    store::{EndReason, LeaseName, LeaseRef, Loss, SessionRow, StoreError},
 };
-use async_trait::async_trait;
-use codemode_provider::{BrowserOrder, BrowserSession, Promotion, SessionFacts};
+use codemode_provider::{BrowserOrder, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
 use serde_json::{Value as Json, json};
 use std::{
@@ -27,7 +27,12 @@ pub(super) struct Lent {
     pub(super) warnings: Vec<String>,
 }
 
-/// A session that is leased to one execution, its lease renewed for as long as this lives.
+/// A session that is leased to one execution, its lease renewed for as long as this lives. Its methods are those of a
+/// [`codemode_provider::BrowserSession`].
+///
+/// # Cancellation
+/// A change that is dropped may be half done, and a lease that is not released holds until it expires:
+/// [`super::guarded::Guarded`] sees to both.
 pub struct Held {
     inner: Arc<Inner>,
     order: BrowserOrder,
@@ -84,7 +89,8 @@ impl Held {
             self.inner.store.check(lease, &session.id).await
         }
         .map_err(|error| self.lose(error))?;
-        self.inner.end(session, reason).await?;
+        let ending = self.inner.end(session, reason, Some(lease));
+        ending.await?;
         match &session.key {
             Some(key) if reason != EndReason::Crashed => self.inner.forget(key, lease).await,
             _ => Ok(()),
@@ -142,9 +148,9 @@ impl Held {
     }
 }
 
-#[async_trait]
-impl BrowserSession for Held {
-    fn facts(&self) -> SessionFacts {
+impl Held {
+    /// What is known of it.
+    pub fn facts(&self) -> SessionFacts {
         let Lent { session, lease, fresh, .. } = self.lent();
         let key = session.key.clone().or_else(|| self.order.session.key.clone());
         let browser = session.browser.as_ref();
@@ -162,7 +168,8 @@ impl BrowserSession for Held {
         }
     }
 
-    fn lease(&self) -> Json {
+    /// For the answer.
+    pub fn lease(&self) -> Json {
         let Lent { session, lease, .. } = self.lent();
         json!({
             "mode": self.order.session.mode,
@@ -174,7 +181,11 @@ impl BrowserSession for Held {
         })
     }
 
-    async fn check(&self) -> Result<(), ErrorReport> {
+    /// Whether the lease still holds.
+    ///
+    /// # Errors
+    /// When it was lost.
+    pub async fn check(&self) -> Result<(), ErrorReport> {
         self.require_usable()?;
         let Lent { session, lease, .. } = self.lent();
         if self.inner.store.check(&lease, &session.id).await.is_err() {
@@ -187,16 +198,28 @@ impl BrowserSession for Held {
         self.require_usable()
     }
 
-    async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
+    /// Starts another browser in the place of one that does not answer.
+    ///
+    /// # Errors
+    /// When the lease is lost, or no other one can be started.
+    pub async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
         tracing::info!(session = self.lent().session.id, reason, "a session's browser does not answer: it is replaced");
         self.begin_anew(EndReason::Crashed).await
     }
 
-    async fn reset(&self) -> Result<(), ErrorReport> {
+    /// The same in the place of one of which nothing is to be kept.
+    ///
+    /// # Errors
+    /// As [`Self::replace`].
+    pub async fn reset(&self) -> Result<(), ErrorReport> {
         self.begin_anew(EndReason::Reset).await
     }
 
-    async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
+    /// Makes the browser the shared one of the key.
+    ///
+    /// # Errors
+    /// When another one is, or the key is in use.
+    pub async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         self.require_usable()?;
         if self.is_shared() {
@@ -206,37 +229,53 @@ impl BrowserSession for Held {
             return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "a one-shot session cannot be promoted")
                 .with_hint("Call the tool with session: {mode: \"dynamic\", key: \"…\"}."));
         };
-        let Lent { session, lease, .. } = self.lent();
         let claim = self.inner.claim(&self.order, &key);
-        let (promoted, until_ms) = loop {
-            let until_ms = self.inner.until_ms();
-            let (id, held, wanted) = (session.id.clone(), lease.clone(), claim.clone());
-            let promoted = self.inner.store.run(move |store| store.session_promote(&id, &held, &wanted)).await;
-            match (promoted.map_err(|error| self.lose(error))?, promotion) {
-                (Promoted::Done(lease), _) => break (lease, until_ms),
-                (Promoted::Busy(holder), _) => return Err(busy(&key, &holder, Duration::ZERO, "it is not free")),
-                (Promoted::Occupied(other), Promotion::IfFree) => {
-                    let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
-                    return Err(ErrorReport::new(ErrorCode::SessionBusy, message)
-                        .with_hint(
-                            "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it \
-                             instead, return now and call the tool again with the same key.",
-                        )
-                        .with_detail("session", other.id.as_str()));
-                }
-                (Promoted::Occupied(other), Promotion::Replace) => self.inner.end(&other, EndReason::Replaced).await?,
-            }
-        };
-        {
-            let mut state = self.shared.state();
-            state.lent.session.key = Some(key.clone());
-            (state.lent.lease, state.lent.until_ms) = (promoted.clone(), until_ms);
+        let taken = self.inner.store.run(move |store| store.lease_take(&claim)).await?;
+        let of_key = taken.map_err(|holder| busy(&key, &holder, Duration::ZERO, "it is not free"))?;
+        let promoted = self.promote_under(&key, &of_key, promotion).await;
+        if promoted.is_err() {
+            self.inner.release(&of_key).await;
         }
-        // What is kept of the key is another browser's, and another user's it may be.
-        self.inner.forget(&key, &promoted).await
+        promoted
     }
 
-    async fn close(&self) -> Result<(), ErrorReport> {
+    /// The same under the lease of the key.
+    async fn promote_under(&self, key: &str, of_key: &LeaseRef, promotion: Promotion) -> Result<(), ErrorReport> {
+        let asked = key.to_owned();
+        match (self.inner.store.run(move |store| store.session_of_key(&asked)).await?, promotion) {
+            (None, _) => {}
+            (Some(other), Promotion::IfFree) => {
+                let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
+                return Err(ErrorReport::new(ErrorCode::SessionBusy, message)
+                    .with_hint(
+                        "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it \
+                         instead, return now and call the tool again with the same key.",
+                    )
+                    .with_detail("session", other.id.as_str()));
+            }
+            (Some(other), Promotion::Replace) => {
+                let ending = self.inner.end(&other, EndReason::Replaced, Some(of_key));
+                self.inner.renewing(of_key, ending).await?;
+            }
+        }
+        // What is kept of the key is another browser's, and another user's it may be. It goes first: whoever dies in
+        // between leaves no mixture.
+        self.inner.forget(key, of_key).await?;
+        let until_ms = self.inner.renew(of_key).await?;
+        let Lent { session, lease, .. } = self.lent();
+        let key_lease = of_key.clone();
+        self.inner.store.run(move |store| store.session_promote(&session.id, &lease, &key_lease)).await?;
+        let mut state = self.shared.state();
+        (state.lent.session.key, state.lent.session.profile_kept) = (Some(key.to_owned()), true);
+        (state.lent.lease, state.lent.until_ms) = (of_key.clone(), until_ms);
+        Ok(())
+    }
+
+    /// Ends the browser and removes what is kept of its key.
+    ///
+    /// # Errors
+    /// When it cannot be ended, or the lease was lost.
+    pub async fn close(&self) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         let Lent { session, lease, .. } = self.lent();
         self.end_held(&session, &lease, EndReason::Closed).await?;
@@ -245,7 +284,11 @@ impl BrowserSession for Held {
         Ok(())
     }
 
-    async fn release(&self) -> Result<(), ErrorReport> {
+    /// Gives it back.
+    ///
+    /// # Errors
+    /// When the browser cannot be ended, or the lease was lost.
+    pub async fn release(&self) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         if std::mem::replace(&mut self.shared.state().released, true) {
             return Ok(());
@@ -257,14 +300,20 @@ impl BrowserSession for Held {
             self.inner.notify(&lease.name);
             return released.map_err(|error| self.lose(error));
         }
-        let ended = self.inner.end(&session, EndReason::Done).await;
+        let ended = self.inner.end(&session, EndReason::Done, None).await;
         if lease.name == LeaseName::of_session(&session.id) {
             self.inner.release(&lease).await;
         }
         ended
     }
 
-    fn warnings(&self) -> Vec<String> {
+    /// Whether it was given back.
+    pub(super) fn is_released(&self) -> bool {
+        self.shared.state().released
+    }
+
+    /// What the reader of the answer should know.
+    pub fn warnings(&self) -> Vec<String> {
         self.shared.state().warnings.clone()
     }
 }

@@ -40,6 +40,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// # Errors
 /// When the browser could not be ended: whoever sweeps tries again.
 pub async fn keep(places: Places) -> Result<(), ErrorReport> {
+    let asked = Asked::listen()?;
     let mut stdin = BufReader::new(tokio::io::stdin());
     let mut keeper = match Keeper::start(&places, &mut stdin).await {
         Ok(keeper) => keeper,
@@ -49,7 +50,7 @@ pub async fn keep(places: Places) -> Result<(), ErrorReport> {
         }
     };
     tell(&Started::Browser(keeper.facts()));
-    let reason = keeper.watch(stdin).await?;
+    let reason = keeper.watch(stdin, asked).await?;
     keeper.end(reason).await
 }
 
@@ -58,6 +59,22 @@ fn tell(started: &Started) {
     line.push('\n');
     // Nobody may be there any more to read it.
     let _ = io::stdout().write_all(line.as_bytes()).and_then(|()| io::stdout().flush());
+}
+
+/// The signals that a keeper may get. None of them ends it.
+struct Asked {
+    /// To look into the store now.
+    to_look: Signal,
+    /// The terminal of the host that started us is no business of ours.
+    _ignored: [Signal; 2],
+}
+
+impl Asked {
+    fn listen() -> Result<Self, ErrorReport> {
+        let listen = |kind| signal(kind).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()));
+        let _ignored = [listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?];
+        Ok(Self { to_look: listen(SignalKind::terminate())?, _ignored })
+    }
 }
 
 struct Keeper {
@@ -101,7 +118,10 @@ impl Keeper {
             headless: order.headless,
             start_timeout: START_MAX,
         });
-        let browser = launched.await?;
+        let browser = tokio::select! {
+            launched = launched => launched?,
+            reason = unwanted(&store, &order.session) => return Err(not_wanted(reason)),
+        };
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
         let keeper = Self {
             session: order.session,
@@ -134,11 +154,7 @@ impl Keeper {
     }
 
     /// Waits until the browser is to end, and tells why.
-    async fn watch(&mut self, stdin: BufReader<Stdin>) -> Result<EndReason, ErrorReport> {
-        let listen = |kind| signal(kind).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()));
-        let mut asked = listen(SignalKind::terminate())?;
-        // The terminal of the host that started us is no business of ours.
-        let _ignored: [Signal; 2] = [listen(SignalKind::hangup())?, listen(SignalKind::interrupt())?];
+    async fn watch(&mut self, stdin: BufReader<Stdin>, mut asked: Asked) -> Result<EndReason, ErrorReport> {
         let mut host = Some(stdin);
         let mut blind_since = None;
         loop {
@@ -161,7 +177,7 @@ impl Keeper {
             }
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
-                _ = asked.recv() => {}
+                _ = asked.to_look.recv() => {}
                 () = gone(&mut host) => host = None,
             }
         }
@@ -170,23 +186,32 @@ impl Keeper {
     async fn end(mut self, reason: EndReason) -> Result<(), ErrorReport> {
         // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
         // same.
-        let _ = self.store.session_closing(&self.session, reason);
+        let _ = self.store.session_closing(&self.session, reason, None);
         let row = self.store.session(&self.session).ok().flatten();
         let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
         if is_kept && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
         }
         // One that a script promoted. No other browser of the key starts before this session has ended.
-        let heir = row.filter(|row| !row.profile_kept).and_then(|row| row.key).map(|key| profile_of_key(&key));
-        if let Some(heir) = &heir {
-            self.browser.keep_profile_as(heir);
+        let heir = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
+        if let Some((profile, heir)) = heir
+            && profile != heir
+        {
+            self.browser.keep_profile_as(&heir);
         }
         self.browser.close().await?;
-        if let Some(heir) = heir {
-            self.store.session_adopted(&self.session, &heir)?;
-        }
         self.store.session_ended(&self.session, reason)?;
         Ok(())
+    }
+}
+
+/// Waits until the browser of a session that is being started is to end.
+async fn unwanted(store: &SqliteStore, session: &str) -> EndReason {
+    loop {
+        tokio::time::sleep(LOOK_INTERVAL).await;
+        if let Ok(Watch::End(reason)) = store.session_watch(session) {
+            return reason;
+        }
     }
 }
 

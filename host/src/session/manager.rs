@@ -4,35 +4,31 @@ use super::{
     Places,
     browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
     clock::{Clock, MachineClock},
+    guarded::Guarded,
     held::{Held, Lent},
     hosts::{Host, HostLocks},
+    leasing::busy,
     profile_of_key,
     store::{
-        Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow,
-        SessionState, SqliteStore, Stale, StoreError, StoreHandle, Watch,
+        EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow, SessionState,
+        SqliteStore, Stale, StoreError, StoreHandle, Watch,
     },
 };
 use async_trait::async_trait;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{LEASE_RENEW_MS, LEASE_TTL_MS, LEASE_WAIT_SPARE_MS, OPERATION_MS_MAX},
+    limits::{LEASE_RENEW_MS, LEASE_TTL_MS},
     session::SessionMode,
 };
 use std::{
     collections::HashMap,
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
-use tokio::{
-    sync::{Notify, oneshot},
-    time::Instant,
-};
+use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
-
-/// How often a waiter asks whether another process has released the browser. In this one it is told.
-const ASK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What can be set.
 #[derive(Clone, Copy, Debug)]
@@ -72,11 +68,11 @@ pub(super) struct Inner {
     pub(super) browsers: Arc<dyn Browsers>,
     pub(super) settings: SessionSettings,
     pub(super) places: Places,
-    clock: Arc<dyn Clock>,
-    host: String,
-    new_id: Box<dyn Fn() -> String + Send + Sync>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) host: String,
+    pub(super) new_id: Box<dyn Fn() -> String + Send + Sync>,
     /// Those who wait in this process, by the name of what they wait for.
-    released: Mutex<HashMap<LeaseName, Weak<Notify>>>,
+    pub(super) released: Mutex<HashMap<LeaseName, Weak<Notify>>>,
 }
 
 impl SessionManager {
@@ -147,7 +143,7 @@ impl SessionManager {
                 .await?
                 .map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
         }
-        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator)).await?;
+        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator, None)).await?;
         let (lease, _) = inner.store.run(move |store| store.lease_seize(&claim)).await?;
         let closed = async {
             inner.browsers.end(session, EndReason::Operator).await?;
@@ -217,7 +213,7 @@ impl SessionManager {
                 }
                 Watch::Keep => continue,
             };
-            match inner.end(&session, reason).await {
+            match inner.end(&session, reason, None).await {
                 Ok(()) => swept.sessions.push(session.id),
                 Err(error) => failure = failure.or(Some(error)),
             }
@@ -264,15 +260,11 @@ impl Sessions for SessionManager {
         // In a task, so that a caller who goes away leaves nothing half done.
         let (done, opened) = oneshot::channel();
         let manager = self.clone();
-        tokio::spawn(async move {
-            if let Err(Ok(held)) = done.send(manager.lend(order).await)
-                && let Err(error) = held.release().await
-            {
-                tracing::warn!(%error, "a browser that nobody wanted any more could not be released");
-            }
-        });
-        let held = opened.await.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "opening a session panicked"))??;
-        Ok(Arc::new(held))
+        // What nobody takes any more is released when it is dropped.
+        tokio::spawn(async move { drop(done.send(manager.lend(order).await.map(Guarded::new))) });
+        let guarded =
+            opened.await.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "opening a session panicked"))??;
+        Ok(Arc::new(guarded))
     }
 }
 
@@ -335,7 +327,7 @@ impl Inner {
             None if !is_wanted => self.start(order, None, None).await,
             found => {
                 if let Some(session) = found {
-                    self.end(&session, EndReason::Crashed).await?;
+                    self.renewing(lease, self.end(&session, EndReason::Crashed, Some(lease))).await?;
                     self.renew(lease).await?;
                 }
                 self.succeed(order, key, lease).await
@@ -347,9 +339,9 @@ impl Inner {
     pub(super) async fn succeed(&self, order: &BrowserOrder, key: &str, lease: &LeaseRef) -> Result<Lent, ErrorReport> {
         let asked = key.to_owned();
         let before = self.store.run(move |store| store.session_ended_of_key(&asked)).await?;
-        if before.as_ref().is_some_and(|before| !before.profile_kept) {
-            // Its profile is lost, and the one that is kept is of another one before it.
-            self.browsers.forget_profile(key).await?;
+        if before.as_ref().and_then(|before| before.reason).is_some_and(EndReason::forgets) {
+            // Whoever ended it may have died before it was done.
+            self.forget(key, lease).await?;
         }
         let mut lent = self.start(order, Some(key), Some(lease)).await?;
         lent.warnings.extend(before.and_then(|before| before.reason).and_then(|reason| replaced(key, reason)));
@@ -385,7 +377,7 @@ impl Inner {
             downloads_dir: self.places.downloads(&id),
         };
         let granted = self.store.run(move |store| store.session_begin(&session)).await?;
-        let launched = self.browsers.launch(&launch).await;
+        let launched = self.renewing(&granted, self.browsers.launch(&launch)).await;
         let asked = id.clone();
         let row = self.store.run(move |store| store.session(&asked)).await?;
         let Some(row) = row else {
@@ -399,65 +391,21 @@ impl Inner {
             }
             Ok(_) => Err(ErrorReport::new(ErrorCode::SessionExpired, format!("the session {id} was ended at once"))),
             Err(error) => {
+                // Whoever has lost the lease meanwhile is told so, and not what its keeper made of it.
+                let held = self.store.check(&granted, &id).await;
                 // What keeps it from ending is worth less to the reader than why it did not start.
-                if let Err(error) = self.end(&row, EndReason::NotStarted).await {
+                if let Err(error) = self.end(&row, EndReason::NotStarted, None).await {
                     tracing::warn!(%error, "a browser that did not start could not be cleaned up");
                 }
                 if lease.is_none() {
                     self.release(&granted).await;
                 }
-                Err(error)
+                Err(match held {
+                    Err(StoreError::NotHeld(loss)) => loss.report(),
+                    _ => error,
+                })
             }
         }
-    }
-
-    /// Waits for the lease of a key's browser: first come, first served, in all processes.
-    /// With it, until when it holds for sure.
-    async fn acquire(&self, order: &BrowserOrder, key: &str) -> Result<(LeaseRef, i64), ErrorReport> {
-        let claim = self.claim(order, key);
-        let left = order.deadline.saturating_duration_since(Instant::now());
-        let spare = Duration::from_millis(LEASE_WAIT_SPARE_MS).min(left / 4);
-        let wait = Duration::from_millis(order.session.wait_ms()).min(left.saturating_sub(spare));
-        let deadline = Instant::now() + wait;
-        let released = self.notified_of(&claim.name);
-        let holder = loop {
-            let is_told = released.notified();
-            let (asked, until_ms) = (claim.clone(), self.until_ms());
-            let holder = match self.store.run(move |store| store.lease_acquire(&asked)).await? {
-                Claimed::Granted(lease) => return Ok((lease, until_ms)),
-                Claimed::QueueFull(holder) => {
-                    return Err(busy(key, &holder, wait, "as many as may wait for it already"));
-                }
-                Claimed::Busy(holder) => holder,
-            };
-            tokio::select! {
-                () = is_told => {}
-                () = tokio::time::sleep(ASK_INTERVAL) => {}
-                () = order.cancel.cancelled() => break None,
-                () = tokio::time::sleep_until(deadline) => break Some(holder),
-            }
-        };
-        let (name, execution) = (claim.name.clone(), claim.execution.clone());
-        self.store.run(move |store| store.lease_give_up(&name, &execution)).await?;
-        Err(match holder {
-            Some(holder) => busy(key, &holder, wait, "it did not become free"),
-            None => ErrorReport::new(ErrorCode::CallCancelled, "the execution ended while it waited for the browser"),
-        })
-    }
-
-    pub(super) fn claim(&self, order: &BrowserOrder, key: &str) -> Claim {
-        Claim {
-            name: LeaseName::of_key(key),
-            execution: order.execution.to_string(),
-            host: self.host.clone(),
-            ttl_ms: self.lease_ttl_ms(),
-        }
-    }
-
-    /// A claim of this host itself, for what no execution does.
-    fn claim_of_ours(&self, name: LeaseName) -> Claim {
-        let execution = format!("{}-{}", self.host, (self.new_id)());
-        Claim { name, execution, host: self.host.clone(), ttl_ms: OPERATION_MS_MAX }
     }
 
     /// Removes what is kept of a key that nobody uses and does something more, all under its lease. Gives whoever uses
@@ -468,13 +416,9 @@ impl Inner {
         then: impl AsyncFnOnce() -> Result<(), StoreError>,
     ) -> Result<Result<(), Holder>, ErrorReport> {
         let claim = self.claim_of_ours(LeaseName::of_key(key));
-        let asked = claim.clone();
-        let lease = match self.store.run(move |store| store.lease_acquire(&asked)).await? {
-            Claimed::Granted(lease) => lease,
-            Claimed::Busy(holder) | Claimed::QueueFull(holder) => {
-                self.store.run(move |store| store.lease_give_up(&claim.name, &claim.execution)).await?;
-                return Ok(Err(holder));
-            }
+        let lease = match self.store.run(move |store| store.lease_take(&claim)).await? {
+            Ok(lease) => lease,
+            Err(holder) => return Ok(Err(holder)),
         };
         let done = async {
             let asked = key.to_owned();
@@ -497,83 +441,20 @@ impl Inner {
         self.browsers.forget_cookies(key).await
     }
 
-    /// Milliseconds since the boot.
-    pub(super) fn now_ms(&self) -> i64 {
-        self.clock.steady_ms()
-    }
-
-    /// Until when a lease holds for sure that is given or renewed now.
-    pub(super) fn until_ms(&self) -> i64 {
-        self.now_ms().saturating_add_unsigned(self.lease_ttl_ms())
-    }
-
-    /// Renews a lease; gives until when it holds for sure.
-    pub(super) async fn renew(&self, lease: &LeaseRef) -> Result<i64, StoreError> {
-        let (renewing, ttl_ms, until_ms) = (lease.clone(), self.lease_ttl_ms(), self.until_ms());
-        self.store.run(move |store| store.lease_renew(&renewing, ttl_ms)).await?;
-        Ok(until_ms)
-    }
-
-    /// How long a lease holds that is not renewed, in milliseconds.
-    pub(super) fn lease_ttl_ms(&self) -> u64 {
-        u64::try_from(self.settings.lease_ttl.as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// Ends a session's browser. If that fails the session stays, to be ended by whoever sweeps.
-    pub(super) async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
-        let id = session.id.clone();
-        if self.store.run(move |store| store.session_closing(&id, reason)).await? {
+    /// Ends a session's browser, under a lease if it is not anybody's to end. If that fails the session stays, to be ended
+    /// by whoever sweeps.
+    pub(super) async fn end(
+        &self,
+        session: &SessionRow,
+        reason: EndReason,
+        under: Option<&LeaseRef>,
+    ) -> Result<(), ErrorReport> {
+        let (id, under) = (session.id.clone(), under.cloned());
+        if self.store.run(move |store| store.session_closing(&id, reason, under.as_ref())).await? {
             self.browsers.end(session, reason).await?;
         }
         Ok(())
     }
-
-    /// Gives a lease back that may be lost already: then there is nothing to give.
-    pub(super) async fn release(&self, lease: &LeaseRef) {
-        let returned = lease.clone();
-        if let Err(error) = self.store.run(move |store| store.lease_release(&returned)).await {
-            tracing::debug!(%error, "a lease was not there to be released");
-        }
-        self.notify(&lease.name);
-    }
-
-    /// Tells those who wait in this process that they may ask again.
-    pub(super) fn notify(&self, name: &LeaseName) {
-        let waiting = self.released.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade);
-        if let Some(waiting) = waiting {
-            waiting.notify_waiters();
-        }
-    }
-
-    fn notified_of(&self, name: &LeaseName) -> Arc<Notify> {
-        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
-        released.retain(|_, waiting| waiting.strong_count() > 0);
-        if let Some(waiting) = released.get(name).and_then(Weak::upgrade) {
-            return waiting;
-        }
-        let waiting = Arc::new(Notify::new());
-        released.insert(name.clone(), Arc::downgrade(&waiting));
-        waiting
-    }
-}
-
-/// The refusal of a browser that is in use.
-pub(super) fn busy(key: &str, holder: &Holder, waited: Duration, why: &str) -> ErrorReport {
-    let Holder { execution, held_ms, expires_in_ms, waiting, .. } = holder;
-    let message = format!(
-        "the browser of {key:?} is used by the execution {execution}, for {:.1} s now; {why} within {} ms",
-        std::time::Duration::from_millis(held_ms.unsigned_abs()).as_secs_f64(),
-        waited.as_millis()
-    );
-    ErrorReport::new(ErrorCode::SessionBusy, message)
-        .with_hint(
-            "Call again when that execution is over, pass a larger session.wait_ms, or use another key. An operator can \
-             take it away: `codemode sessions list`, then `codemode sessions revoke KEY`.",
-        )
-        .with_detail("holder", execution.as_str())
-        .with_detail("held_ms", *held_ms)
-        .with_detail("expires_in_ms", *expires_in_ms)
-        .with_detail("waiting", *waiting)
 }
 
 /// What the reader of an answer is told when the browser is not the one that was there, if it is worth a word: what a

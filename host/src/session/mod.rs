@@ -9,9 +9,11 @@
 
 mod browsers;
 pub mod clock;
+mod guarded;
 mod held;
 pub mod hosts;
 pub mod keeper;
+mod leasing;
 mod manager;
 pub mod store;
 

@@ -9,14 +9,15 @@ use codemode_spec::limits::COOKIES_BYTES_MAX;
 use serde_json::{Value as Json, json};
 use std::{
     fs::{self, DirBuilder, OpenOptions},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
-    path::{Path, PathBuf},
+    path::Path,
     time::Duration,
 };
 
 /// How long the browser may take to tell its cookies, or to take them.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(8);
 /// What a cookie is told with and is not set with.
 const NOT_SET: [&str; 2] = ["size", "session"];
 
@@ -26,7 +27,13 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
     if connection.is_closed() || session.check().await.is_err() {
         return;
     }
-    let Ok(answer) = call(connection, "Storage.getCookies", json!({})).await else { return };
+    let answer = match call(connection, "Storage.getCookies", json!({})).await {
+        Ok(answer) => answer,
+        Err(error) => {
+            tracing::warn!(%error, "the browser did not tell its cookies: they are not kept");
+            return;
+        }
+    };
     let text = answer["cookies"].to_string();
     if text.len() > COOKIES_BYTES_MAX {
         tracing::warn!(bytes = text.len(), "the cookies of a session are too large to be kept");
@@ -59,11 +66,11 @@ async fn call(connection: &Connection, method: &str, params: Json) -> Result<Jso
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let folder = file.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let new: PathBuf = file.with_extension("new");
-    let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    out.write_all(text.as_bytes())?;
-    out.sync_all()?;
-    fs::rename(new, file)
+    // Nobody else writes to a name of its own, and whoever forgets the cookies knows whose it is by how it begins.
+    let new = file.with_extension(format!("{:016x}.new", RandomState::new().build_hasher().finish()));
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).and_then(|()| fs::rename(&new, file));
+    written.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 fn read(file: &Path) -> Option<Vec<Json>> {

@@ -29,7 +29,7 @@ const REAP_PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const NAME_PATIENCE: Duration = Duration::from_secs(8);
 /// How often it is looked whether a name is free.
 pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
-/// What the name of a profile gets before it that is to be removed.
+/// Begins the name that a profile gets when it is to be removed.
 const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
 /// Files by which Chromium sees that a profile is in use.
@@ -328,7 +328,7 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
 /// `BROWSER_LAUNCH_FAILED` if a browser uses it, `IO_ERROR` if it cannot be removed.
 pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorReport> {
     let kept = Ledger::open_kept(profiles_dir, name)?;
-    let gone_name = format!("{GONE_PREFIX}{name}");
+    let gone_name = format!("{GONE_PREFIX}{:016x}", random());
     let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
     // In one step: whoever dies here does not leave a part of it to the next browser.
     fs::rename(&kept.profile, &gone.profile).map_err(|error| {
@@ -499,7 +499,7 @@ mod tests {
                 }
             });
             let one = || {
-                for _ in 0..20 {
+                for _ in 0..5 {
                     let ledger = Ledger::open_kept(folder.path(), "key-1").unwrap();
                     assert_eq!(owners.fetch_add(1, Ordering::SeqCst), 0);
                     thread::yield_now();
@@ -515,15 +515,15 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_whose_removal_was_broken_off_is_removed_by_whoever_comes_next() {
+    fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_whoever_reaps() {
         let folder = tempfile::tempdir().unwrap();
         // As they are after the step that cannot be taken by half.
-        let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-key-1", false));
+        let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-1", false));
         fs::write(kept.profile().join("cookies"), "x").unwrap();
         fs::rename(kept.profile(), gone.profile()).unwrap();
         drop((kept, gone));
-        repeated(|| remove_kept_profile(folder.path(), "key-1").ok());
-        assert_eq!(names(folder.path()), Vec::<String>::new());
+        remove_kept_profile(folder.path(), "key-1").unwrap();
+        repeated(|| reap(folder.path()).ok().filter(|_| names(folder.path()).is_empty()));
     }
 
     #[test]

@@ -13,7 +13,7 @@ setInterval(() => {}, 5);
 await new Promise(() => {});
 // --- a call that never returns
 //! error: TIME_EXCEEDED
-//! timeout_ms: 5000
+//! timeout_ms: 10000
 //! calls: 1
 await fake.hang()
 // --- calls one after the other
@@ -30,7 +30,7 @@ for (;;) { await fake.echo(1); for (let i = 0; i < 20000; i++); }
 for (;;);
 // --- what was printed before is kept
 //! error: TIME_EXCEEDED
-//! timeout_ms: 5000
+//! timeout_ms: 10000
 //! console: ["before"]
 console.log('before');
 await fake.hang();

@@ -77,6 +77,12 @@ impl EndReason {
         }
     }
 
+    /// Whether what is kept of its key is to go with it: somebody wanted that and may have died before it was done.
+    #[must_use]
+    pub const fn forgets(self) -> bool {
+        matches!(self, Self::Closed | Self::Reset | Self::Operator)
+    }
+
     const fn event(self) -> EventKind {
         match self {
             Self::Done | Self::Closed | Self::Replaced | Self::Operator => EventKind::SessionClosed,
@@ -313,17 +319,6 @@ impl Loss {
     }
 }
 
-/// What a promotion came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Promoted {
-    /// The session is now the key's, under this lease.
-    Done(LeaseRef),
-    /// Another session is. It has to be ended first, and only with its lease.
-    Occupied(Box<SessionRow>),
-    /// Another execution uses the key's browser.
-    Busy(Holder),
-}
-
 /// What a keeper is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -344,6 +339,12 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     /// When the store fails.
     fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError>;
+
+    /// The same for one that does not wait: whoever is refused has no place in the queue.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn lease_take(&self, claim: &Claim) -> Result<Result<LeaseRef, Holder>, StoreError>;
 
     /// Takes a lease at once, away from whoever holds it and before all who wait: for an operator. Gives who had it.
     ///
@@ -429,17 +430,18 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
 
-    /// Makes a session that is held by `lease` the shared one of a key.
+    /// Makes a session that is held by `lease` the shared one of the key that is held by `of_key`, and frees the former.
+    /// The key has no session that has not ended, and nothing is kept of it.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when the lease was lost.
-    fn session_promote(&self, id: &str, lease: &LeaseRef, claim: &Claim) -> Result<Promoted, StoreError>;
+    /// [`StoreError::NotHeld`] when one of the leases was lost, or the session ended.
+    fn session_promote(&self, id: &str, lease: &LeaseRef, of_key: &LeaseRef) -> Result<(), StoreError>;
 
     /// Notes that a session's browser is to end. `false` if it has ended already.
     ///
     /// # Errors
-    /// When the store fails.
-    fn session_closing(&self, id: &str, reason: EndReason) -> Result<bool, StoreError>;
+    /// [`StoreError::NotHeld`] when it is to end `under` a lease that was lost.
+    fn session_closing(&self, id: &str, reason: EndReason, under: Option<&LeaseRef>) -> Result<bool, StoreError>;
 
     /// Notes that nothing of a session's browser is left.
     ///
@@ -452,12 +454,6 @@ pub trait SessionStore: Send + Sync {
     /// # Errors
     /// When the store fails.
     fn session_disowned(&self, id: &str) -> Result<(), StoreError>;
-
-    /// Notes that a promoted session's profile has become the kept one of its key.
-    ///
-    /// # Errors
-    /// When the store fails.
-    fn session_adopted(&self, id: &str, profile: &str) -> Result<(), StoreError>;
 
     /// Decides, as its keeper, whether a session's browser may live on; if not, it is to end from now on.
     ///

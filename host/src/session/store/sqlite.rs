@@ -10,7 +10,7 @@ mod step;
 
 use super::{
     BrowserFacts, Claim, Claimed, EndReason, Forgotten, Holder, LeaseName, LeaseRef, LeaseRow, Loss, NewSession,
-    Promoted, Retention, SessionRow, SessionState, SessionStore, Stale, StoreError, Watch,
+    Retention, SessionRow, SessionState, SessionStore, Stale, StoreError, Watch,
     audit::{AuditFilter, AuditRow, Event, EventKind, KnownRow, Verdict},
 };
 use crate::session::{clock::Clock, hosts::Liveness};
@@ -19,12 +19,13 @@ use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, TransactionBehavior,
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use serde_json::json;
 use std::{
-    fs::OpenOptions,
+    fs::{OpenOptions, TryLockError},
     io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 use step::{Lease, SESSION, Standing, Step, session_row, text};
 
@@ -33,6 +34,10 @@ const STEPS: &[M<'static>] = &[M::up(include_str!("../schema/0001_sessions.sql")
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 /// How long a transaction of another process is waited for.
 const BUSY_MAX: Duration = Duration::from_secs(5);
+/// How long another process may take to open it, and to bring it up to date.
+const TURN_MAX: Duration = Duration::from_secs(30);
+/// How often it is looked whether it has.
+const TURN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The store in a file.
 pub struct SqliteStore {
@@ -81,7 +86,15 @@ impl SqliteStore {
         let turn = path.with_extension("lock");
         let turn = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(turn);
         let turn = turn.map_err(not_writable)?;
-        turn.lock().map_err(not_writable)?;
+        let deadline = Instant::now() + TURN_MAX;
+        loop {
+            match turn.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(TURN_INTERVAL),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
+                Err(TryLockError::Error(error)) => return Err(not_writable(error)),
+            }
+        }
         Self::prepared(Connection::open(path).map_err(failed)?, path, clock, hosts)
     }
 
@@ -190,6 +203,10 @@ impl SessionStore for SqliteStore {
             Some(holder) => Ok(Claimed::Busy(holder)),
             None => self.change(|step| step.acquire(claim)),
         }
+    }
+
+    fn lease_take(&self, claim: &Claim) -> Result<Result<LeaseRef, Holder>, StoreError> {
+        self.change(|step| step.take(claim))
     }
 
     fn lease_seize(&self, claim: &Claim) -> Result<(LeaseRef, Option<Holder>), StoreError> {
@@ -377,32 +394,31 @@ impl SessionStore for SqliteStore {
         self.look(|step| step.all(&format!("{SESSION} ORDER BY state = 'ended', created_ms, id"), [], session_row))
     }
 
-    fn session_promote(&self, id: &str, lease: &LeaseRef, claim: &Claim) -> Result<Promoted, StoreError> {
+    fn session_promote(&self, id: &str, lease: &LeaseRef, of_key: &LeaseRef) -> Result<(), StoreError> {
         self.change(|step| {
             step.require_held(lease)?;
-            let key = claim.name.key().unwrap_or_default();
-            let of_key = step.lease(&claim.name)?;
-            if let Some(of_key) = &of_key
-                && (step.standing(of_key) == Standing::Held || !step.queue(&claim.name)?.is_empty())
-            {
-                let event = Event::new(EventKind::LeaseRefused).key(Some(key)).execution(&claim.execution);
-                step.audit(&event.session(id).detail(json!({"why": "promotion"})))?;
-                return Ok(Promoted::Busy(step.holder(&claim.name, of_key)?));
+            step.require_held(of_key)?;
+            let key = of_key.name.key().unwrap_or_default();
+            let promoted = step.execute(
+                "UPDATE session SET key = ?2, profile_kept = 1, used_ms = ?3 WHERE id = ?1 AND state = 'live'",
+                params![id, key, step.wall],
+            )?;
+            if promoted == 0 {
+                let reason = step.session(id)?.and_then(|row| row.reason);
+                return Err(StoreError::NotHeld(Loss::Ended { session: id.to_owned(), reason }).into());
             }
-            if let Some(other) = step.session_of_key(key)? {
-                return Ok(Promoted::Occupied(Box::new(other)));
-            }
-            let granted = step.grant(claim, of_key.as_ref())?;
+            let execution = step.lease(&of_key.name)?.and_then(|row| row.execution);
             step.free(&lease.name)?;
-            step.execute("UPDATE session SET key = ?2, used_ms = ?3 WHERE id = ?1", params![id, key, step.wall])?;
-            let event = Event::new(EventKind::SessionPromoted).key(Some(key)).session(id);
-            step.audit(&event.execution(&claim.execution).token(granted.token))?;
-            Ok(Promoted::Done(granted))
+            let event = Event::new(EventKind::SessionPromoted).key(Some(key)).session(id).token(of_key.token);
+            step.audit(&Event { execution, ..event })
         })
     }
 
-    fn session_closing(&self, id: &str, reason: EndReason) -> Result<bool, StoreError> {
-        self.change(|step| step.closing(id, reason))
+    fn session_closing(&self, id: &str, reason: EndReason, under: Option<&LeaseRef>) -> Result<bool, StoreError> {
+        self.change(|step| {
+            under.map_or(Ok(()), |lease| step.require_held(lease))?;
+            step.closing(id, reason)
+        })
     }
 
     fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError> {
@@ -434,13 +450,6 @@ impl SessionStore for SqliteStore {
             let key = step.session(id)?.and_then(|row| row.key);
             let event = Event::new(reason.event()).key(key.as_deref()).session(id);
             step.audit(&event.detail(json!({"reason": reason, "had_ended": true})))
-        })
-    }
-
-    fn session_adopted(&self, id: &str, profile: &str) -> Result<(), StoreError> {
-        self.change(|step| {
-            step.execute("UPDATE session SET profile = ?2, profile_kept = 1 WHERE id = ?1", params![id, profile])?;
-            Ok(())
         })
     }
 

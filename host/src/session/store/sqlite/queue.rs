@@ -5,7 +5,7 @@ use super::{
     step::{Lease, Standing, Step},
 };
 use crate::session::store::{
-    Claim, Claimed, Holder, LeaseName,
+    Claim, Claimed, Holder, LeaseName, LeaseRef,
     audit::{Event, EventKind},
 };
 use codemode_spec::limits::{LEASE_WAITER_RENEW_MS, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX};
@@ -80,9 +80,7 @@ impl Step<'_> {
             return Ok(Claimed::Granted(self.grant(claim, lease.as_ref())?));
         }
         let Some(lease) = lease else {
-            // Nobody has ever held it, and somebody waits: they will be the first.
-            let holder = Holder { execution: queue[0].clone(), token: 0, held_ms: 0, expires_in_ms: 0, waiting: 0 };
-            return Ok(Claimed::Busy(holder));
+            return Ok(Claimed::Busy(first_of(&queue)));
         };
         let until = self.steady.saturating_add_unsigned(LEASE_WAITER_TTL_MS);
         if waits {
@@ -101,6 +99,21 @@ impl Step<'_> {
             self.audit(&event(EventKind::LeaseRequested).detail(json!({"holder": lease.execution})))?;
         }
         Ok(Claimed::Busy(self.holder(&claim.name, &lease)?))
+    }
+
+    /// Takes a lease now or not at all.
+    pub(super) fn take(&self, claim: &Claim) -> Done<Result<LeaseRef, Holder>> {
+        let (lease, queue) = (self.lease(&claim.name)?, self.queue(&claim.name)?);
+        let held = lease.as_ref().is_some_and(|lease| self.standing(lease) == Standing::Held);
+        if !held && queue.is_empty() {
+            return Ok(Ok(self.grant(claim, lease.as_ref())?));
+        }
+        let event = Event::new(EventKind::LeaseRefused).key(claim.name.key()).execution(&claim.execution);
+        self.audit(&event.detail(json!({"why": "not-free"})))?;
+        Ok(Err(match &lease {
+            Some(lease) => self.holder(&claim.name, lease)?,
+            None => first_of(&queue),
+        }))
     }
 
     /// Takes a lease away from its holder.
@@ -138,4 +151,10 @@ impl Step<'_> {
             expires_in_ms: if held { lease.until - self.steady } else { 0 },
         })
     }
+}
+
+/// Who has the first claim to a lease that nobody has ever held, and that somebody waits for.
+fn first_of(queue: &[String]) -> Holder {
+    let execution = queue.first().cloned().unwrap_or_default();
+    Holder { execution, token: 0, held_ms: 0, expires_in_ms: 0, waiting: 0 }
 }

@@ -9,11 +9,13 @@ use rusqlite::params;
 
 impl Step<'_> {
     pub(super) fn stale(&self, retention: &Retention) -> Done<Vec<Stale>> {
-        // By the wall clock only what ended before the last boot: it may be set at any time.
+        // By the wall clock only what ended before the last boot: it may be set at any time. What is being started has no
+        // logins yet, and may never have any.
         let ended = self.all(
             "SELECT id, key, CASE boot WHEN ?1 THEN ?2 - idle_steady ELSE ?3 - ended_ms END,
                  EXISTS (SELECT 1 FROM session later WHERE later.key = session.key AND later.id <> session.id
-                     AND (later.state <> 'ended' OR (later.ended_after > session.ended_after AND later.reason <> ?4)))
+                     AND (later.state = 'live' OR later.reason <> ?4)
+                     AND (later.state <> 'ended' OR later.ended_after > session.ended_after))
              FROM session WHERE state = 'ended'",
             params![self.boot, self.steady, self.wall, text(&EndReason::NotStarted)],
             |row| {

@@ -200,6 +200,8 @@ impl Step<'_> {
         let watch = match (standing, &session.key) {
             (Standing::Held, _) => Watch::Keep,
             (_, None) => Watch::End(EndReason::Abandoned),
+            // Nobody has it who could note that.
+            _ if session.state == SessionState::Starting => Watch::End(EndReason::NotStarted),
             // Idle from the moment at which the loss is noted.
             (Standing::Expired | Standing::HostDied, Some(_)) => Watch::Keep,
             (Standing::Free, Some(_)) if session.boot != self.boot => Watch::End(EndReason::Crashed),
