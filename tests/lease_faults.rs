@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 use std::{
     fs::{self, File},
     io,
+    panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::{
@@ -204,24 +205,22 @@ impl Drop for Mount {
 
 /// Does something while a file system is full: what others free of it meanwhile is taken at once.
 fn while_full<T>(filler: &Path, work: impl FnOnce() -> T) -> T {
-    let (mut file, is_full, is_over) = (File::create(filler).unwrap(), Barrier::new(2), AtomicBool::new(false));
-    let fill = |file: &mut File| io::copy(&mut io::repeat(1), file).unwrap_err().kind();
-    let done = thread::scope(|scope| {
-        scope.spawn(|| {
-            assert_eq!(fill(&mut file), io::ErrorKind::StorageFull);
-            is_full.wait();
-            while !is_over.load(Ordering::Relaxed) {
-                fill(&mut file);
-                thread::yield_now();
-            }
-        });
-        is_full.wait();
-        let done = work();
-        is_over.store(true, Ordering::Relaxed);
-        done
+    let mut file = File::create(filler).unwrap();
+    let mut fill = move || io::copy(&mut io::repeat(1), &mut file).unwrap_err().kind();
+    assert_eq!(fill(), io::ErrorKind::StorageFull);
+    let is_over = Arc::new(AtomicBool::new(false));
+    let goes_on = Arc::clone(&is_over);
+    let filling = thread::spawn(move || {
+        while !goes_on.load(Ordering::Relaxed) {
+            fill();
+            thread::yield_now();
+        }
     });
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    is_over.store(true, Ordering::Relaxed);
+    filling.join().unwrap();
     fs::remove_file(filler).unwrap();
-    done
+    done.unwrap_or_else(|panic| panic::resume_unwind(panic))
 }
 
 #[test]

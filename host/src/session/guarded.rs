@@ -70,7 +70,7 @@ impl BrowserSession for Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        // Without a runtime this process is about to end, and the lease with it.
+        // Without a runtime there is nobody to do it, and the lease ends when it is not renewed.
         if let (false, Ok(runtime)) = (self.held.is_released(), Handle::try_current()) {
             let held = Arc::clone(&self.held);
             runtime.spawn(async move {

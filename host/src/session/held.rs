@@ -89,8 +89,7 @@ impl Held {
             self.inner.store.check(lease, &session.id).await
         }
         .map_err(|error| self.lose(error))?;
-        let ending = self.inner.end(session, reason, Some(lease));
-        ending.await?;
+        self.inner.end(session, reason, Some(lease)).await?;
         match &session.key {
             Some(key) if reason != EndReason::Crashed => self.inner.forget(key, lease).await,
             _ => Ok(()),
@@ -102,6 +101,10 @@ impl Held {
         let _one = self.shared.changing.lock().await;
         let Lent { session, lease, .. } = self.lent();
         self.end_held(&session, &lease, reason).await?;
+        if self.order.cancel.is_cancelled() {
+            let message = "the execution ended before its next browser was started";
+            return Err(ErrorReport::new(ErrorCode::CallCancelled, message));
+        }
         let mut lent = match session.key.as_deref() {
             Some(key) => {
                 self.inner.renew(&lease).await.map_err(|error| self.lose(error))?;
@@ -229,6 +232,13 @@ impl Held {
             return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "a one-shot session cannot be promoted")
                 .with_hint("Call the tool with session: {mode: \"dynamic\", key: \"…\"}."));
         };
+        let of_key = LeaseName::of_key(&key);
+        let leases = self.inner.store.run(|store| store.leases()).await?;
+        let is_used = leases.iter().any(|row| row.name == of_key.as_str() && row.host_alive);
+        if promotion == Promotion::IfFree && !is_used {
+            // Not by its lease: whoever gives that back has used the browser.
+            self.require_no_other(&key).await?;
+        }
         let claim = self.inner.claim(&self.order, &key);
         let taken = self.inner.store.run(move |store| store.lease_take(&claim)).await?;
         let of_key = taken.map_err(|holder| busy(&key, &holder, Duration::ZERO, "it is not free"))?;
@@ -241,34 +251,41 @@ impl Held {
 
     /// The same under the lease of the key.
     async fn promote_under(&self, key: &str, of_key: &LeaseRef, promotion: Promotion) -> Result<(), ErrorReport> {
-        let asked = key.to_owned();
-        match (self.inner.store.run(move |store| store.session_of_key(&asked)).await?, promotion) {
-            (None, _) => {}
-            (Some(other), Promotion::IfFree) => {
-                let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
-                return Err(ErrorReport::new(ErrorCode::SessionBusy, message)
-                    .with_hint(
-                        "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it \
-                         instead, return now and call the tool again with the same key.",
-                    )
-                    .with_detail("session", other.id.as_str()));
-            }
-            (Some(other), Promotion::Replace) => {
-                let ending = self.inner.end(&other, EndReason::Replaced, Some(of_key));
-                self.inner.renewing(of_key, ending).await?;
+        let Lent { session, lease, .. } = self.lent();
+        // Nothing of another is to go for a browser that cannot take its place.
+        let require_own = async || self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error));
+        require_own().await?;
+        match promotion {
+            Promotion::IfFree => self.require_no_other(key).await?,
+            Promotion::Replace => {
+                if let Some(other) = self.inner.session_of(key).await? {
+                    let ending = self.inner.end(&other, EndReason::Replaced, Some(of_key));
+                    self.inner.renewing(of_key, ending).await?;
+                    require_own().await?;
+                }
             }
         }
         // What is kept of the key is another browser's, and another user's it may be. It goes first: whoever dies in
         // between leaves no mixture.
         self.inner.forget(key, of_key).await?;
         let until_ms = self.inner.renew(of_key).await?;
-        let Lent { session, lease, .. } = self.lent();
         let key_lease = of_key.clone();
         self.inner.store.run(move |store| store.session_promote(&session.id, &lease, &key_lease)).await?;
         let mut state = self.shared.state();
         (state.lent.session.key, state.lent.session.profile_kept) = (Some(key.to_owned()), true);
         (state.lent.lease, state.lent.until_ms) = (of_key.clone(), until_ms);
         Ok(())
+    }
+
+    async fn require_no_other(&self, key: &str) -> Result<(), ErrorReport> {
+        let Some(other) = self.inner.session_of(key).await? else { return Ok(()) };
+        let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
+        Err(ErrorReport::new(ErrorCode::SessionBusy, message)
+            .with_hint(
+                "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it instead, \
+                 return now and call the tool again with the same key.",
+            )
+            .with_detail("session", other.id.as_str()))
     }
 
     /// Ends the browser and removes what is kept of its key.

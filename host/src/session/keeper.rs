@@ -120,7 +120,11 @@ impl Keeper {
         });
         let browser = tokio::select! {
             launched = launched => launched?,
-            reason = unwanted(&store, &order.session) => return Err(not_wanted(reason)),
+            reason = unwanted(&store, &order.session) => {
+                // Nothing is left of it.
+                store.session_ended(&order.session, reason)?;
+                return Err(not_wanted(reason));
+            }
         };
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
         let keeper = Self {

@@ -138,10 +138,13 @@ impl SessionManager {
         let id = session.id.clone();
         if session.state == SessionState::Ended {
             let Some(key) = &session.key else { return Ok(()) };
-            return inner
-                .with_free_key(key, async || inner.store.run(move |store| store.session_disowned(&id)).await)
-                .await?
-                .map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
+            let forget = async |lease: &LeaseRef| {
+                // First: whoever comes after one who died here removes the rest.
+                inner.store.run(move |store| store.session_disowned(&id)).await?;
+                inner.forget(key, lease).await
+            };
+            let forgotten = inner.with_free_key(key, forget).await?;
+            return forgotten.map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
         }
         inner.store.run(move |store| store.session_closing(&id, EndReason::Operator, None)).await?;
         let (lease, _) = inner.store.run(move |store| store.lease_seize(&claim)).await?;
@@ -157,7 +160,7 @@ impl SessionManager {
         closed
     }
 
-    /// Takes a session away from whoever uses it. The browser stays if it is shared.
+    /// Takes a session away from whoever uses it. The browser stays if it is shared and has started.
     ///
     /// # Errors
     /// When the store fails.
@@ -226,7 +229,10 @@ impl SessionManager {
                 continue;
             };
             let forgetting = id.clone();
-            let forget = async || inner.store.run(move |store| store.forget(&[forgetting], &retention)).await.map(drop);
+            let forget = async |lease: &LeaseRef| {
+                inner.forget(&key, lease).await?;
+                Ok(inner.store.run(move |store| store.forget(&[forgetting], &retention)).await.map(drop)?)
+            };
             match inner.with_free_key(&key, forget).await {
                 Ok(Ok(())) => {
                     swept.forgotten.sessions += 1;
@@ -278,8 +284,7 @@ impl Inner {
                 self.lend_of_key(order, key, lease, until_ms, true).await
             }
             (SessionMode::Dynamic, Some(key)) => {
-                let asked = key.to_owned();
-                if self.store.run(move |store| store.session_of_key(&asked)).await?.is_none() {
+                if self.session_of(key).await?.is_none() {
                     return self.start(order, None, None).await;
                 }
                 let (lease, until_ms) = self.acquire(order, key).await?;
@@ -313,8 +318,7 @@ impl Inner {
         until_ms: i64,
         is_wanted: bool,
     ) -> Result<Lent, ErrorReport> {
-        let asked = key.to_owned();
-        let found = self.store.run(move |store| store.session_of_key(&asked)).await?;
+        let found = self.session_of(key).await?;
         let is_usable = |row: &SessionRow| row.state == SessionState::Live && self.browsers.is_kept(row);
         match found {
             Some(session) if is_usable(&session) => {
@@ -408,12 +412,12 @@ impl Inner {
         }
     }
 
-    /// Removes what is kept of a key that nobody uses and does something more, all under its lease. Gives whoever uses
-    /// it, if somebody does.
+    /// Does something under the lease of a key that nobody uses and that has no browser. Gives whoever uses it, if somebody
+    /// does.
     async fn with_free_key(
         &self,
         key: &str,
-        then: impl AsyncFnOnce() -> Result<(), StoreError>,
+        work: impl AsyncFnOnce(&LeaseRef) -> Result<(), ErrorReport>,
     ) -> Result<Result<(), Holder>, ErrorReport> {
         let claim = self.claim_of_ours(LeaseName::of_key(key));
         let lease = match self.store.run(move |store| store.lease_take(&claim)).await? {
@@ -421,16 +425,20 @@ impl Inner {
             Err(holder) => return Ok(Err(holder)),
         };
         let done = async {
-            let asked = key.to_owned();
-            if self.store.run(move |store| store.session_of_key(&asked)).await?.is_none() {
-                self.forget(key, &lease).await?;
-                then().await?;
+            match self.session_of(key).await? {
+                None => work(&lease).await,
+                Some(_) => Ok(()),
             }
-            Ok(())
         };
         let done = done.await;
         self.release(&lease).await;
         done.map(Ok)
+    }
+
+    /// The session that is a key's and has not ended.
+    pub(super) async fn session_of(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
+        let asked = key.to_owned();
+        self.store.run(move |store| store.session_of_key(&asked)).await
     }
 
     /// Removes what is kept of a key whose lease is held and whose browser has ended.

@@ -80,7 +80,10 @@ pub enum Promotion {
     Replace,
 }
 
-/// A session that is leased to one execution.
+/// A session that is leased to one execution. It is released at the latest when it is dropped.
+///
+/// # Cancellation
+/// What changes it is carried out to its end if the call is dropped.
 #[async_trait]
 pub trait BrowserSession: Send + Sync {
     /// What is known of it.
@@ -104,7 +107,8 @@ pub trait BrowserSession: Send + Sync {
     /// Makes the browser the shared one of the key.
     ///
     /// # Errors
-    /// `SESSION_BUSY` when another browser has the key; with [`Promotion::Replace`], when that one is in use.
+    /// `SESSION_BUSY` when another browser has the key or another execution uses it; with [`Promotion::Replace`] only the
+    /// latter. `SESSION_LOST` when an operator took the key meanwhile.
     async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport>;
 
     /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.

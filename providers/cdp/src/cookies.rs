@@ -3,7 +3,7 @@
 //! Chromium writes cookies down half a minute after they were set, and forgets those of a session when it ends. A login
 //! that is worth a key must survive both.
 
-use codemode_chromium::{Command, Connection};
+use codemode_chromium::{CdpError, Command, Connection};
 use codemode_provider::{BrowserSession, SessionFacts};
 use codemode_spec::limits::COOKIES_BYTES_MAX;
 use serde_json::{Value as Json, json};
@@ -49,16 +49,22 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
 pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
     let Ok(Some(cookies)) = tokio::task::spawn_blocking(move || read(&file)).await else { return };
-    if call(connection, "Storage.setCookies", json!({ "cookies": cookies })).await.is_ok() {
-        return;
+    let mut answer = call(connection, "Storage.setCookies", json!({ "cookies": cookies })).await;
+    if let Err(CdpError::Protocol { .. }) = answer {
+        // One that it does not like must not keep the others out.
+        for cookie in cookies {
+            answer = call(connection, "Storage.setCookies", json!({ "cookies": [cookie] })).await;
+            if !matches!(answer, Ok(_) | Err(CdpError::Protocol { .. })) {
+                break;
+            }
+        }
     }
-    // One that it does not like must not keep the others out.
-    for cookie in cookies {
-        let _ = call(connection, "Storage.setCookies", json!({ "cookies": [cookie] })).await;
+    if let Err(error) = answer {
+        tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
     }
 }
 
-async fn call(connection: &Connection, method: &str, params: Json) -> Result<Json, codemode_chromium::CdpError> {
+async fn call(connection: &Connection, method: &str, params: Json) -> Result<Json, CdpError> {
     connection.call(Command { method, params, session: None, timeout: PATIENCE }).await
 }
 

@@ -2,7 +2,7 @@
 //!
 //! `<name>.ledger` stands beside the folder `<name>` and comes before it. Its owner holds a lock on the file for as long
 //! as it lives; the kernel lets go of the lock when the owner dies, however it dies, so that a ledger that can be locked
-//! has no owner. A lock tells this across containers too, where process numbers mean nothing.
+//! has no owner, or one who has not come to lock it and will look whether it is still there. A lock tells this across containers too, where process numbers mean nothing.
 
 use crate::process::{Group, Proof, program_of};
 use codemode_spec::{ErrorCode, ErrorReport};

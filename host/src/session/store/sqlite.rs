@@ -263,7 +263,10 @@ impl SessionStore for SqliteStore {
             let loss = match step.loss(lease)? {
                 // Why it is free says more than that it is, unless the browser was taken away with it.
                 Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
-                _ if ended => Some(Loss::Ended { session: session.to_owned(), reason }),
+                // One that did not start may be so because its lease was lost.
+                _ if ended && reason != Some(EndReason::NotStarted) => {
+                    Some(Loss::Ended { session: session.to_owned(), reason })
+                }
                 loss => loss,
             };
             loss.map_or(Ok(()), |loss| Err(StoreError::NotHeld(loss).into()))

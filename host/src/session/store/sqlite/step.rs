@@ -200,7 +200,7 @@ impl Step<'_> {
         let watch = match (standing, &session.key) {
             (Standing::Held, _) => Watch::Keep,
             (_, None) => Watch::End(EndReason::Abandoned),
-            // Nobody has it who could note that.
+            // Whoever was starting it has lost it.
             _ if session.state == SessionState::Starting => Watch::End(EndReason::NotStarted),
             // Idle from the moment at which the loss is noted.
             (Standing::Expired | Standing::HostDied, Some(_)) => Watch::Keep,
@@ -219,8 +219,11 @@ impl Step<'_> {
     }
 
     pub(super) fn closing(&self, id: &str, reason: EndReason) -> Done<bool> {
+        let noted = self.session(id)?.and_then(|row| row.reason);
+        // The first one, unless what is kept is to go as well: that must not be missed.
+        let reason = noted.filter(|noted| noted.forgets() || !reason.forgets()).unwrap_or(reason);
         let changed = self.execute(
-            "UPDATE session SET state = 'closing', reason = coalesce(reason, ?2) WHERE id = ?1 AND state <> 'ended'",
+            "UPDATE session SET state = 'closing', reason = ?2 WHERE id = ?1 AND state <> 'ended'",
             params![id, text(&reason)],
         )?;
         Ok(changed > 0)
