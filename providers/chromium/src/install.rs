@@ -2,20 +2,20 @@
 
 use crate::find::{BROWSER_VARIABLE, Executable, find, find_unnamed};
 use codemode_spec::{ErrorCode, ErrorReport};
+use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
     env,
     ffi::OsStr,
     fs::{File, OpenOptions, TryLockError},
     io,
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{FileExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     process::Stdio,
     time::Duration,
 };
 use tokio::{
-    io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader},
     process::Command,
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 /// Everything together: a slow mirror and a slow disk included.
@@ -27,7 +27,11 @@ const LOCK_INTERVAL: Duration = Duration::from_millis(500);
 const LISTS_LOCK_INTERVAL: Duration = Duration::from_secs(2);
 /// Lines of a failed step that are shown.
 const LINES_KEPT: usize = 20;
-const LINE_BYTES_MAX: u64 = 4096;
+const LINE_BYTES_MAX: usize = 4096;
+/// How often it is looked what a step has said.
+const OUTPUT_INTERVAL: Duration = Duration::from_millis(100);
+/// How lines begin that tell of headway.
+const HEADWAY: [&str; 6] = ["Get:", "Fetched ", "Unpacking ", "Setting up ", "Need to get ", "E: "];
 
 /// Google's own package, for the systems whose Chromium exists only as a snap.
 const CHROME_URL: &str = "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb";
@@ -225,33 +229,22 @@ async fn run<T: AsRef<OsStr>>(
 ) -> Result<Vec<String>, ErrorReport> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not run {name}: {error}"));
-    // Both outputs through one pipe, so that an error stands where it happened.
-    let (reader, writer) = io::pipe().map_err(failed)?;
+    // Both outputs into one file, so that an error stands where it happened; and into a file, not a pipe, so that it can
+    // be written when nobody reads it any more.
+    let output = File::from(memfd_create(&name, MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?);
     let mut command = Command::new(program);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    command.stdout(writer.try_clone().map_err(failed)?).stderr(writer);
-    let mut child = command.spawn().map_err(failed)?;
-    // It holds our copies of the writing end, which would keep the pipe open.
-    drop(command);
-    let reader = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into()).map_err(failed)?;
-    let (mut reader, mut lines) = (BufReader::new(reader), Vec::new());
-    loop {
-        let mut line = Vec::new();
-        // A line without an end comes in parts.
-        let read = (&mut reader).take(LINE_BYTES_MAX).read_until(b'\n', &mut line).await.map_err(failed)?;
-        if read == 0 {
-            break;
+    command.stdout(output.try_clone().map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
+    // Nor does what is typed at our terminal end it.
+    let mut child = command.process_group(0).spawn().map_err(failed)?;
+    let (mut tail, mut lines) = (Tail { file: output, read: 0, rest: Vec::new() }, Vec::new());
+    let status = loop {
+        let ended = timeout(OUTPUT_INTERVAL, child.wait()).await;
+        tail.read(&mut lines, ended.is_ok(), progress).map_err(failed)?;
+        if let Ok(status) = ended {
+            break status.map_err(failed)?;
         }
-        let line = String::from_utf8_lossy(&line).trim().to_owned();
-        if ["Get:", "Fetched ", "Unpacking ", "Setting up ", "Need to get ", "E: "]
-            .iter()
-            .any(|sign| line.starts_with(sign))
-        {
-            progress(&line);
-        }
-        lines.push(line);
-    }
-    let status = child.wait().await.map_err(failed)?;
+    };
     if status.success() {
         return Ok(lines);
     }
@@ -262,6 +255,45 @@ async fn run<T: AsRef<OsStr>>(
     Err(ErrorReport::new(ErrorCode::IoError, format!("{name} failed: {reason}"))
         .with_hint(hint)
         .with_detail("output", last))
+}
+
+/// A file that another process writes, as far as it was read.
+struct Tail {
+    file: File,
+    read: u64,
+    /// The line that has no end yet.
+    rest: Vec<u8>,
+}
+
+impl Tail {
+    /// Adds the lines that have come since; with `all`, also the last one if it has no end.
+    fn read(&mut self, lines: &mut Vec<String>, all: bool, progress: Progress<'_>) -> io::Result<()> {
+        let mut chunk = [0; LINE_BYTES_MAX];
+        loop {
+            let count = self.file.read_at(&mut chunk, self.read)?;
+            self.read += count as u64;
+            self.rest.extend_from_slice(&chunk[..count]);
+            // A line without an end comes in parts.
+            while let Some(end) = self.end_of_line(all && count == 0) {
+                let line: Vec<u8> = self.rest.drain(..end).collect();
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                if HEADWAY.iter().any(|sign| line.starts_with(sign)) {
+                    progress(&line);
+                }
+                lines.push(line);
+            }
+            if count == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    fn end_of_line(&self, at_the_end: bool) -> Option<usize> {
+        let end = self.rest.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
+        end.or_else(|| {
+            (self.rest.len() >= LINE_BYTES_MAX || at_the_end && !self.rest.is_empty()).then_some(self.rest.len())
+        })
+    }
 }
 
 /// Waits until no other process of ours installs. The lock is let go of with the file.
@@ -385,6 +417,30 @@ mod tests {
             (output.len(), &output[0], &output[LINES_KEPT - 1]),
             (LINES_KEPT, &"12".into(), &"E: Unable to fetch".into())
         );
+    }
+
+    #[tokio::test]
+    async fn a_step_goes_on_when_its_caller_goes_away() {
+        let fake = Fake::new(
+            "case \"$*\" in *update) echo 'Get: it has begun'; until [ -e \"$0.go\" ]; do sleep 0.01; done; seq 1 30000 && touch \"$0.done\";; esac",
+        );
+        let (begun, has_begun) = std::sync::mpsc::channel();
+        {
+            let progress = move |_: &str| begun.send(()).unwrap();
+            let mut update = std::pin::pin!(fake.apt.update(&progress));
+            while has_begun.try_recv().is_err() {
+                assert!(timeout(OUTPUT_INTERVAL, update.as_mut()).await.is_err(), "it waits");
+            }
+        }
+        fs::write(fake.folder.path().join("apt-get.go"), "").unwrap();
+        let done = fake.folder.path().join("apt-get.done");
+        timeout(Duration::from_secs(60), async {
+            while !done.exists() {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await
+        .expect("it goes on to its end");
     }
 
     #[tokio::test(start_paused = true)]
