@@ -1,5 +1,6 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
+use codemode_chromium::{ConfineMode, Confinement};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
@@ -68,6 +69,10 @@ pub struct Config {
     #[arg(long, env = "CODEMODE_HEADED", global = true)]
     pub headed: bool,
 
+    /// Whether browsers are kept from the machine's files: require, try or off [default: try]
+    #[arg(long, env = "CODEMODE_CONFINE", global = true, value_name = "MODE")]
+    pub confine: Option<ConfineMode>,
+
     /// The file of defaults [default: $XDG_CONFIG_HOME/codemode/config.toml, or ~/.config/codemode/config.toml]
     #[arg(id = "config_file", long = "config", env = "CODEMODE_CONFIG", global = true, value_name = "FILE")]
     pub file: Option<PathBuf>,
@@ -98,6 +103,7 @@ impl Default for Config {
             cdp_url: None,
             cdp_header: Vec::new(),
             headed: false,
+            confine: None,
             file: None,
             keeper: None,
             lease_ttl_ms: LEASE_TTL_MS,
@@ -115,6 +121,18 @@ pub struct Defaults {
     pub session: SessionRequest,
     /// How long what is over is remembered.
     pub keep: Keep,
+    /// How browsers are started.
+    pub browser: BrowserDefaults,
+}
+
+/// How browsers are started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BrowserDefaults {
+    /// Whether they are kept from the machine's files.
+    pub confine: ConfineMode,
+    /// Files and folders that they may read besides their own, as a company's certificates.
+    pub readable: Vec<PathBuf>,
 }
 
 /// How long what is over is remembered. What is not said is as it is everywhere.
@@ -157,6 +175,15 @@ impl Config {
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.file.is_none() => Ok(Defaults::default()),
             Err(error) => Err(wrong(&error.to_string())),
         }
+    }
+
+    /// What browsers may reach of the machine.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the file of defaults cannot be read, or says what it must not.
+    pub fn confinement(&self) -> Result<Confinement, ErrorReport> {
+        let BrowserDefaults { confine, readable } = self.defaults()?.browser;
+        Ok(Confinement { mode: self.confine.unwrap_or(confine), readable })
     }
 
     /// The folder of everything that is kept, by the XDG base directory specification.

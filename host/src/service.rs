@@ -123,6 +123,8 @@ fn registry(config: &Config) -> Result<Registry, ErrorReport> {
         cdp_url: config.cdp_url.clone(),
         headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
         headless: !config.headed,
+        confinement: config.confinement()?,
+        protocols_dir: Some(config.image_dir()),
     });
     Registry::new(vec![Arc::new(provider)]).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
 }

@@ -167,6 +167,19 @@ pub const CDP_VALUE_BYTES: usize = 256;
 /// What one protocol message takes in the memory of the host at most, when it is read.
 pub const CDP_TREE_BYTES_MAX: usize = CDP_MESSAGE_VALUES_MAX * CDP_VALUE_BYTES + CDP_REPLY_BYTES_MAX;
 
+/// Connections to a kept browser at the same time.
+pub const DOOR_CLIENTS_MAX: usize = 12;
+/// What a keeper and its client say to each other before protocol messages follow.
+pub const DOOR_WORDS_BYTES_MAX: usize = 64 * KIB;
+/// Pages of one browser that are named to an operator.
+pub const SESSION_PAGES_NAMED_MAX: usize = 20;
+/// Clients of one browser at the same time: those of the execution that holds it, and operators who look.
+pub const RELAY_CLIENTS_MAX: usize = 16;
+/// Protocol sessions of one browser, all clients together.
+pub const RELAY_SESSIONS_MAX: usize = 16_384;
+/// A client that does not take a message for this time is let go: it would hold up the others.
+pub const RELAY_STALL_MS: u64 = 5_000;
+
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
 const _: () = assert!(GUEST_STACK_BYTES < MEMORY_BYTES_MAX);
@@ -183,4 +196,5 @@ const _: () = assert!(FAULT_ECHO_CHARS_MAX < FAULT_CHARS_MAX && FAULT_CHARS_MAX 
 const _: () = assert!(CDP_REPLY_BYTES_MAX < CDP_MESSAGE_BYTES_MAX, "too long a reply costs its call, no connection");
 const _: () = assert!(EVENT_RING_BYTES_MAX <= CDP_REPLY_BYTES_MAX);
 const _: () = assert!(CDP_TREE_BYTES_MAX <= 320 * MIB);
+const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);

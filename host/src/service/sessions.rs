@@ -4,11 +4,10 @@ use super::answer;
 use crate::{
     config::Config,
     session::{
-        Places, SessionManager, SessionSettings, keeper,
+        Places, SessionManager, SessionSettings, keeper, pages,
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
     },
 };
-use codemode_chromium::{Command, Connection, Endpoint};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     limits::{AUDIT_ROWS_MIN, SESSIONS_MAX},
@@ -20,12 +19,8 @@ use std::{
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
-/// How long a browser may take to tell what it shows.
-const ASK_MAX: Duration = Duration::from_secs(8);
 /// Ended sessions that are listed when they are asked for.
 const ENDED_LISTED_MAX: usize = 100;
-/// Pages of one browser that are named.
-const URLS_MAX: usize = 20;
 
 /// A session, for an operator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -73,7 +68,12 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
         logins_ms: keep.logins_ms.unwrap_or(usual.logins_ms),
         audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
     };
-    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention };
+    let settings = SessionSettings {
+        lease_ttl,
+        renew_every: Some(lease_ttl / 6),
+        retention,
+        confinement: config.confinement()?,
+    };
     SessionManager::open(Places::new(&config.state_dir()), program, settings)
 }
 
@@ -92,8 +92,9 @@ pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
         let (rows, leases) = manager.store().run(|store| Ok((store.sessions()?, store.leases()?))).await?;
         let (live, gone): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
         let gone = gone.into_iter().rev().take(if ended { ENDED_LISTED_MAX } else { 0 });
+        let places = Places::new(&config.state_dir());
         let rows = live.into_iter().take(SESSIONS_MAX).chain(gone);
-        let infos = futures::future::join_all(rows.map(|row| info(row, &leases))).await;
+        let infos = futures::future::join_all(rows.map(|row| info(&places, row, &leases))).await;
         Ok(json!({ "sessions": infos }))
     })
     .await
@@ -105,7 +106,7 @@ pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
         let manager = open(config)?;
         let row = find(&manager, name).await?;
         let leases = manager.store().run(|store| store.leases()).await?;
-        Ok(json!({ "session": info(row, &leases).await }))
+        Ok(json!({ "session": info(&Places::new(&config.state_dir()), row, &leases).await }))
     })
     .await
 }
@@ -170,7 +171,7 @@ async fn find(manager: &SessionManager, name: &str) -> Result<SessionRow, ErrorR
     })
 }
 
-async fn info(row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
+async fn info(places: &Places, row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
     let name = row.lease_name();
     let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
     let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(0);
@@ -178,7 +179,7 @@ async fn info(row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
     let idle_ms = (lives && lease.is_none()).then(|| (now - row.used_ms).max(0));
     let browser = row.browser.clone().filter(|_| lives);
     let urls = match &browser {
-        Some(browser) if row.state == SessionState::Live => urls(&browser.ws_url).await,
+        Some(_) if row.state == SessionState::Live => pages(&places.sockets(), &row.id).await,
         _ => Vec::new(),
     };
     SessionInfo {
@@ -196,17 +197,6 @@ async fn info(row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
         reason: row.reason,
         lease,
     }
-}
-
-/// What the pages of a browser show. One that does not answer shows nothing.
-async fn urls(ws_url: &str) -> Vec<String> {
-    let endpoint = Endpoint { ws_url: ws_url.to_owned(), headers: Vec::new() };
-    let Ok(connection) = Connection::connect(&endpoint, ASK_MAX).await else { return Vec::new() };
-    let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: ASK_MAX };
-    let targets = connection.call(command).await.unwrap_or_default();
-    connection.close().await;
-    let pages = targets["targetInfos"].as_array().into_iter().flatten().filter(|target| target["type"] == "page");
-    pages.filter_map(|page| page["url"].as_str().map(str::to_owned)).take(URLS_MAX).collect()
 }
 
 /// The memory of a process group.

@@ -1,12 +1,13 @@
 //! Browsers in processes of their own: each has a keeper, which starts it and ends it.
 
 use super::{
-    Places,
+    Places, door,
     hosts::{HostLocks, Liveness as _},
-    store::{BrowserFacts, EndReason, SessionRow, SessionState, StoreHandle},
+    store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, StoreHandle},
 };
 use async_trait::async_trait;
-use codemode_chromium::ProcessId;
+use codemode_chromium::{Confinement, ProcessId};
+use codemode_provider::BrowserChannel;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use std::{
@@ -54,6 +55,9 @@ pub struct LaunchOrder {
     pub headless: bool,
     /// Where downloads go.
     pub downloads_dir: PathBuf,
+    /// What it may reach of the machine.
+    #[serde(default)]
+    pub confinement: Confinement,
 }
 
 /// Starts and ends browsers. A simulation has its own.
@@ -64,6 +68,17 @@ pub trait Browsers: Send + Sync {
     /// # Errors
     /// When it does not start; nothing is left of it then.
     async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport>;
+
+    /// A channel to the browser of a session, for the execution that holds a lease on it.
+    ///
+    /// # Errors
+    /// When the lease is not held, or the browser cannot be reached.
+    async fn connect(
+        &self,
+        session: &str,
+        lease: &LeaseRef,
+        execution: &str,
+    ) -> Result<BrowserChannel, ErrorReport>;
 
     /// Ends what is left of the browser of a session that is marked as closing, and marks it as ended. It need not have
     /// started, and may have ended by itself.
@@ -202,6 +217,15 @@ impl Browsers for BrowsersOfKeepers {
             let message = format!("the browser's keeper did not answer within {LAUNCH_MAX:?}");
             Err(ErrorReport::new(ErrorCode::BrowserLaunchFailed, message))
         })
+    }
+
+    async fn connect(
+        &self,
+        session: &str,
+        lease: &LeaseRef,
+        execution: &str,
+    ) -> Result<BrowserChannel, ErrorReport> {
+        door::enter(&self.places.sockets(), session, lease, execution).await
     }
 
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {

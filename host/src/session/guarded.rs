@@ -2,7 +2,7 @@
 
 use super::held::Held;
 use async_trait::async_trait;
-use codemode_provider::{BrowserSession, Promotion, SessionFacts};
+use codemode_provider::{BrowserChannel, BrowserSession, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -40,6 +40,10 @@ impl BrowserSession for Guarded {
 
     async fn check(&self) -> Result<(), ErrorReport> {
         self.held.check().await
+    }
+
+    async fn connect(&self) -> Result<BrowserChannel, ErrorReport> {
+        self.held.connect().await
     }
 
     async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {

@@ -5,7 +5,7 @@ use super::{
     manager::Inner,
     store::{EndReason, LeaseName, LeaseRef, Loss, SessionRow, StoreError},
 };
-use codemode_provider::{BrowserOrder, Promotion, SessionFacts};
+use codemode_provider::{BrowserChannel, BrowserOrder, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
 use serde_json::{Value as Json, json};
 use std::{
@@ -161,7 +161,7 @@ impl Held {
             mode: self.order.session.mode,
             shared: session.key.is_some(),
             token: lease.token,
-            ws_url: browser.map(|browser| browser.ws_url.clone()).unwrap_or_default(),
+            program: browser.map(|browser| browser.program.clone()).unwrap_or_default(),
             browser_pid: browser.map_or(0, |browser| browser.browser_pid),
             fresh,
             downloads_dir: self.inner.places.downloads(&session.id),
@@ -199,6 +199,16 @@ impl Held {
         }
         // Again: this process may have been stopped while it asked.
         self.require_usable()
+    }
+
+    /// A channel to the browser.
+    ///
+    /// # Errors
+    /// When the lease was lost, or the browser cannot be reached.
+    pub async fn connect(&self) -> Result<BrowserChannel, ErrorReport> {
+        self.require_usable()?;
+        let Lent { session, lease, .. } = self.lent();
+        self.inner.browsers.connect(&session.id, &lease, self.order.execution.as_str()).await
     }
 
     /// Starts another browser in the place of one that does not answer.

@@ -8,6 +8,7 @@ use super::{
     Places,
     browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
     clock::MachineClock,
+    door::Door,
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
@@ -18,7 +19,7 @@ use std::{
     fs,
     io::{self, Write as _},
     os::unix::fs::MetadataExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -80,7 +81,10 @@ impl Asked {
 struct Keeper {
     session: String,
     browser: Browser,
-    store: SqliteStore,
+    program: PathBuf,
+    /// Closed before the browser ends.
+    door: Option<Door>,
+    store: Arc<SqliteStore>,
     places: Places,
     /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
     store_file: Option<(u64, u64)>,
@@ -99,23 +103,25 @@ impl Keeper {
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
         let hosts = HostLocks::open(places.hosts())?;
         let host = hosts.enter(&order.session)?;
-        let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?;
+        let store = Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?);
         // Whoever ordered it may have given up while we started.
         if let Watch::End(reason) = store.session_watch(&order.session)? {
             return Err(not_wanted(reason));
         }
-        let executable = match order.executable {
+        let program = match order.executable {
             Some(executable) => executable,
             None => codemode_chromium::find(None)?.path,
         };
         let launched = Browser::launch(LaunchOptions {
-            executable,
+            executable: program.clone(),
             profiles_dir: places.profiles(),
             name: order.profile,
             downloads_dir: Some(order.downloads_dir),
             keep_profile: order.profile_kept,
             bound_to_thread: true,
             headless: order.headless,
+            confinement: order.confinement,
+            listens: false,
             start_timeout: START_MAX,
         });
         let browser = tokio::select! {
@@ -127,9 +133,12 @@ impl Keeper {
             }
         };
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
+        let door = Door::open(&places.sockets(), &order.session, browser.relay().clone(), Arc::clone(&store))?;
         let keeper = Self {
             session: order.session,
             browser,
+            program,
+            door: Some(door),
             store,
             store_file: file_id(&places.store()),
             places: places.clone(),
@@ -150,7 +159,8 @@ impl Keeper {
     fn facts(&self) -> BrowserFacts {
         let ProcessId { pid, start_ticks } = ProcessId::own();
         BrowserFacts {
-            ws_url: self.browser.endpoint().ws_url.clone(),
+            program: self.program.clone(),
+            shortfalls: self.browser.shortfalls().to_vec(),
             browser_pid: self.browser.pid(),
             keeper_pid: pid,
             keeper_started: start_ticks,
@@ -168,6 +178,7 @@ impl Keeper {
             if file_id(&self.places.store()) != self.store_file {
                 return Ok(EndReason::Abandoned);
             }
+            self.door.iter().for_each(Door::close_to_others);
             match self.store.session_watch(&self.session) {
                 Ok(Watch::Keep) => blind_since = None,
                 Ok(Watch::End(reason)) => return Ok(reason),
@@ -191,6 +202,7 @@ impl Keeper {
         // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
         // same.
         let _ = self.store.session_closing(&self.session, reason, None);
+        self.door = None;
         let row = self.store.session(&self.session).ok().flatten();
         let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
         if is_kept && reason == EndReason::Idle {

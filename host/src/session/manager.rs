@@ -4,9 +4,10 @@ use super::{
     Places,
     browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
     clock::{Clock, MachineClock},
+    door,
     guarded::Guarded,
     held::{Held, Lent},
-    hosts::{Host, HostLocks},
+    hosts::{Host, HostLocks, Liveness as _},
     leasing::busy,
     profile_of_key,
     store::{
@@ -15,6 +16,7 @@ use super::{
     },
 };
 use async_trait::async_trait;
+use codemode_chromium::Confinement;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -31,7 +33,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 /// What can be set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SessionSettings {
     /// A lease that is not renewed for so long is lost.
     pub lease_ttl: Duration,
@@ -39,6 +41,8 @@ pub struct SessionSettings {
     pub renew_every: Option<Duration>,
     /// How long what is over is remembered.
     pub retention: Retention,
+    /// What browsers may reach of the machine.
+    pub confinement: Confinement,
 }
 
 impl Default for SessionSettings {
@@ -47,6 +51,7 @@ impl Default for SessionSettings {
             lease_ttl: Duration::from_millis(LEASE_TTL_MS),
             renew_every: Some(Duration::from_millis(LEASE_RENEW_MS)),
             retention: Retention::default(),
+            confinement: Confinement::default(),
         }
     }
 }
@@ -83,6 +88,7 @@ impl SessionManager {
     pub fn open(places: Places, program: PathBuf, settings: SessionSettings) -> Result<Self, ErrorReport> {
         let hosts = HostLocks::open(places.hosts())?;
         hosts.sweep();
+        door::sweep(&places.sockets(), |session| hosts.is_alive(session));
         let id = format!("h-{:016x}", rand::random::<u64>());
         let host = hosts.enter(&id)?;
         let clock: Arc<dyn Clock> = Arc::new(MachineClock);
@@ -379,6 +385,7 @@ impl Inner {
             executable: order.executable.clone(),
             headless: order.headless,
             downloads_dir: self.places.downloads(&id),
+            confinement: self.settings.confinement.clone(),
         };
         let granted = self.store.run(move |store| store.session_begin(&session)).await?;
         let launched = self.renewing(&granted, self.browsers.launch(&launch)).await;
@@ -388,10 +395,10 @@ impl Inner {
             return Err(Loss::Ended { session: id, reason: None }.report());
         };
         match launched {
-            Ok(_) if row.state == SessionState::Live => {
+            Ok(browser) if row.state == SessionState::Live => {
                 // A browser may take nearly as long to start as a lease holds.
                 let until_ms = self.renew(&granted).await?;
-                Ok(Lent { session: row, lease: granted, until_ms, fresh: true, warnings: Vec::new() })
+                Ok(Lent { session: row, lease: granted, until_ms, fresh: true, warnings: browser.shortfalls })
             }
             Ok(_) => Err(ErrorReport::new(ErrorCode::SessionExpired, format!("the session {id} was ended at once"))),
             Err(error) => {

@@ -9,6 +9,7 @@
 
 mod browsers;
 pub mod clock;
+mod door;
 mod guarded;
 mod held;
 pub mod hosts;
@@ -18,6 +19,7 @@ mod manager;
 pub mod store;
 
 pub use browsers::{Browsers, BrowsersOfKeepers, LaunchOrder};
+pub(crate) use door::pages;
 pub use held::Held;
 pub use manager::{SessionManager, SessionSettings};
 
@@ -31,6 +33,8 @@ const HOSTS: &str = "hosts";
 const PROFILES: &str = "profiles";
 /// The folder in which browsers put what they download.
 const DOWNLOADS: &str = "downloads";
+/// The folder of the sockets at which keepers sit.
+const SOCKETS: &str = "run";
 /// The folder of the cookies of each key.
 const COOKIES: &str = "cookies";
 
@@ -75,6 +79,12 @@ impl Places {
     #[must_use]
     pub fn downloads(&self, session: &str) -> PathBuf {
         self.state_dir.join(DOWNLOADS).join(session)
+    }
+
+    /// The folder of the keepers' sockets.
+    #[must_use]
+    pub fn sockets(&self) -> PathBuf {
+        self.state_dir.join(SOCKETS)
     }
 
     /// The file of a key's cookies.

@@ -17,4 +17,4 @@ pub use arguments::{argument, faults_of, options};
 pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
 pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};
-pub use session::{BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};
+pub use session::{BrowserChannel, BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};

@@ -11,7 +11,7 @@ use codemode_spec::{
 };
 use serde_json::Value as Json;
 use std::{path::PathBuf, sync::Arc};
-use tokio::time::Instant;
+use tokio::{net::UnixStream, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Opens browser sessions.
@@ -58,8 +58,8 @@ pub struct SessionFacts {
     pub shared: bool,
     /// The fencing token of the lease: whoever has it next has a larger one.
     pub token: u64,
-    /// Where the browser listens.
-    pub ws_url: String,
+    /// The program of the browser, which tells what protocol it speaks.
+    pub program: PathBuf,
     /// The number of its main process.
     pub browser_pid: u32,
     /// It was started for this lease: no execution has used it before.
@@ -68,6 +68,15 @@ pub struct SessionFacts {
     pub downloads_dir: PathBuf,
     /// The file in which the cookies of the key are kept, for the browser that replaces this one.
     pub cookies: Option<PathBuf>,
+}
+
+/// A way to a leased browser. Protocol messages go over it, each with a zero byte behind it. It ends with the lease.
+#[derive(Debug)]
+pub struct BrowserChannel {
+    /// Connected, and accepted on the other side.
+    pub socket: UnixStream,
+    /// The protocol session below which everything on this channel happens: each message names it or one below it.
+    pub root: String,
 }
 
 /// What a script wants when it promotes its browser and another one has its key.
@@ -97,6 +106,16 @@ pub trait BrowserSession: Send + Sync {
     /// # Errors
     /// `SESSION_LOST` when somebody else has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
     async fn check(&self) -> Result<(), ErrorReport>;
+
+    /// A new channel to the browser. Any number may be open; all end with the lease.
+    ///
+    /// # Errors
+    /// As [`Self::check`], and `CDP_CONNECTION_FAILED` when the browser cannot be reached; with the detail `refused` if it
+    /// is certain that it is gone.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    async fn connect(&self) -> Result<BrowserChannel, ErrorReport>;
 
     /// The browser does not answer any more: ends what is left of it and starts another one in its place.
     ///

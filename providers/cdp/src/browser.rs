@@ -7,9 +7,10 @@ use crate::{
     cookies,
     live::Live,
     made::{Made, Registry},
+    reach::Reach,
     targets::{OPENERS_MAX, Target, short},
 };
-use codemode_chromium::{Browser, CdpError, Command, Connection, Endpoint, Executable, LaunchOptions, REFUSED, find};
+use codemode_chromium::{Browser, CdpError, Command, Confinement, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
 use std::{
@@ -34,25 +35,35 @@ const TIDY_MAX: Duration = Duration::from_secs(4);
 /// Where the browser comes from.
 pub(crate) enum Source {
     /// One of our own.
-    Launch { executable: Option<PathBuf>, headless: bool },
+    Launch { executable: Option<PathBuf>, headless: bool, confinement: Confinement },
     /// Somebody else's, which is never closed.
     Endpoint { url: String, headers: Vec<(String, String)> },
 }
 
 enum State {
     NotStarted,
-    Running { owner: Owner, endpoint: Endpoint },
+    Running(Owner),
     Ended,
 }
 
 /// Whose a browser is.
 enum Owner {
     /// Somebody else's.
-    External,
-    /// This slot's: the host has no sessions.
-    Slot(Box<Browser>),
+    External(Endpoint),
+    /// This slot's, and its program: the host has no sessions.
+    Slot(Box<Browser>, PathBuf),
     /// It is leased.
     Leased(Arc<dyn BrowserSession>),
+}
+
+impl Owner {
+    fn reach(&self) -> Reach {
+        match self {
+            Self::External(endpoint) => Reach::Endpoint(endpoint.clone()),
+            Self::Slot(browser, program) => Reach::Own(browser.relay().clone(), program.clone()),
+            Self::Leased(session) => Reach::Leased(Arc::clone(session)),
+        }
+    }
 }
 
 /// The place of one execution's browser.
@@ -60,6 +71,8 @@ pub(crate) struct BrowserSlot {
     source: Source,
     context: ExecutionContext,
     registry: Arc<Registry>,
+    /// Where descriptions of protocols are kept.
+    protocols_dir: PathBuf,
     /// Held while the browser is opened or closed: first calls that come together open one browser.
     state: tokio::sync::Mutex<State>,
     /// Invariant: set only while `state` is held and is `Running`.
@@ -77,11 +90,17 @@ pub(crate) struct BrowserSlot {
 }
 
 impl BrowserSlot {
-    pub(crate) fn new(source: Source, context: ExecutionContext, registry: Arc<Registry>) -> Arc<Self> {
+    pub(crate) fn new(
+        source: Source,
+        context: ExecutionContext,
+        registry: Arc<Registry>,
+        protocols_dir: PathBuf,
+    ) -> Arc<Self> {
         Arc::new(Self {
             source,
             context,
             registry,
+            protocols_dir,
             state: tokio::sync::Mutex::new(State::NotStarted),
             live: Mutex::default(),
             leased: Mutex::default(),
@@ -135,30 +154,30 @@ impl BrowserSlot {
         if let Some(live) = self.current() {
             return self.unless_gone(live).await;
         }
-        let (endpoint, first) = match &*state {
+        let (reach, first) = match &*state {
             State::Ended => return Err(ended()),
-            State::Running { endpoint, .. } => {
+            State::Running(owner) => {
                 // It was parked meanwhile, and others may have had their way with the browser.
                 if let Some(session) = self.session() {
                     session.check().await?;
                 }
-                (endpoint.clone(), false)
+                (owner.reach(), false)
             }
             State::NotStarted => {
-                *state = self.start(deadline).await?;
-                let State::Running { endpoint, .. } = &*state else { return Err(ended()) };
-                (endpoint.clone(), true)
+                let owner = self.start(deadline).await?;
+                let reach = owner.reach();
+                *state = State::Running(owner);
+                (reach, true)
             }
         };
         let session = self.session();
-        let connected = match (Live::connect(&endpoint, CONNECT_MAX).await, &session) {
+        let connect = || Live::connect(&reach, &self.protocols_dir, CONNECT_MAX);
+        let connected = match (connect().await, &session) {
             // It was there before this execution, as far as its record says: once, another one takes its place, but only
             // if it is certain that it is gone.
             (Err(error), Some(session)) if first && !session.facts().fresh && error.details[REFUSED] == true => {
                 session.replace(&error.message).await?;
-                let endpoint = endpoint_of(&**session);
-                *state = State::Running { owner: Owner::Leased(Arc::clone(session)), endpoint: endpoint.clone() };
-                Live::connect(&endpoint, CONNECT_MAX).await
+                connect().await
             }
             (Err(error), Some(session)) if first && error.details[REFUSED] != true => {
                 Err(kept(error, &session.facts()))
@@ -185,15 +204,14 @@ impl BrowserSlot {
         }
     }
 
-    async fn start(&self, deadline: Instant) -> Result<State, ErrorReport> {
+    async fn start(&self, deadline: Instant) -> Result<Owner, ErrorReport> {
         let mode = self.context.session.mode;
         match (&self.source, &self.context.sessions) {
             (Source::Endpoint { url, headers }, _) if mode == SessionMode::OneShot => {
-                let endpoint = Endpoint::resolve(url, headers.clone(), CONNECT_MAX).await?;
-                Ok(State::Running { owner: Owner::External, endpoint })
+                Ok(Owner::External(Endpoint::resolve(url, headers.clone(), CONNECT_MAX).await?))
             }
             (Source::Endpoint { .. }, _) => Err(only_one_shot("an external browser", mode)),
-            (Source::Launch { executable, headless }, Some(sessions)) => {
+            (Source::Launch { executable, headless, .. }, Some(sessions)) => {
                 let order = BrowserOrder {
                     execution: self.context.execution.clone(),
                     session: self.context.session.clone(),
@@ -203,24 +221,26 @@ impl BrowserSlot {
                     cancel: self.context.cancel.clone(),
                 };
                 let session = sessions.open(order).await?;
-                let endpoint = endpoint_of(&*session);
                 *lock(&self.leased) = Some(Arc::clone(&session));
-                Ok(State::Running { owner: Owner::Leased(session), endpoint })
+                Ok(Owner::Leased(session))
             }
-            (Source::Launch { executable, headless }, None) if mode == SessionMode::OneShot => {
+            (Source::Launch { executable, headless, confinement }, None) if mode == SessionMode::OneShot => {
+                let program = found(executable.clone()).await?;
                 let browser = Browser::launch(LaunchOptions {
-                    executable: found(executable.clone()).await?,
+                    executable: program.clone(),
                     profiles_dir: self.context.state_dir.join(PROFILES),
                     name: self.context.execution.as_str().to_owned(),
                     downloads_dir: Some(self.downloads_dir()),
                     keep_profile: false,
                     bound_to_thread: false,
                     headless: *headless,
+                    confinement: confinement.clone(),
+                    listens: false,
                     start_timeout: START_MAX,
                 })
                 .await?;
-                let endpoint = browser.endpoint().clone();
-                Ok(State::Running { owner: Owner::Slot(Box::new(browser)), endpoint })
+                browser.shortfalls().iter().for_each(|shortfall| self.warn(shortfall));
+                Ok(Owner::Slot(Box::new(browser), program))
             }
             (Source::Launch { .. }, None) => Err(only_one_shot("this host", mode)),
         }
@@ -291,7 +311,7 @@ impl BrowserSlot {
         }
         let downloads_dir = self.downloads_dir();
         let closed = match std::mem::replace(&mut *state, State::Ended) {
-            State::Running { owner: Owner::External, endpoint } => self.tidy_up(live, &endpoint).await,
+            State::Running(Owner::External(endpoint)) => self.tidy_up(live, &Reach::Endpoint(endpoint)).await,
             state => {
                 if let (Some(live), Some(session)) = (live, self.session()) {
                     cookies::keep(&live.connection, &*session).await;
@@ -308,8 +328,8 @@ impl BrowserSlot {
     /// Gives back what is leased, and closes what is this slot's own.
     async fn let_go(&self, state: State) -> Result<(), ErrorReport> {
         match state {
-            State::Running { owner: Owner::Slot(browser), .. } => browser.close().await,
-            State::Running { owner: Owner::Leased(session), .. } => {
+            State::Running(Owner::Slot(browser, _)) => browser.close().await,
+            State::Running(Owner::Leased(session)) => {
                 let released = session.release().await;
                 lock(&self.warnings).extend(session.warnings());
                 *lock(&self.leased) = None;
@@ -323,12 +343,12 @@ impl BrowserSlot {
                     released => released,
                 }
             }
-            State::Running { owner: Owner::External, .. } | State::NotStarted | State::Ended => Ok(()),
+            State::Running(Owner::External(_)) | State::NotStarted | State::Ended => Ok(()),
         }
     }
 
     /// Closes what this execution made in an external browser, and lets go of it.
-    async fn tidy_up(&self, live: Option<Arc<Live>>, endpoint: &Endpoint) -> Result<(), ErrorReport> {
+    async fn tidy_up(&self, live: Option<Arc<Live>>, reach: &Reach) -> Result<(), ErrorReport> {
         self.making.close();
         let heard_out = tokio::time::timeout(TIDY_MAX, self.making.wait()).await.is_ok();
         if let Some(live) = &live {
@@ -340,7 +360,7 @@ impl BrowserSlot {
         let connection = match connected {
             Some(connection) => connection,
             None if made.is_empty() => return Ok(()),
-            None => match Connection::connect(endpoint, TIDY_MAX).await {
+            None => match reach.connect(TIDY_MAX).await {
                 Ok(connection) => connection,
                 Err(error) => {
                     tracing::warn!(%error, "could not tidy up in an external browser");
@@ -482,10 +502,6 @@ async fn found(asked: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {
     let Executable { path, .. } =
         tokio::task::spawn_blocking(move || find(asked.as_deref())).await.map_err(failed)??;
     Ok(path)
-}
-
-fn endpoint_of(session: &dyn BrowserSession) -> Endpoint {
-    Endpoint { ws_url: session.facts().ws_url, headers: Vec::new() }
 }
 
 fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {

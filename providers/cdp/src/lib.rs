@@ -19,6 +19,7 @@ mod manifest;
 mod policy;
 mod popups;
 mod provider;
+mod reach;
 mod runtime;
 mod session;
 mod spec;

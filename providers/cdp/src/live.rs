@@ -1,11 +1,12 @@
 //! A browser that is connected.
 
-use crate::{popups::Popups, targets::Targets};
-use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, REFUSED};
+use crate::{popups::Popups, reach::Reach, targets::Targets};
+use codemode_chromium::{CdpError, Command, Connection, Event, Protocol, REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
@@ -20,7 +21,7 @@ const REFRESH_PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Live {
     pub(crate) connection: Connection,
     pub(crate) targets: Arc<Targets>,
-    endpoint: Endpoint,
+    reach: Reach,
     /// Unless the browser did not let it be watched.
     popups: OnceLock<Popups>,
     /// What the browser says of its protocol; some remote endpoints do not say it.
@@ -48,21 +49,17 @@ impl Live {
     ///
     /// # Cancellation
     /// May be dropped at any time.
-    pub(crate) async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
-        let connected = async {
-            let connection = Connection::connect(endpoint, timeout).await?;
-            let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
-            let (discovery, version) = tokio::join!(
-                ask("Target.setDiscoverTargets", json!({"discover": true})),
-                ask("Browser.getVersion", Json::Null)
-            );
-            discovery.map_err(|error| no_browser(&error))?;
-            let product =
-                version.map_err(|error| no_browser(&error))?["product"].as_str().unwrap_or_default().to_owned();
-            Ok::<_, ErrorReport>((connection, product))
-        };
-        let (connected, protocol) = tokio::join!(connected, Protocol::read(endpoint, timeout));
-        let (connection, product) = connected?;
+    pub(crate) async fn connect(reach: &Reach, protocols_dir: &Path, timeout: Duration) -> Result<Self, ErrorReport> {
+        let connection = reach.connect(timeout).await?;
+        let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
+        let (discovery, version) = tokio::join!(
+            ask("Target.setDiscoverTargets", json!({"discover": true})),
+            ask("Browser.getVersion", Json::Null)
+        );
+        discovery.map_err(|error| no_browser(&error))?;
+        let version = version.map_err(|error| no_browser(&error))?;
+        let product = version["product"].as_str().unwrap_or_default().to_owned();
+        let protocol = reach.protocol(&version, protocols_dir, timeout).await;
         let targets = Arc::new(Targets::new());
         targets.catch_up(connection.events());
         let follow = {
@@ -74,7 +71,7 @@ impl Live {
         Ok(Self {
             connection,
             targets,
-            endpoint: endpoint.clone(),
+            reach: reach.clone(),
             popups: OnceLock::new(),
             protocol,
             product,
@@ -93,7 +90,7 @@ impl Live {
     /// # Cancellation
     /// May be dropped at any time.
     pub(crate) async fn watch_popups(&self, waiting: bool, timeout: Duration) {
-        match Popups::watch(&self.endpoint, &self.targets, waiting, timeout).await {
+        match Popups::watch(&self.reach, &self.targets, waiting, timeout).await {
             Ok(popups) => drop(self.popups.set(popups)),
             Err(error) => tracing::warn!(%error, "popups are not watched"),
         }

@@ -5,8 +5,8 @@
 //! connection of its own, which scripts do not see, has every popup of our browsers wait until it is asked for its
 //! dialogs. Tabs of somebody else's browser are not made to wait: what a popup does in its first moments may be missed.
 
-use crate::{dialog::Dialog, targets::Targets};
-use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event};
+use crate::{dialog::Dialog, reach::Reach, targets::Targets};
+use codemode_chromium::{CdpError, Command, Connection, Event};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
@@ -48,12 +48,12 @@ impl Popups {
     /// # Cancellation
     /// May be dropped at any time.
     pub(crate) async fn watch(
-        endpoint: &Endpoint,
+        reach: &Reach,
         targets: &Arc<Targets>,
         waiting: bool,
         timeout: Duration,
     ) -> Result<Self, codemode_spec::ErrorReport> {
-        let connection = Connection::connect(endpoint, timeout).await?;
+        let connection = reach.connect(timeout).await?;
         let watched = Arc::new(Watched { connection, targets: Arc::clone(targets), known: Mutex::default() });
         let follower = {
             let watched = Arc::clone(&watched);

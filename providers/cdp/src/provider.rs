@@ -7,11 +7,15 @@ use crate::{
     runtime::CdpRuntime,
 };
 use async_trait::async_trait;
+use codemode_chromium::Confinement;
 use codemode_provider::{ExecutionContext, Provider, ProviderRuntime};
 use codemode_spec::{ErrorCode, ErrorReport, Manifest};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
+
+/// The folder of protocol descriptions in the state folder.
+const PROTOCOLS: &str = "protocols";
 
 /// Which browser executions get, unless their own options say otherwise.
 #[derive(Clone)]
@@ -24,11 +28,23 @@ pub struct CdpConfig {
     pub headers: Vec<(String, String)>,
     /// Launch without a window.
     pub headless: bool,
+    /// What a browser that an execution launches itself may reach of the machine. A leased one is confined by whoever keeps
+    /// it.
+    pub confinement: Confinement,
+    /// Where descriptions of the browsers' protocols are kept; `None` keeps them in the state folder.
+    pub protocols_dir: Option<PathBuf>,
 }
 
 impl Default for CdpConfig {
     fn default() -> Self {
-        Self { browser: None, cdp_url: None, headers: Vec::new(), headless: true }
+        Self {
+            browser: None,
+            cdp_url: None,
+            headers: Vec::new(),
+            headless: true,
+            confinement: Confinement::default(),
+            protocols_dir: None,
+        }
     }
 }
 
@@ -40,6 +56,7 @@ impl fmt::Debug for CdpConfig {
             .field("external", &self.cdp_url.is_some())
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("headless", &self.headless)
+            .field("confinement", &self.confinement)
             .finish()
     }
 }
@@ -78,16 +95,21 @@ impl CdpProvider {
         if browser.is_some() && cdp_url.is_some() {
             return Err(wrong_options(&"browser and cdpUrl exclude each other"));
         }
+        let launch = |executable| Source::Launch {
+            executable,
+            headless: self.config.headless,
+            confinement: self.config.confinement.clone(),
+        };
         Ok(match (cdp_url, browser) {
             // Headers of the configuration are meant for its own endpoint, not for whatever a caller names.
             (Some(url), _) => Source::Endpoint { url, headers: headers.into_iter().collect() },
-            (None, Some(executable)) => Source::Launch { executable: Some(executable), headless: self.config.headless },
+            (None, Some(executable)) => launch(Some(executable)),
             (None, None) => match &self.config.cdp_url {
                 Some(url) => {
                     let own = self.config.headers.iter().cloned();
                     Source::Endpoint { url: url.clone(), headers: own.chain(headers).collect() }
                 }
-                None => Source::Launch { executable: self.config.browser.clone(), headless: self.config.headless },
+                None => launch(self.config.browser.clone()),
             },
         })
     }
@@ -106,7 +128,8 @@ impl Provider for CdpProvider {
 
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
         let source = self.source(context.options.get("cdp"))?;
-        let slot = BrowserSlot::new(source, context, Arc::clone(&self.registry));
+        let protocols_dir = self.config.protocols_dir.clone().unwrap_or_else(|| context.state_dir.join(PROTOCOLS));
+        let slot = BrowserSlot::new(source, context, Arc::clone(&self.registry), protocols_dir);
         Ok(Arc::new(CdpRuntime::new(slot)))
     }
 }

@@ -1,20 +1,15 @@
-//! One WebSocket to a browser: commands out, answers back to whoever waits, events into the log.
+//! One connection to a browser: commands out, answers back to the callers that wait, events into the log.
 
 use crate::{
-    endpoint::{Endpoint, failed, shown, unreachable},
+    endpoint::{Endpoint, unreachable},
     error::CdpError,
     events::EventLog,
-    http,
     message::{self, Incoming, TooLarge, Unreadable},
-    stream::Stream,
+    transport::{self, Broken, Reader, Writer},
 };
 use codemode_spec::{
-    ErrorCode, ErrorReport,
+    ErrorReport,
     limits::{CDP_MESSAGE_BYTES_MAX, CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
-};
-use futures::{
-    SinkExt as _, StreamExt as _,
-    stream::{SplitSink, SplitStream},
 };
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -27,27 +22,11 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{sync::oneshot, task::AbortHandle};
-use tokio_tungstenite::{
-    WebSocketStream, client_async_with_config,
-    tungstenite::{
-        self, Message,
-        client::IntoClientRequest as _,
-        error::CapacityError,
-        protocol::{CloseFrame, WebSocketConfig},
-    },
-};
+use tokio::{net::UnixStream, sync::oneshot, task::AbortHandle};
 use tokio_util::sync::CancellationToken;
-use url::Url;
-
-/// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
-/// live: it did not answer in time, or this process has no file descriptor left.
-pub const REFUSED: &str = "refused";
 
 /// How long a polite goodbye may take; the browser does not need it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
-
-type Socket = WebSocketStream<Stream>;
 
 /// A command to a browser.
 #[derive(Clone, Debug)]
@@ -81,7 +60,9 @@ struct Inner {
 struct Shared {
     /// Callers write themselves: a task in between would cost every command a change of task. `None` once the connection
     /// is closed, so that the socket is as well, however long a clone is kept.
-    writer: tokio::sync::Mutex<Option<SplitSink<Socket, Message>>>,
+    writer: tokio::sync::Mutex<Option<Writer>>,
+    /// The protocol session below which this connection works. Callers do not see it: to them it is the browser.
+    root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
     closed: CancellationToken,
@@ -120,18 +101,34 @@ impl Connection {
     /// # Cancellation
     /// May be dropped at any time: the socket is closed.
     pub async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
-        let url = endpoint.url()?;
-        let socket = tokio::time::timeout(timeout, open(&url, endpoint)).await;
-        let late = |_| Err(unreachable(&url, &format!("there was no answer within {} ms", timeout.as_millis())));
-        let (writer, incoming) = socket.unwrap_or_else(late)?.split();
+        let opened = tokio::time::timeout(timeout, transport::open_web(endpoint)).await;
+        let (writer, reader) = match opened {
+            Ok(opened) => opened?,
+            Err(_) => {
+                let late = format!("there was no answer within {} ms", timeout.as_millis());
+                return Err(unreachable(&endpoint.url()?, &late));
+            }
+        };
+        Ok(Self::of(writer, reader, None))
+    }
+
+    /// The connection over a socket of a [`crate::Relay`], which has attached the root session for it.
+    #[must_use]
+    pub fn over(stream: UnixStream, root: String) -> Self {
+        let (writer, reader) = transport::over(stream);
+        Self::of(writer, reader, Some(root))
+    }
+
+    fn of(writer: Writer, reader: Reader, root: Option<String>) -> Self {
         let shared = Arc::new(Shared {
             writer: tokio::sync::Mutex::new(Some(writer)),
+            root,
             pending: Mutex::default(),
             events: EventLog::new(),
             closed: CancellationToken::new(),
         });
-        let reader = tokio::spawn(read(incoming, Arc::clone(&shared))).abort_handle();
-        Ok(Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) })
+        let reader = tokio::spawn(read(reader, Arc::clone(&shared))).abort_handle();
+        Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) }
     }
 
     /// Sends a command and waits for its answer. Any number run at the same time.
@@ -208,7 +205,8 @@ impl Connection {
     async fn exchange(&self, command: &Command<'_>) -> Result<Json, CdpError> {
         let Inner { shared, next_id, .. } = &*self.inner;
         let id = next_id.fetch_add(1, Ordering::Relaxed);
-        let outgoing = Outgoing { id, method: command.method, params: &command.params, session: command.session };
+        let session = command.session.or(shared.root.as_deref());
+        let outgoing = Outgoing { id, method: command.method, params: &command.params, session };
         let text =
             serde_json::to_string(&outgoing).map_err(|error| CdpError::Malformed { reason: error.to_string() })?;
         if text.len() > CDP_MESSAGE_BYTES_MAX {
@@ -217,7 +215,7 @@ impl Connection {
         // Entered before it is sent: the answer may be there before `send` returns.
         let (answer, answered) = oneshot::channel();
         let _entry = shared.enter(id, command, answer)?;
-        shared.send(Message::text(text)).await?;
+        shared.send(text).await?;
         answered.await.unwrap_or_else(|_| Err(shared.closed_error()))
     }
 }
@@ -238,50 +236,20 @@ impl fmt::Debug for Connection {
     }
 }
 
-async fn open(url: &Url, endpoint: &Endpoint) -> Result<Socket, ErrorReport> {
-    let mut request = url.as_str().into_client_request().map_err(|error| unreachable(url, &error))?;
-    request.headers_mut().extend(http::header_map(&endpoint.headers)?);
-    let stream = Stream::connect(url).await?;
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(CDP_MESSAGE_BYTES_MAX))
-        .max_frame_size(Some(CDP_MESSAGE_BYTES_MAX));
-    match client_async_with_config(request, stream, Some(config)).await {
-        Ok((socket, _)) => Ok(socket),
-        Err(tungstenite::Error::Http(response)) => {
-            let status = response.status();
-            let message = format!("{} answered {status} instead of opening a WebSocket", shown(url));
-            let report = ErrorReport::new(ErrorCode::CdpConnectionFailed, message);
-            Err(report.with_detail("status", status.as_u16()).with_detail(REFUSED, true))
-        }
-        Err(tungstenite::Error::Io(error)) => Err(failed(url, &error)),
-        // What answers there is no browser.
-        Err(error) => Err(unreachable(url, &error).with_detail(REFUSED, true)),
-    }
-}
-
 /// Reads until the connection ends, and lets go of the socket then.
-async fn read(incoming: SplitStream<Socket>, shared: Arc<Shared>) {
-    read_messages(incoming, &shared).await;
+async fn read(mut reader: Reader, shared: Arc<Shared>) {
+    let broken = loop {
+        match reader.next().await {
+            Ok(text) => match text.as_str() {
+                Some(text) => shared.take(text),
+                None => tracing::warn!("skipped a message of the browser that is no text"),
+            },
+            Err(broken) => break broken,
+        }
+    };
+    shared.close_by(broken);
     // A send that is stuck has given up the lock by now: the connection is closed.
     shared.writer.lock().await.take();
-}
-
-async fn read_messages(mut incoming: SplitStream<Socket>, shared: &Shared) {
-    loop {
-        match incoming.next().await {
-            Some(Ok(Message::Text(text))) => shared.take(&text),
-            Some(Ok(Message::Close(frame))) => {
-                let words = |CloseFrame { code, reason }| format!("the browser closed it ({code} {reason})");
-                return shared.close(&frame.map_or_else(|| "the browser closed it".to_owned(), words), None);
-            }
-            Some(Ok(_)) => {}
-            Some(Err(error)) => {
-                shared.close_by(&error);
-                return;
-            }
-            None => return shared.close("the browser went away", None),
-        }
-    }
 }
 
 impl Shared {
@@ -302,10 +270,10 @@ impl Shared {
     }
 
     /// Sends a message, unless the connection ends first: a browser that does not read any more would hold it up for ever.
-    async fn send(&self, message: Message) -> Result<(), CdpError> {
+    async fn send(&self, text: String) -> Result<(), CdpError> {
         let send = async {
             match self.writer.lock().await.as_mut() {
-                Some(writer) => writer.send(message).await.map_err(|error| self.close_by(&error)),
+                Some(writer) => writer.send(text).await.map_err(|broken| self.close_by(broken)),
                 None => Err(self.closed_error()),
             }
         };
@@ -327,6 +295,7 @@ impl Shared {
                 },
             ),
             Ok(Incoming { method: Some(method), session, params, bytes, .. }) => {
+                let session = session.filter(|session| self.root.as_deref() != Some(session));
                 let silenced = silenced(&method, session.as_deref(), &params);
                 self.events.push(method, session, params, bytes);
                 if let Some((session, error)) = silenced {
@@ -375,15 +344,9 @@ impl Shared {
         }
     }
 
-    /// Ends the connection because of an error of the socket, and says what a call that meets it should say.
-    fn close_by(&self, error: &tungstenite::Error) -> CdpError {
-        let too_large = match error {
-            tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
-                Some(CdpError::TooLarge { bytes: *size, bytes_max: *max_size })
-            }
-            _ => None,
-        };
-        self.close(&error.to_string(), too_large.as_ref());
+    /// Ends the connection because its socket has, and says what a call that meets it should say.
+    fn close_by(&self, Broken { reason, too_large }: Broken) -> CdpError {
+        self.close(&reason, too_large.as_ref());
         too_large.unwrap_or_else(|| self.closed_error())
     }
 
@@ -444,7 +407,7 @@ fn silenced(method: &str, session: Option<&str>, params: &Json) -> Option<(Strin
     }
 }
 
-fn refusal(mut error: Json) -> CdpError {
+pub(crate) fn refusal(mut error: Json) -> CdpError {
     let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
     let data = error.get_mut("data").map(Json::take);
     CdpError::Protocol { code: error["code"].as_i64().unwrap_or_default(), message, data }

@@ -1,6 +1,6 @@
 //! Where a browser listens.
 
-use crate::{connection::REFUSED, http};
+use crate::{http, transport::REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
 use std::{fmt, io, time::Duration};

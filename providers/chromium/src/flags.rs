@@ -1,18 +1,12 @@
 //! What a browser is told at its start.
 
-use crate::{launch::LaunchOptions, ports};
-use serde_json::{Value as Json, json};
-use std::{
-    ffi::OsString,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::DirBuilderExt as _,
-    path::Path,
-};
+use crate::{launch::LaunchOptions, settings};
+use serde_json::json;
+use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
 
 /// For every browser.
 const FLAGS: &[&str] = &[
-    // The pipe that ends the browser when its owner dies.
+    // The protocol, spoken with its owner only; and the browser ends when the owner dies.
     "--remote-debugging-pipe",
     // Nothing is reported. The crash handler runs all the same: with --disable-crashpad-for-testing, which would spare
     // it, Chromium 156 never answers Page.navigate.
@@ -48,27 +42,23 @@ const FLAGS: &[&str] = &[
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
 /// Writes the profile's first settings and gives the command line.
-pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
+pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
         DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let default = profile.join("Default");
-        let file = default.join("Preferences");
-        fs::create_dir_all(&default)?;
-        // A profile that was kept has settings already.
-        let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
-        let mut settings: Json = kept.filter(Json::is_object).unwrap_or_else(|| json!({}));
-        settings["download"] =
-            json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
-        fs::write(file, settings.to_string())?;
+        settings::change(profile, |settings| {
+            settings["download"] =
+                json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+        })?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
-    // The protocol, out of reach of the pages.
-    arguments.extend([format!("--remote-debugging-port={port}").into(), ports::rules().into()]);
+    if options.listens {
+        arguments.push("--remote-debugging-port=0".into());
+    }
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));
     }
-    if rustix::process::geteuid().is_root() {
+    if !has_sandbox {
         // Chromium's sandbox gives up privileges by becoming nobody special, and refuses to start as root.
         arguments.push("--no-sandbox".into());
     }

@@ -8,25 +8,31 @@
 #![expect(clippy::result_large_err, reason = "an ErrorReport is made for a reader, once, where something has failed")]
 
 mod check;
+mod confine;
 mod connection;
 mod endpoint;
 mod error;
 mod events;
 mod find;
 mod flags;
+mod frames;
 mod http;
 mod install;
 mod launch;
 mod ledger;
 mod message;
 mod nearest;
-mod ports;
+mod owned;
 mod process;
 mod protocol;
+mod relay;
 mod schema;
+mod settings;
 mod stream;
+mod transport;
 
-pub use connection::{Command, Connection, REFUSED};
+pub use confine::{ConfineMode, Confinement, can_confine};
+pub use connection::{Command, Connection};
 pub use endpoint::Endpoint;
 pub use error::CdpError;
 pub use events::{Batch, Event, EventLog};
@@ -36,4 +42,6 @@ pub use launch::{Browser, LaunchOptions};
 pub use ledger::{Reaped, reap, remove_kept_profile};
 pub use process::ProcessId;
 pub use protocol::Protocol;
+pub use relay::{Attached, Relay};
 pub use schema::{CommandSpec, Domain, EventSpec, Property, Shape, TypeSpec};
+pub use transport::REFUSED;

@@ -1,15 +1,23 @@
 //! The protocol that a browser really speaks, read from the browser.
 
 use crate::{
+    confine::Confinement,
     endpoint::{Endpoint, Version},
     http,
+    launch::{Browser, LaunchOptions},
     schema::{CommandSpec, Domain, EventSpec, Shape, TypeSpec},
 };
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
+use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     fmt,
+    fs::{self, DirBuilder, OpenOptions},
+    hash::{BuildHasher as _, Hasher as _, RandomState},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
     sync::{Arc, LazyLock, Mutex, PoisonError},
     time::Duration,
 };
@@ -17,6 +25,11 @@ use tokio::time::Instant;
 
 /// Protocols kept in the process; a host rarely meets more than one version of a browser.
 const CACHED_MAX: usize = 4;
+
+/// What a file of a protocol may have.
+const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// The folder, beside the files, of the profiles of browsers that describe themselves.
+const PROFILES: &str = "describing";
 
 /// By what a browser says of itself.
 type Cache = Vec<(String, Arc<Protocol>)>;
@@ -52,17 +65,65 @@ impl Protocol {
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
-        let url = endpoint.http_url("/json/protocol")?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        let body = http::get(&url, &endpoint.headers, left).await?;
+        let body = document(endpoint, deadline).await?;
         // Megabytes of JSON: not on a thread that others wait for.
         let parsed = tokio::task::spawn_blocking(move || Self::parse(&body)).await;
         let protocol = Arc::new(parsed.map_err(|error| unreadable(&error))??);
-        let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
-        if cache.len() == CACHED_MAX {
-            cache.remove(0);
+        cache(key, &protocol);
+        Ok(protocol)
+    }
+
+    /// The protocol of a browser of ours. Such a browser has no port to read the protocol from; so the first time that a
+    /// version of it is met, the program is started once more, without a page and with a profile of its own, and describes
+    /// itself. What it says is kept in `folder`, which only its user may write to.
+    ///
+    /// `version` is what the browser answered to `Browser.getVersion`.
+    ///
+    /// # Errors
+    /// `CDP_CONNECTION_FAILED` if the program is another version by now, or does not describe itself; `IO_ERROR` if the
+    /// folder cannot be used.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: a browser that describes itself is ended.
+    pub async fn of_program(
+        program: &Path,
+        version: &Json,
+        folder: &Path,
+        timeout: Duration,
+    ) -> Result<Arc<Self>, ErrorReport> {
+        // The others wait for what the first one reads.
+        static READING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+        let key = ["product", "protocolVersion", "revision"].map(|name| version[name].as_str().unwrap_or_default());
+        let key = key.join(" ");
+        if let Some(protocol) = cached(&key) {
+            return Ok(protocol);
         }
-        cache.push((key, Arc::clone(&protocol)));
+        let _reading = READING.lock().await;
+        if let Some(protocol) = cached(&key) {
+            return Ok(protocol);
+        }
+        let file = folder.join(format!("protocol-{}.json", &blake3::hash(key.as_bytes()).to_hex()[..16]));
+        let kept = {
+            let file = file.clone();
+            tokio::task::spawn_blocking(move || Self::parse(&read(&file).ok()?).ok()).await
+        };
+        let protocol = match kept {
+            Ok(Some(protocol)) => protocol,
+            _ => {
+                let body = describe(program, version, folder, timeout).await?;
+                let parsed = tokio::task::spawn_blocking(move || {
+                    let protocol = Self::parse(&body)?;
+                    // It is read anew where it cannot be kept.
+                    if let Err(error) = write(&file, &body) {
+                        tracing::warn!(%error, "the protocol of a browser could not be kept");
+                    }
+                    Ok::<_, ErrorReport>(protocol)
+                });
+                parsed.await.map_err(|error| unreadable(&error))??
+            }
+        };
+        let protocol = Arc::new(protocol);
+        cache(key, &protocol);
         Ok(protocol)
     }
 
@@ -155,6 +216,81 @@ impl fmt::Debug for Protocol {
 fn cached(key: &str) -> Option<Arc<Protocol>> {
     let cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     cache.iter().find(|(known, _)| known == key).map(|(_, protocol)| Arc::clone(protocol))
+}
+
+fn cache(key: String, protocol: &Arc<Protocol>) {
+    let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    if cache.len() == CACHED_MAX {
+        cache.remove(0);
+    }
+    cache.push((key, Arc::clone(protocol)));
+}
+
+async fn document(endpoint: &Endpoint, deadline: Instant) -> Result<hyper::body::Bytes, ErrorReport> {
+    let url = endpoint.http_url("/json/protocol")?;
+    http::get(&url, &endpoint.headers, deadline.saturating_duration_since(Instant::now())).await
+}
+
+/// Starts a browser that holds nothing, and has it describe its protocol.
+async fn describe(
+    program: &Path,
+    version: &Json,
+    folder: &Path,
+    timeout: Duration,
+) -> Result<hyper::body::Bytes, ErrorReport> {
+    let profiles_dir = folder.join(PROFILES);
+    let deadline = Instant::now() + timeout;
+    let left = profiles_dir.clone();
+    // What one that was killed in the middle of it left.
+    let _ = tokio::task::spawn_blocking(move || crate::reap(&left)).await;
+    let browser = Browser::launch(LaunchOptions {
+        executable: program.to_owned(),
+        profiles_dir,
+        name: format!("p-{:016x}", RandomState::new().build_hasher().finish()),
+        downloads_dir: None,
+        keep_profile: false,
+        bound_to_thread: true,
+        headless: true,
+        confinement: Confinement::default(),
+        listens: true,
+        start_timeout: timeout,
+    })
+    .await?;
+    let described = async {
+        let endpoint = browser.endpoint().ok_or_else(|| unreadable(&"the program does not say where it listens"))?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Version { browser: product, .. } =
+            Version::get(&endpoint.http_url("/json/version")?, &endpoint.headers, left).await?;
+        if version["product"] != product.as_str() {
+            return Err(unreadable(&format!("the program is {product} by now, and the browser is {}", version["product"])));
+        }
+        document(endpoint, deadline).await
+    };
+    let described = described.await;
+    browser.close().await?;
+    described
+}
+
+/// A file that is ours and no link.
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let opened = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
+    let metadata = opened.metadata()?;
+    if metadata.uid() != rustix::process::geteuid().as_raw() || !metadata.is_file() {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "the file is not ours"));
+    }
+    let mut text = Vec::new();
+    opened.take(FILE_BYTES_MAX).read_to_end(&mut text)?;
+    Ok(text)
+}
+
+/// Whole or not at all, and for this user only.
+fn write(file: &Path, text: &[u8]) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(file.parent().unwrap_or(Path::new(".")))?;
+    let new: PathBuf = file.with_extension(format!("{:016x}.new", RandomState::new().build_hasher().finish()));
+    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
+    let written = out.write_all(text).and_then(|()| fs::rename(&new, file));
+    written.inspect_err(|_| drop(fs::remove_file(&new)))
 }
 
 fn unreadable(error: &dyn fmt::Display) -> ErrorReport {

@@ -20,7 +20,7 @@ use codemode_spec::{
     session::SessionMode,
 };
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, path::PathBuf};
 
 /// What a session's row says of its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -127,8 +127,12 @@ pub struct NewSession {
 /// A browser that runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserFacts {
-    /// Where it listens.
-    pub ws_url: String,
+    /// Its program.
+    #[serde(default)]
+    pub program: PathBuf,
+    /// What is missing of the walls around it.
+    #[serde(default)]
+    pub shortfalls: Vec<String>,
     /// The number of its main process.
     pub browser_pid: u32,
     /// The number of its keeper.
@@ -193,6 +197,12 @@ impl LeaseName {
     #[must_use]
     pub fn of_session(id: &str) -> Self {
         Self(format!("session:{id}"))
+    }
+
+    /// The name with this text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        ["key:", "session:"].iter().any(|kind| text.starts_with(kind)).then(|| Self(text.to_owned()))
     }
 
     /// Its text.

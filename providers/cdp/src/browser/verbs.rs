@@ -1,6 +1,6 @@
 //! What a script may do with the session of its browser.
 
-use super::{BrowserSlot, Owner, State, endpoint_of, lock, only_one_shot};
+use super::{BrowserSlot, State, lock, only_one_shot};
 use codemode_provider::Promotion;
 use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
 use tokio::time::Instant;
@@ -36,8 +36,6 @@ impl BrowserSlot {
                 // Whatever comes of it, the browser that was connected is no more.
                 self.disconnect().await;
                 session.reset().await?;
-                let endpoint = endpoint_of(&*session);
-                *state = State::Running { owner: Owner::Leased(session), endpoint };
             }
             None => {
                 self.disconnect().await;

@@ -7,7 +7,6 @@ mod errors;
 mod events;
 mod external;
 mod lifecycle;
-mod ports;
 mod refusals;
 mod spec;
 mod support;

@@ -76,7 +76,7 @@ async fn the_browsers_own_pages_are_not_for_scripts() {
 #[tokio::test]
 async fn a_tab_that_shows_a_page_of_the_browser_can_be_left_or_closed() {
     let (somebody, site) = (Somebody::begin().await, Site::serve().await);
-    let theirs = Connection::connect(somebody.browser.endpoint(), PATIENCE).await.unwrap();
+    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let params = json!({"url": "chrome://version"});
     let create = Command { method: "Target.createTarget", params, session: None, timeout: PATIENCE };
     let made = theirs.call(create).await.unwrap();

@@ -1,7 +1,7 @@
 //! An execution as a host would run it, and a site to visit.
 
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, Executable, LaunchOptions, find, install};
+use codemode_chromium::{Browser, Confinement, Executable, LaunchOptions, find, install};
 use codemode_provider::{Ending, ExecutionContext, Provider, ProviderRuntime, testkit};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
@@ -122,10 +122,12 @@ impl Somebody {
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
+            confinement: Confinement::default(),
+            listens: true,
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();
-        let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+        let config = CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
         Self { browser, provider: Arc::new(CdpProvider::new(config)), _profiles: profiles }
     }
 

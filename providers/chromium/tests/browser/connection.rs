@@ -193,8 +193,8 @@ async fn the_connection_ends_with_its_last_clone_or_when_it_is_closed() {
 #[tokio::test]
 async fn an_endpoint_is_found_by_its_address() {
     let profiles = Profiles::new();
-    let browser = profiles.launch().await;
-    let ws_url = browser.endpoint().ws_url.clone();
+    let browser = profiles.launch_listening().await;
+    let ws_url = browser.endpoint().unwrap().ws_url.clone();
     let address = ws_url.strip_prefix("ws://").and_then(|rest| rest.split('/').next()).unwrap();
     for url in [format!("http://{address}"), format!("http://{address}/"), format!("http://{address}/json/version")] {
         let endpoint = Endpoint::resolve(&url, Vec::new(), PATIENCE).await.unwrap();
@@ -297,8 +297,8 @@ async fn client_process() {
 #[tokio::test]
 async fn a_browser_behind_tls_is_reached_if_its_certificate_is_trusted() {
     let profiles = Profiles::new();
-    let browser = profiles.launch().await;
-    let address = browser.endpoint().ws_url.trim_start_matches("ws://").split('/').next().unwrap().to_owned();
+    let browser = profiles.launch_listening().await;
+    let address = browser.endpoint().unwrap().ws_url.trim_start_matches("ws://").split('/').next().unwrap().to_owned();
     let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let key = rustls::pki_types::PrivateKeyDer::try_from(certified.signing_key.serialize_der()).unwrap();
     let config = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))

@@ -130,36 +130,6 @@ async fn a_start_that_takes_too_long_is_given_up() {
     profiles.assert_nothing_left();
 }
 
-/// A program that says what Chromium says if the port was taken, the first `times` times, and is Chromium afterwards.
-fn late(folder: &Path, chromium: &Path, times: u32) -> PathBuf {
-    let path = folder.join(format!("late-{times}"));
-    let script = format!(
-        "#!/bin/sh\nfor n in $(seq {times}); do mkdir \"$0.$n\" 2>/dev/null || continue\n\
-         echo '[1:2:ERROR:x.cc:3] Cannot start http server for devtools.' >&2; exec sleep 600; done\n\
-         exec {} \"$@\"\n",
-        chromium.display()
-    );
-    // By another process: a file that this one has open for writing, and children of other tests with it, does not run.
-    let mut write = Command::new("/bin/sh");
-    write.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 700 \"$1\"", "write"]).arg(&path).arg(script);
-    assert!(write.status().unwrap().success());
-    path
-}
-
-#[tokio::test]
-async fn a_port_that_somebody_else_took_first_is_not_the_end() {
-    let (profiles, folder) = (Profiles::new(), tempfile::tempdir().unwrap());
-    let options = profiles.options().await;
-    let with = |times| LaunchOptions { executable: late(folder.path(), &options.executable, times), ..options.clone() };
-    let browser = Browser::launch(with(2)).await.unwrap();
-    connect(&browser).await.call(command("Browser.getVersion", Json::Null, None)).await.unwrap();
-    browser.close().await.unwrap();
-    let report = Browser::launch(with(100)).await.unwrap_err();
-    assert_eq!(report.code, ErrorCode::BrowserLaunchFailed);
-    assert_eq!(report.message, "every port tried for the browser's protocol was taken");
-    profiles.assert_nothing_left();
-}
-
 #[tokio::test]
 async fn a_profile_has_one_browser() {
     let profiles = Profiles::new();

@@ -9,11 +9,11 @@ use std::{sync::Arc, time::Instant};
 #[tokio::test]
 async fn the_live_protocol_is_read_once_and_knows_names_and_parameters() {
     let profiles = Profiles::new();
-    let browser = profiles.launch().await;
+    let browser = profiles.launch_listening().await;
     let begun = Instant::now();
-    let protocol = Protocol::read(browser.endpoint(), PATIENCE).await.unwrap();
+    let protocol = Protocol::read(browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     println!("{protocol:?} within {:?}", begun.elapsed());
-    assert!(Arc::ptr_eq(&protocol, &Protocol::read(browser.endpoint(), PATIENCE).await.unwrap()));
+    assert!(Arc::ptr_eq(&protocol, &Protocol::read(browser.endpoint().unwrap(), PATIENCE).await.unwrap()));
     browser.close().await.unwrap();
     profiles.assert_nothing_left();
 

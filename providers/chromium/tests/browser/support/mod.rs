@@ -1,6 +1,6 @@
 //! What the tests share: a browser that is surely there, and proof that nothing is left of it.
 
-use codemode_chromium::{Browser, Command, Connection, Executable, LaunchOptions, find, install};
+use codemode_chromium::{Browser, Command, Confinement, Connection, Executable, LaunchOptions, find, install};
 use serde_json::{Value as Json, json};
 use std::{
     fs,
@@ -46,12 +46,20 @@ impl Profiles {
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
+            confinement: Confinement::default(),
+            listens: false,
             start_timeout: PATIENCE,
         }
     }
 
     pub async fn launch(&self) -> Browser {
         Browser::launch(self.options().await).await.unwrap_or_else(|report| panic!("{report} {}", report.details))
+    }
+
+    /// One that stands for a user's own: it has a port.
+    pub async fn launch_listening(&self) -> Browser {
+        let options = LaunchOptions { listens: true, ..self.options().await };
+        Browser::launch(options).await.unwrap_or_else(|report| panic!("{report} {}", report.details))
     }
 
     /// Asserts that no process, profile or ledger is left.
@@ -95,7 +103,10 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 pub async fn connect(browser: &Browser) -> Connection {
-    Connection::connect(browser.endpoint(), PATIENCE).await.unwrap()
+    match browser.endpoint() {
+        Some(endpoint) => Connection::connect(endpoint, PATIENCE).await.unwrap(),
+        None => browser.connect().await.unwrap(),
+    }
 }
 
 pub fn command<'a>(method: &'a str, params: Json, session: Option<&'a str>) -> Command<'a> {

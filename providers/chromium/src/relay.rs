@@ -1,0 +1,441 @@
+//! One browser's debugging pipe, shared by clients.
+//!
+//! Each client works below a protocol session of its own (`Target.attachToBrowserTarget`), its *root session*. The relay
+//! passes on whole messages only: from a client those that name a protocol session of that client, from the browser those
+//! of such a session to the client that has it. When a client goes, its root session is detached, and with it the browser
+//! drops everything below: sessions, interceptors, disposable contexts (seen on Chromium 156). The next client finds a
+//! clean protocol.
+
+use crate::{connection::Connection, error::CdpError, frames::Frames};
+use bytes::Bytes;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{CDP_MESSAGE_BYTES_MAX, RELAY_CLIENTS_MAX, RELAY_SESSIONS_MAX, RELAY_STALL_MS},
+};
+use futures::{SinkExt as _, StreamExt as _};
+use serde::Deserialize;
+use serde_json::{Value as Json, json};
+use std::{
+    borrow::Cow,
+    collections::HashMap,
+    fmt, io,
+    os::fd::OwnedFd,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    net::{
+        UnixStream,
+        unix::{OwnedWriteHalf, pipe},
+    },
+    sync::oneshot,
+    task::AbortHandle,
+};
+use tokio_util::{
+    codec::{FramedRead, FramedWrite},
+    sync::CancellationToken,
+};
+
+/// What the relay asks the browser for itself is answered at once, or the browser is stuck.
+const ASK_MAX: Duration = Duration::from_secs(10);
+
+/// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last one is dropped,
+/// whereupon Chromium ends.
+#[derive(Clone)]
+pub struct Relay {
+    owner: Arc<Owner>,
+}
+
+struct Owner {
+    inner: Arc<Inner>,
+    reader: AbortHandle,
+}
+
+struct Inner {
+    /// Held for one message at a time.
+    pipe: tokio::sync::Mutex<FramedWrite<pipe::Sender, Frames>>,
+    state: Mutex<State>,
+    next_id: AtomicU64,
+    closed: CancellationToken,
+}
+
+#[derive(Default)]
+struct State {
+    /// The client of each protocol session.
+    sessions: HashMap<String, Arc<Client>>,
+    clients: usize,
+    /// Commands of the relay itself.
+    pending: HashMap<u64, oneshot::Sender<Result<Json, CdpError>>>,
+}
+
+struct Client {
+    root: String,
+    /// `None` until the client is served.
+    stream: tokio::sync::Mutex<Option<FramedWrite<OwnedWriteHalf, Frames>>>,
+    gone: CancellationToken,
+}
+
+/// A client that has its root session and is about to be served. Dropped unserved, it is detached in the background.
+pub struct Attached {
+    relay: Relay,
+    client: Arc<Client>,
+    detached: bool,
+}
+
+/// What a message is routed by.
+#[derive(Deserialize)]
+struct Head<'a> {
+    id: Option<u64>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "sessionId")]
+    session: Option<Cow<'a, str>>,
+}
+
+/// The session that `Target.attachedToTarget` and `Target.detachedFromTarget` are about.
+#[derive(Deserialize)]
+struct About {
+    params: AboutSession,
+}
+
+#[derive(Deserialize)]
+struct AboutSession {
+    #[serde(rename = "sessionId")]
+    session: String,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    result: Json,
+    error: Option<Json>,
+}
+
+impl Relay {
+    /// The relay of a browser whose debugging pipe has these ends on our side. Must be called inside of a tokio runtime.
+    ///
+    /// # Errors
+    /// When the runtime does not take the ends of the pipe.
+    pub(crate) fn new(to_browser: OwnedFd, from_browser: OwnedFd) -> io::Result<Self> {
+        let writer = FramedWrite::new(pipe::Sender::from_owned_fd(to_browser)?, Frames::default());
+        let reader = FramedRead::new(pipe::Receiver::from_owned_fd(from_browser)?, Frames::default());
+        let inner = Arc::new(Inner {
+            pipe: tokio::sync::Mutex::new(writer),
+            state: Mutex::default(),
+            next_id: AtomicU64::new(1),
+            closed: CancellationToken::new(),
+        });
+        let reader = tokio::spawn(read(reader, Arc::clone(&inner))).abort_handle();
+        Ok(Self { owner: Arc::new(Owner { inner, reader }) })
+    }
+
+    /// Sends a command to the browser itself, outside of every client's session.
+    ///
+    /// # Errors
+    /// As [`CdpError`] says.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time. The browser may already be carrying the command out.
+    pub async fn call(&self, method: &str, params: Json, timeout: Duration) -> Result<Json, CdpError> {
+        let inner = &self.owner.inner;
+        let id = inner.next_id.fetch_add(1, Ordering::Relaxed);
+        let (answer, answered) = oneshot::channel();
+        inner.state().pending.insert(id, answer);
+        let _entry = Entry { inner, id };
+        let exchange = async {
+            let message = json!({"id": id, "method": method, "params": params}).to_string();
+            inner.pipe.lock().await.send(message).await.map_err(|error| closed(&error))?;
+            tokio::select! {
+                biased;
+                answer = answered => answer.unwrap_or_else(|_| Err(closed(&"the browser went away"))),
+                () = inner.closed.cancelled() => Err(closed(&"the browser went away")),
+            }
+        };
+        let late = |_| Err(CdpError::Timeout { method: method.to_owned(), timeout });
+        tokio::time::timeout(timeout, exchange).await.unwrap_or_else(late)
+    }
+
+    /// A client's root session.
+    ///
+    /// # Errors
+    /// `CDP_CONNECTION_FAILED` when the browser does not give one, or has as many clients as it may have.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time; a session that was attached meanwhile ends with the browser.
+    pub async fn attach(&self) -> Result<Attached, ErrorReport> {
+        let failed = |why: &dyn fmt::Display| {
+            let message = format!("the browser cannot be connected to: {why}");
+            ErrorReport::new(ErrorCode::CdpConnectionFailed, message)
+        };
+        let inner = &self.owner.inner;
+        if inner.state().clients >= RELAY_CLIENTS_MAX {
+            return Err(failed(&format!("it has {RELAY_CLIENTS_MAX} clients already")));
+        }
+        let answer = self.call("Target.attachToBrowserTarget", json!({}), ASK_MAX).await;
+        let answer = answer.map_err(|error| failed(&error))?;
+        let root = answer["sessionId"].as_str().ok_or_else(|| failed(&"it named no session"))?.to_owned();
+        let client = Arc::new(Client {
+            root: root.clone(),
+            stream: tokio::sync::Mutex::default(),
+            gone: inner.closed.child_token(),
+        });
+        let mut state = inner.state();
+        state.clients += 1;
+        state.sessions.insert(root, Arc::clone(&client));
+        drop(state);
+        Ok(Attached { relay: self.clone(), client, detached: false })
+    }
+
+    /// A connection of this process to the browser.
+    ///
+    /// # Errors
+    /// `CDP_CONNECTION_FAILED` when the browser does not answer.
+    ///
+    /// # Cancellation
+    /// As [`Self::attach`].
+    pub async fn connect(&self) -> Result<Connection, ErrorReport> {
+        let attached = self.attach().await?;
+        let (ours, theirs) = UnixStream::pair().map_err(|error| {
+            ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("no socket could be made: {error}"))
+        })?;
+        let connection = Connection::over(ours, attached.root().to_owned());
+        tokio::spawn(attached.serve(theirs, || true));
+        Ok(connection)
+    }
+
+    /// Whether the browser has closed the pipe.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.owner.inner.closed.is_cancelled()
+    }
+
+    /// Waits until the browser has closed the pipe.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn closed(&self) {
+        self.owner.inner.closed.cancelled().await;
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        self.inner.closed.cancel();
+        self.reader.abort();
+    }
+}
+
+impl fmt::Debug for Relay {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Relay").field("closed", &self.is_closed()).finish_non_exhaustive()
+    }
+}
+
+impl Attached {
+    /// The client's root session.
+    #[must_use]
+    pub fn root(&self) -> &str {
+        &self.client.root
+    }
+
+    /// Ends the service from elsewhere when it is cancelled.
+    #[must_use]
+    pub fn stop(&self) -> CancellationToken {
+        self.client.gone.clone()
+    }
+
+    /// Passes messages on until the client or the browser goes, [`Self::stop`] is cancelled, or `admits` refuses a message
+    /// of the client: it is asked before each of them, when nothing can come between the question and the write. Then
+    /// detaches the root session.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
+    pub async fn serve(self, stream: UnixStream, admits: impl Fn() -> bool + Send) {
+        let (from_client, to_client) = stream.into_split();
+        *self.client.stream.lock().await = Some(FramedWrite::new(to_client, Frames::default()));
+        let mut messages = FramedRead::new(from_client, Frames::default());
+        loop {
+            let message = tokio::select! {
+                biased;
+                () = self.client.gone.cancelled() => break,
+                message = messages.next() => message,
+            };
+            let Some(Ok(message)) = message else { break };
+            if !self.pass(message, &admits).await {
+                break;
+            }
+        }
+        // First the client, so that it sees the end at once; then what it had in the browser.
+        self.client.gone.cancel();
+        self.client.stream.lock().await.take();
+        self.detach().await;
+    }
+
+    /// Passes a message of the client on; `false` ends the service.
+    async fn pass(&self, message: Bytes, admits: &(impl Fn() -> bool + Send)) -> bool {
+        let inner = &self.relay.owner.inner;
+        // Only what is read as one message with one session is passed on: never to the browser itself.
+        let Ok(Head { session: Some(session), id, .. }) = serde_json::from_slice(&message) else { return false };
+        let is_own = inner.state().sessions.get(&*session).is_some_and(|client| Arc::ptr_eq(client, &self.client));
+        if !is_own {
+            // As Chromium says of a session that was detached meanwhile.
+            let error = json!({"code": -32001, "message": "Session with given id not found."});
+            let answer = json!({"id": id, "error": error, "sessionId": session}).to_string();
+            self.client.deliver(answer.into()).await;
+            return true;
+        }
+        let mut pipe = inner.pipe.lock().await;
+        admits() && pipe.send(message).await.is_ok()
+    }
+
+    /// Detaches the root session: what is below it ends.
+    pub async fn detach(mut self) {
+        self.detach_now().await;
+    }
+
+    async fn detach_now(&mut self) {
+        if !std::mem::replace(&mut self.detached, true) {
+            forget(&self.relay, &self.client);
+            detach(&self.relay, &self.client.root).await;
+        }
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        if std::mem::replace(&mut self.detached, true) {
+            return;
+        }
+        self.client.gone.cancel();
+        forget(&self.relay, &self.client);
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            let (relay, root) = (self.relay.clone(), self.client.root.clone());
+            runtime.spawn(async move { detach(&relay, &root).await });
+        }
+    }
+}
+
+fn forget(relay: &Relay, client: &Arc<Client>) {
+    let mut state = relay.owner.inner.state();
+    state.sessions.retain(|_, other| !Arc::ptr_eq(other, client));
+    state.clients -= 1;
+}
+
+async fn detach(relay: &Relay, root: &str) {
+    // It may have ended with the browser.
+    let _ = relay.call("Target.detachFromTarget", json!({"sessionId": root}), ASK_MAX).await;
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it is held.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One message of the browser.
+    async fn take(&self, message: Bytes) {
+        let Ok(Head { id, method, session }) = serde_json::from_slice(&message) else {
+            tracing::warn!(bytes = message.len(), "skipped a message of the browser that cannot be routed");
+            return;
+        };
+        let about = match method.as_deref() {
+            Some("Target.attachedToTarget" | "Target.detachedFromTarget") => {
+                serde_json::from_slice::<About>(&message).ok().map(|about| about.params.session)
+            }
+            _ => None,
+        };
+        let Some(session) = session else {
+            if let Some(id) = id {
+                self.answer(id, &message);
+            } else if let (Some("Target.detachedFromTarget"), Some(root)) = (method.as_deref(), about) {
+                // The browser took a root session away.
+                let client = self.state().sessions.remove(&root);
+                client.inspect(|client| client.gone.cancel());
+            }
+            return;
+        };
+        let client = {
+            let mut state = self.state();
+            let Some(client) = state.sessions.get(&*session).map(Arc::clone) else { return };
+            match (method.as_deref(), about) {
+                (Some("Target.attachedToTarget"), Some(child)) if state.sessions.len() < RELAY_SESSIONS_MAX => {
+                    state.sessions.entry(child).or_insert_with(|| Arc::clone(&client));
+                }
+                (Some("Target.attachedToTarget"), _) => client.gone.cancel(),
+                (Some("Target.detachedFromTarget"), Some(child)) => {
+                    let is_own = state.sessions.get(&child).is_some_and(|owner| Arc::ptr_eq(owner, &client));
+                    if is_own && child != client.root {
+                        state.sessions.remove(&child);
+                    }
+                }
+                _ => {}
+            }
+            client
+        };
+        client.deliver(message).await;
+    }
+
+    fn answer(&self, id: u64, message: &[u8]) {
+        // One that nobody waits for any more came after its timeout.
+        let Some(waiting) = self.state().pending.remove(&id) else { return };
+        let answer = match serde_json::from_slice(message) {
+            Ok(Answer { error: None, result }) => Ok(result),
+            Ok(Answer { error: Some(error), .. }) => Err(crate::connection::refusal(error)),
+            Err(error) => Err(CdpError::Malformed { reason: error.to_string() }),
+        };
+        let _ = waiting.send(answer);
+    }
+}
+
+impl Client {
+    /// Sends a message to the client. One that does not read for too long is let go: it would hold up all others.
+    async fn deliver(&self, message: Bytes) {
+        let deliver = async {
+            match self.stream.lock().await.as_mut() {
+                Some(stream) => stream.send(message).await.is_ok(),
+                None => true,
+            }
+        };
+        let delivered = tokio::select! {
+            biased;
+            () = self.gone.cancelled() => true,
+            delivered = tokio::time::timeout(Duration::from_millis(RELAY_STALL_MS), deliver) => delivered == Ok(true),
+        };
+        if !delivered {
+            self.gone.cancel();
+        }
+    }
+}
+
+/// Reads until the browser closes the pipe.
+async fn read(mut messages: FramedRead<pipe::Receiver, Frames>, inner: Arc<Inner>) {
+    while let Some(message) = messages.next().await {
+        match message {
+            Ok(message) => inner.take(message).await,
+            Err(error) => {
+                tracing::warn!(%error, bytes_max = CDP_MESSAGE_BYTES_MAX, "the browser's pipe cannot be read");
+                break;
+            }
+        }
+    }
+    inner.closed.cancel();
+}
+
+/// Removes the entry of a command that was answered, timed out or was dropped.
+struct Entry<'a> {
+    inner: &'a Inner,
+    id: u64,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.inner.state().pending.remove(&self.id);
+    }
+}
+
+fn closed(reason: &dyn fmt::Display) -> CdpError {
+    CdpError::Closed { reason: reason.to_string() }
+}

@@ -1,0 +1,182 @@
+//! What carries the messages of a connection: a WebSocket, or a socket of a [`crate::Relay`].
+
+use crate::{
+    endpoint::{Endpoint, failed, shown, unreachable},
+    error::CdpError,
+    frames::Frames,
+    http,
+    stream::Stream,
+};
+use bytes::Bytes;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::CDP_MESSAGE_BYTES_MAX,
+};
+use futures::{
+    SinkExt as _, StreamExt as _,
+    stream::{SplitSink, SplitStream},
+};
+use std::fmt;
+use tokio::net::{
+    UnixStream,
+    unix::{OwnedReadHalf, OwnedWriteHalf},
+};
+use tokio_tungstenite::{
+    WebSocketStream, client_async_with_config,
+    tungstenite::{
+        self, Message, Utf8Bytes,
+        client::IntoClientRequest as _,
+        error::CapacityError,
+        protocol::{CloseFrame, WebSocketConfig},
+    },
+};
+use tokio_util::codec::{FramedRead, FramedWrite};
+use url::Url;
+
+/// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
+/// live: it did not answer in time, or this process has no file descriptor left.
+pub const REFUSED: &str = "refused";
+
+/// The end to write to.
+pub(crate) enum Writer {
+    Web(Box<SplitSink<WebSocketStream<Stream>, Message>>),
+    Relay(FramedWrite<OwnedWriteHalf, Frames>),
+}
+
+/// The end to read from.
+pub(crate) enum Reader {
+    Web(SplitStream<WebSocketStream<Stream>>),
+    Relay(FramedRead<OwnedReadHalf, Frames>),
+}
+
+/// A message of the browser.
+pub(crate) enum Text {
+    Web(Utf8Bytes),
+    Relay(Bytes),
+}
+
+/// Why nothing can be sent or read any more.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) reason: String,
+    /// Set where a message was longer than one may be.
+    pub(crate) too_large: Option<CdpError>,
+}
+
+/// Opens a WebSocket.
+pub(crate) async fn open_web(endpoint: &Endpoint) -> Result<(Writer, Reader), ErrorReport> {
+    let url = endpoint.url()?;
+    let mut request = url.as_str().into_client_request().map_err(|error| unreachable(&url, &error))?;
+    request.headers_mut().extend(http::header_map(&endpoint.headers)?);
+    let stream = Stream::connect(&url).await?;
+    let config = WebSocketConfig::default()
+        .max_message_size(Some(CDP_MESSAGE_BYTES_MAX))
+        .max_frame_size(Some(CDP_MESSAGE_BYTES_MAX));
+    match client_async_with_config(request, stream, Some(config)).await {
+        Ok((socket, _)) => {
+            let (writer, reader) = socket.split();
+            Ok((Writer::Web(Box::new(writer)), Reader::Web(reader)))
+        }
+        Err(error) => Err(not_opened(&url, error)),
+    }
+}
+
+fn not_opened(url: &Url, error: tungstenite::Error) -> ErrorReport {
+    match error {
+        tungstenite::Error::Http(response) => {
+            let status = response.status();
+            let message = format!("{} answered {status} instead of opening a WebSocket", shown(url));
+            let report = ErrorReport::new(ErrorCode::CdpConnectionFailed, message);
+            report.with_detail("status", status.as_u16()).with_detail(REFUSED, true)
+        }
+        tungstenite::Error::Io(error) => failed(url, &error),
+        // What answers there is no browser.
+        error => unreachable(url, &error).with_detail(REFUSED, true),
+    }
+}
+
+/// The two ends of a socket of a relay.
+pub(crate) fn over(stream: UnixStream) -> (Writer, Reader) {
+    let (reader, writer) = stream.into_split();
+    (
+        Writer::Relay(FramedWrite::new(writer, Frames::default())),
+        Reader::Relay(FramedRead::new(reader, Frames::default())),
+    )
+}
+
+impl Writer {
+    /// Sends a message.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: what was begun stays in the buffer and goes out whole with the next one.
+    pub(crate) async fn send(&mut self, text: String) -> Result<(), Broken> {
+        match self {
+            Self::Web(socket) => socket.send(Message::text(text)).await.map_err(Broken::from),
+            Self::Relay(socket) => socket.send(text).await.map_err(|error| Broken::because(&error)),
+        }
+    }
+
+    /// Says goodbye, where that is the custom. The browser may be gone or stuck: the caller bounds the time.
+    pub(crate) async fn close(&mut self) {
+        match self {
+            Self::Web(socket) => drop(socket.close().await),
+            Self::Relay(_) => {}
+        }
+    }
+}
+
+impl Reader {
+    /// The next message.
+    ///
+    /// # Errors
+    /// When there will be none.
+    pub(crate) async fn next(&mut self) -> Result<Text, Broken> {
+        match self {
+            Self::Relay(socket) => match socket.next().await {
+                Some(Ok(message)) => Ok(Text::Relay(message)),
+                Some(Err(error)) => Err(Broken::because(&error)),
+                None => Err(Broken::because(&"the browser went away")),
+            },
+            Self::Web(socket) => loop {
+                return match socket.next().await {
+                    Some(Ok(Message::Text(text))) => Ok(Text::Web(text)),
+                    Some(Ok(Message::Close(frame))) => {
+                        let words = |CloseFrame { code, reason }| format!("the browser closed it ({code} {reason})");
+                        Err(Broken::because(&frame.map_or_else(|| "the browser closed it".to_owned(), words)))
+                    }
+                    Some(Ok(_)) => continue,
+                    Some(Err(error)) => Err(Broken::from(error)),
+                    None => Err(Broken::because(&"the browser went away")),
+                };
+            },
+        }
+    }
+}
+
+impl Text {
+    /// The text; `None` if it is none.
+    pub(crate) fn as_str(&self) -> Option<&str> {
+        match self {
+            Self::Web(text) => Some(text),
+            Self::Relay(bytes) => std::str::from_utf8(bytes).ok(),
+        }
+    }
+}
+
+impl Broken {
+    pub(crate) fn because(reason: &dyn fmt::Display) -> Self {
+        Self { reason: reason.to_string(), too_large: None }
+    }
+}
+
+impl From<tungstenite::Error> for Broken {
+    fn from(error: tungstenite::Error) -> Self {
+        let too_large = match &error {
+            tungstenite::Error::Capacity(CapacityError::MessageTooLong { size, max_size }) => {
+                Some(CdpError::TooLarge { bytes: *size, bytes_max: *max_size })
+            }
+            _ => None,
+        };
+        Self { reason: error.to_string(), too_large }
+    }
+}
