@@ -19,4 +19,5 @@ mod session_keys;
 mod sessions;
 mod site;
 mod support;
+mod terminal;
 mod tidy;
