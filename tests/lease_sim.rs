@@ -4,15 +4,18 @@
 //! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` says how many run otherwise.
 
 use async_trait::async_trait;
-use codemode_host::session::{
-    Browsers, Held, LaunchOrder, Places, SessionManager, SessionSettings,
-    clock::Clock,
-    hosts::Liveness,
-    profile_of_key,
-    store::{
-        BrowserFacts, EndReason, Retention, SessionRow, SessionState, SessionStore, SqliteStore, StoreHandle, Watch,
-        audit::AuditFilter,
+use codemode_host::{
+    session::{
+        Browsers, Held, LaunchOrder, SessionManager, SessionSettings,
+        clock::Clock,
+        hosts::Liveness,
+        profile_of_key,
+        store::{
+            BrowserFacts, EndReason, Retention, SessionRow, SessionState, SessionStore, SqliteStore, StoreHandle,
+            Watch, audit::AuditFilter,
+        },
     },
+    state_dir::StateDir,
 };
 use codemode_provider::{BrowserOrder, ExecutionId, Promotion};
 use codemode_spec::{
@@ -375,7 +378,7 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
     let browsers = SimBrowsers { world: Arc::clone(world), store: handle.clone(), keepers: Arc::clone(store) };
     let ids = Arc::clone(world);
     SessionManager::of_parts(
-        Places::new(Path::new("/nowhere")),
+        StateDir::imagined(Path::new("/nowhere")),
         SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6), retention: RETENTION },
         handle,
         Arc::new(browsers),

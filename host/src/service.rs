@@ -61,11 +61,11 @@ impl Service {
     /// # Errors
     /// `NOT_READY` when the sandbox cannot be prepared.
     pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
-        let state_dir = config.state_dir();
+        let state = config.state()?;
         let defaults = config.defaults()?;
-        let sessions = sessions::open(config)?;
-        leftovers::remove(&state_dir);
-        let engine = warm(&config.image_dir(), progress)?;
+        let sessions = sessions::open(config, &state)?;
+        leftovers::remove(&state);
+        let engine = warm(&config.image_dir()?, progress)?;
         let registry = registry(config)?;
         let recorder = Arc::new(Recorder::new(sessions.store().clone()));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
@@ -74,7 +74,7 @@ impl Service {
             queued_max: config.queued,
             sessions: Some(Arc::new(sessions)),
             record: Arc::clone(&recorder) as _,
-            ..Settings::new(state_dir)
+            ..Settings::new(state.path())
         };
         let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
         Ok(Self { executor, recorder, defaults, external, _sweeping: sweeping })

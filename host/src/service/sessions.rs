@@ -4,9 +4,10 @@ use super::answer;
 use crate::{
     config::Config,
     session::{
-        Places, SessionManager, SessionSettings, keeper,
+        SessionManager, SessionSettings, keeper,
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
     },
+    state_dir::StateDir,
 };
 use codemode_chromium::{Command, Connection, Endpoint};
 use codemode_spec::{
@@ -59,7 +60,7 @@ pub struct SessionInfo {
 }
 
 /// The manager of a configuration.
-pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
+pub(super) fn open(config: &Config, state: &StateDir) -> Result<SessionManager, ErrorReport> {
     let program = match &config.keeper {
         Some(program) => program.clone(),
         None => env::current_exe().map_err(|error| {
@@ -74,7 +75,7 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
         audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
     };
     let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention };
-    SessionManager::open(Places::new(&config.state_dir()), program, settings)
+    SessionManager::open(state.clone(), program, settings)
 }
 
 /// Keeps a browser: what the hidden command does.
@@ -82,13 +83,13 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
 /// # Errors
 /// See [`keeper::keep`].
 pub async fn keep(config: &Config) -> Result<(), ErrorReport> {
-    keeper::keep(Places::new(&config.state_dir())).await
+    keeper::keep(config.state()?).await
 }
 
 /// The sessions that live, and those that ended if they are asked for too.
 pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
     told("sessions list", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let (rows, leases) = manager.store().run(|store| Ok((store.sessions()?, store.leases()?))).await?;
         let (live, gone): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
         let gone = gone.into_iter().rev().take(if ended { ENDED_LISTED_MAX } else { 0 });
@@ -102,7 +103,7 @@ pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
 /// One session, by its id or its key.
 pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
     told("sessions show", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let row = find(&manager, name).await?;
         let leases = manager.store().run(|store| store.leases()).await?;
         Ok(json!({ "session": info(row, &leases).await }))
@@ -113,7 +114,7 @@ pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
 /// Ends a session, whoever uses it. What is kept of its key goes too.
 pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
     told("sessions close", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let row = find(&manager, name).await?;
         manager.close(&row).await?;
         Ok(json!({"closed": row.id, "already": row.state == SessionState::Ended}))
@@ -124,7 +125,7 @@ pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
 /// Takes a session away from the execution that uses it.
 pub async fn sessions_revoke(config: &Config, name: &str) -> Envelope {
     told("sessions revoke", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let row = find(&manager, name).await?;
         let holder = manager.revoke(&row).await?;
         Ok(json!({"session": row.id, "revoked": holder}))
@@ -135,9 +136,10 @@ pub async fn sessions_revoke(config: &Config, name: &str) -> Envelope {
 /// Ends what nobody may use any more.
 pub async fn sessions_sweep(config: &Config) -> Envelope {
     told("sessions sweep", async {
-        let manager = open(config)?;
+        let state = config.state()?;
+        let manager = open(config, &state)?;
         let swept = manager.sweep().await?;
-        let profiles = Places::new(&config.state_dir()).profiles();
+        let profiles = state.profiles();
         let reaped = super::preparation::blocking(move || codemode_chromium::reap(&profiles)).await??;
         Ok(json!({
             "sessions": swept.sessions,

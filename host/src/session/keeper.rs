@@ -5,13 +5,13 @@
 //! closes), and the ledger tells the next start what is left to remove.
 
 use super::{
-    Places,
     browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
     clock::MachineClock,
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
 };
+use crate::state_dir::StateDir;
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
 use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_TTL_MS};
 use std::{
@@ -39,7 +39,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// When the browser could not be ended: whoever sweeps tries again.
-pub async fn keep(places: Places) -> Result<(), ErrorReport> {
+pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
     let asked = Asked::listen()?;
     let mut stdin = BufReader::new(tokio::io::stdin());
     let mut keeper = match Keeper::start(&places, &mut stdin).await {
@@ -81,7 +81,7 @@ struct Keeper {
     session: String,
     browser: Browser,
     store: SqliteStore,
-    places: Places,
+    places: StateDir,
     /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
     store_file: Option<(u64, u64)>,
     ttl: Duration,
@@ -90,7 +90,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    async fn start(places: &Places, stdin: &mut BufReader<Stdin>) -> Result<Self, ErrorReport> {
+    async fn start(places: &StateDir, stdin: &mut BufReader<Stdin>) -> Result<Self, ErrorReport> {
         let mut line = String::new();
         let wrong = |error: &dyn std::fmt::Display| {
             ErrorReport::new(ErrorCode::InvalidArgument, format!("the keeper was not told what to start: {error}"))
@@ -235,5 +235,5 @@ async fn gone(host: &mut Option<BufReader<Stdin>>) {
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

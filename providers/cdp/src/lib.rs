@@ -25,5 +25,4 @@ mod spec;
 mod targets;
 mod wait;
 
-pub use browser::PROFILES;
 pub use provider::{CdpConfig, CdpProvider};

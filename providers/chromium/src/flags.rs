@@ -1,12 +1,10 @@
 //! What a browser is told at its start.
 
-use crate::{launch::LaunchOptions, ports};
+use crate::{launch::LaunchOptions, ports, private::PrivateDir};
 use serde_json::{Value as Json, json};
 use std::{
     ffi::OsString,
-    fs::{self, DirBuilder},
-    io,
-    os::unix::fs::DirBuilderExt as _,
+    io::{self, Read as _},
     path::Path,
 };
 
@@ -44,6 +42,9 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
+/// A profile's settings; what is longer was not written by a browser.
+const PREFERENCES_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// Without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
@@ -51,16 +52,20 @@ const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollb
 pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
-        let default = profile.join("Default");
-        let file = default.join("Preferences");
-        fs::create_dir_all(&default)?;
+        let (of_all, own) = (folder.parent().unwrap_or(&folder), folder.file_name().unwrap_or_default());
+        PrivateDir::make(of_all)?.make_folder_of_any(own)?;
+        // The profile is the browser's to write: what it put there is not followed.
+        let default = PrivateDir::make(profile)?.make_folder_of_any("Default")?;
         // A profile that was kept has settings already.
-        let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
+        let mut text = Vec::new();
+        if let Ok(Some(file)) = default.read("Preferences") {
+            file.take(PREFERENCES_BYTES_MAX).read_to_end(&mut text)?;
+        }
+        let kept = serde_json::from_slice(&text).ok();
         let mut settings: Json = kept.filter(Json::is_object).unwrap_or_else(|| json!({}));
         settings["download"] =
             json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
-        fs::write(file, settings.to_string())?;
+        default.replace("Preferences", settings.to_string().as_bytes())?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
     // The protocol, out of reach of the pages.
