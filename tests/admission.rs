@@ -254,10 +254,11 @@ impl Holding {
 
 #[test]
 fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins() {
+    let state = tempfile::tempdir().unwrap();
     // An engine of its own: no other test waits for these threads.
     let engine = Engine::open(&crate::support::image_dir(), &|_| ()).unwrap();
     let executor = |queued_max| {
-        let settings = Settings { queued_max, ..Settings::new(std::env::temp_dir()) };
+        let settings = Settings { queued_max, ..Settings::new(state.path()) };
         Executor::new(engine.clone(), Registry::new(Vec::new()).unwrap(), settings)
     };
     let (full, other) = (executor(1), executor(0));
@@ -322,7 +323,8 @@ fn shaping_a_large_result_stops_nobody() {
         }
     }
     let slow = Arc::new(Slow::default());
-    let settings = Settings { transform: slow.clone(), ..Settings::new(std::env::temp_dir()) };
+    let state = tempfile::tempdir().unwrap();
+    let settings = Settings { transform: slow.clone(), ..Settings::new(state.path()) };
     let lab = Lab::with(Vec::new(), settings);
     // One worker, which also stands for all of a machine's.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -5,7 +5,10 @@ use crate::support::{
     leases::{Leases, call, kill, told},
     program::{PATIENCE, Running, wait_until},
 };
-use codemode_host::session::{Places, clock::MachineClock, hosts::HostLocks, store::SqliteStore};
+use codemode_host::{
+    session::{clock::MachineClock, hosts::HostLocks, store::SqliteStore},
+    state_dir::StateDir,
+};
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
@@ -440,7 +443,7 @@ fn a_state_folder_that_is_removed_takes_its_browsers_along() {
 fn hosts_that_begin_together_have_one_store() {
     for round in 0..20 {
         let folder = tempfile::tempdir().unwrap();
-        let places = Places::new(folder.path());
+        let places = StateDir::open(folder.path()).unwrap();
         let (hosts, start) = (HostLocks::open(places.hosts()).unwrap(), Barrier::new(6));
         let open = || {
             start.wait();

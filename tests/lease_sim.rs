@@ -4,17 +4,20 @@
 //! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` says how many run otherwise.
 
 use async_trait::async_trait;
-use codemode_host::session::{
-    Browsers, Held, LaunchOrder, Places, SessionManager, SessionSettings,
-    clock::Clock,
-    hosts::Liveness,
-    profile_of_key,
-    store::{
-        BrowserFacts, EndReason, Retention, SessionRow, SessionState, SessionStore, SqliteStore, StoreHandle, Watch,
-        audit::AuditFilter,
+use codemode_host::{
+    session::{
+        Browsers, Held, LaunchOrder, SessionManager, SessionSettings,
+        clock::Clock,
+        hosts::Liveness,
+        profile_of_key,
+        store::{
+            BrowserFacts, EndReason, LeaseRef, Retention, SessionRow, SessionState, SessionStore, SqliteStore,
+            StoreHandle, Watch, audit::AuditFilter,
+        },
     },
+    state_dir::StateDir,
 };
-use codemode_provider::{BrowserOrder, ExecutionId, Promotion};
+use codemode_provider::{BrowserChannel, BrowserOrder, ExecutionId, Promotion};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::LEASE_TTL_MS,
@@ -24,7 +27,7 @@ use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     env,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -225,6 +228,10 @@ impl Browsers for SimBrowsers {
         started.await.unwrap_or_else(|_| failed("its keeper died"))
     }
 
+    async fn connect(&self, _: &str, _: &LeaseRef, _: &str) -> Result<BrowserChannel, ErrorReport> {
+        Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "no browser of a simulation can be connected to"))
+    }
+
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
         loop {
             let id = session.id.clone();
@@ -319,7 +326,13 @@ async fn keeper(
         assert_eq!(others, 0, "two browsers have the profile {}", order.profile);
         inner.browsers.get_mut(&id).unwrap().alive = true;
     }
-    let facts = BrowserFacts { ws_url: id.clone(), browser_pid: 1, keeper_pid: 1, keeper_started: 1 };
+    let facts = BrowserFacts {
+        program: PathBuf::new(),
+        shortfalls: Vec::new(),
+        browser_pid: 1,
+        keeper_pid: 1,
+        keeper_started: 1,
+    };
     if !store.session_started(&id, &facts).unwrap() {
         store.session_ended(&id, EndReason::Abandoned).unwrap();
         die(false);
@@ -375,8 +388,13 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
     let browsers = SimBrowsers { world: Arc::clone(world), store: handle.clone(), keepers: Arc::clone(store) };
     let ids = Arc::clone(world);
     SessionManager::of_parts(
-        Places::new(Path::new("/nowhere")),
-        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6), retention: RETENTION },
+        StateDir::imagined(Path::new("/nowhere")),
+        SessionSettings {
+            lease_ttl: LEASE,
+            renew_every: Some(LEASE / 6),
+            retention: RETENTION,
+            ..SessionSettings::default()
+        },
         handle,
         Arc::new(browsers),
         world.clone(),

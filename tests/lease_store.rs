@@ -13,6 +13,7 @@ use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_WAITERS_MAX, session::
 use rusqlite::Connection;
 use std::{
     collections::HashSet,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -93,7 +94,13 @@ fn begun(store: &SqliteStore, id: &str, lease: Option<&LeaseRef>) -> LeaseRef {
         lease_ttl_ms: TTL_MS,
     };
     let lease = store.session_begin(&session).unwrap();
-    let browser = BrowserFacts { ws_url: id.to_owned(), browser_pid: 1, keeper_pid: 1, keeper_started: 1 };
+    let browser = BrowserFacts {
+        program: PathBuf::new(),
+        shortfalls: Vec::new(),
+        browser_pid: 1,
+        keeper_pid: 1,
+        keeper_started: 1,
+    };
     assert!(store.session_started(id, &browser).unwrap());
     lease
 }

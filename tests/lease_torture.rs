@@ -8,11 +8,13 @@ use crate::support::{
     leases::{Leases, call, kill},
     program::{PATIENCE, Running, wait_until},
 };
-use codemode_host::session::{
-    Places,
-    clock::MachineClock,
-    hosts::HostLocks,
-    store::{SessionStore as _, SqliteStore},
+use codemode_host::{
+    session::{
+        clock::MachineClock,
+        hosts::HostLocks,
+        store::{SessionStore as _, SqliteStore},
+    },
+    state_dir::StateDir,
 };
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng};
 use rustix::process::Signal;
@@ -275,7 +277,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
     let listed = leases.ask(&["sessions", "list", "--json"]);
     assert_eq!(listed["data"]["sessions"], json!([]), "seed {seed}");
     assert_eq!(leases.ask(&["audit", "verify", "--json"])["ok"], true, "seed {seed}");
-    let places = Places::new(leases.state());
+    let places = StateDir::open(leases.state()).unwrap();
     let hosts = HostLocks::open(places.hosts()).unwrap();
     let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
     assert_eq!(store.leases().unwrap(), [], "seed {seed}");

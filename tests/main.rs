@@ -18,5 +18,7 @@ mod readme;
 mod session_keys;
 mod sessions;
 mod site;
+mod state_dir;
 mod support;
+mod terminal;
 mod tidy;

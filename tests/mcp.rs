@@ -1,6 +1,7 @@
 //! MCP as a client sees it: lines of JSON-RPC, in both revisions.
 
 use crate::support::program::{PATIENCE, Place, Running, need_browser, wait_until};
+use codemode_spec::limits::MCP_LINE_BYTES_MAX;
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use std::time::Duration;
@@ -197,6 +198,65 @@ fn a_cancelled_call_ends_and_is_not_answered() {
     // There is one place for executions: the next call can run only if the first has ended. `answer` fails if the
     // cancelled call is answered.
     assert_eq!(text(&client.call_code("'next'")), "next");
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_answered_and_the_server_goes_on() {
+    let place = Place::new();
+    // Also before anything else was said.
+    for mut client in [Client::with_handshake(&place), Client::stateless(&place)] {
+        let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"{}\"}}", "x".repeat(MCP_LINE_BYTES_MAX));
+        for (line, code) in [("{", -32700), ("no message", -32700), (&long, -32700), ("[1]", -32600)] {
+            client.program.send_line(line);
+            let answer = client.program.receive();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&Json::Null, &json!(code)), "{answer}");
+        }
+        client.program.send_line("{\"jsonrpc\":\"2.0\",\"id\":98}");
+        let answer = client.program.receive();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(98), &json!(-32600)), "{answer}");
+        assert_eq!(text(&client.call_code("1 + 1")), "2");
+    }
+}
+
+#[test]
+fn an_id_in_flight_is_refused_and_its_first_request_is_answered_once() {
+    let place = Place::new();
+    let mut client = Client::stateless(&place);
+    let code = "console.warn('running'); await new Promise((r) => setTimeout(r, 1500)); 'first'";
+    let meta = json!({"io.modelcontextprotocol/logLevel": "warning"});
+    let first =
+        client.request("tools/call", json!({"name": "browser_execute", "arguments": {"code": code}, "_meta": meta}));
+    while client.program.receive()["params"]["data"] != "running" {}
+    client.next_id = first;
+    client.request("tools/call", json!({"name": "browser_execute", "arguments": {"code": "'second'"}}));
+    let refused = client.program.receive();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(first), &json!(-32600)), "{refused}");
+    assert!(text(&client.answer(first)["result"]).starts_with("first\n"));
+    // The id is free, and nothing else was said of it.
+    client.next_id = first;
+    assert_eq!(text(&client.call_code("'third'")), "third");
+}
+
+#[test]
+fn whole_numbers_may_be_written_as_floats() {
+    let place = Place::new();
+    let mut client = Client::stateless(&place);
+    let meta = json!({"io.modelcontextprotocol/protocolVersion": STATELESS,
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}, "io.modelcontextprotocol/clientCapabilities": {}});
+    let call = |id: &str, arguments: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/call\",\"params\":{{\"name\":\"browser_execute\",\
+             \"arguments\":{arguments},\"_meta\":{meta}}}}}"
+        )
+    };
+    client.program.send_line(&call("1e0", "{\"code\":\"1\",\"timeout_ms\":3e4}"));
+    assert_eq!(text(&client.answer(1)["result"]), "1");
+    client
+        .program
+        .send_line(&call("2", "{\"code\":\"await new Promise(() => setTimeout(() => {}, 1e8))\",\"timeout_ms\":50.0}"));
+    assert!(text(&client.answer(2)["result"]).starts_with("error TIME_EXCEEDED"));
+    client.program.send_line(&call("3", "{\"code\":\"1\",\"timeout_ms\":1.5}"));
+    assert!(text(&client.answer(3)["result"]).starts_with("error INVALID_ARGUMENT"));
 }
 
 #[test]

@@ -5,7 +5,10 @@ use crate::support::{
     leases::{Leases, call, told},
     program::{PATIENCE, Running, wait_until},
 };
-use codemode_host::session::{Places, SessionManager, SessionSettings, store::EndReason};
+use codemode_host::{
+    session::{SessionManager, SessionSettings, store::EndReason},
+    state_dir::StateDir,
+};
 use codemode_provider::{BrowserOrder, ExecutionId, Promotion, Sessions as _};
 use codemode_spec::{
     limits::LEASE_WAIT_MS_MAX,
@@ -42,7 +45,7 @@ impl Leases {
     /// The sessions as a host has them.
     fn manager(&self) -> SessionManager {
         let program = env!("CARGO_BIN_EXE_codemode").into();
-        SessionManager::open(Places::new(self.state()), program, SessionSettings::default()).unwrap()
+        SessionManager::open(StateDir::open(self.state()).unwrap(), program, SessionSettings::default()).unwrap()
     }
 
     fn close_all(&self) {
@@ -148,7 +151,7 @@ fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
 fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
     let leases = Leases::new();
     assert_eq!(leases.run(KEY, &log_in("ada"))["ok"], true);
-    let profiles = Places::new(leases.state()).profiles();
+    let profiles = StateDir::open(leases.state()).unwrap().profiles();
     let entries = fs::read_dir(&profiles).unwrap().map(|entry| entry.unwrap().path());
     let ledger = entries.filter(|path| path.extension().is_some()).collect::<Vec<_>>();
     let [ledger] = &ledger[..] else { panic!("{ledger:?}") };

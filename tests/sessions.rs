@@ -7,8 +7,9 @@ use crate::support::{
 };
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_host::{
-    session::{Places, SessionManager, SessionSettings},
+    session::{SessionManager, SessionSettings},
     site::{self, Site},
+    state_dir::StateDir,
 };
 use codemode_provider::{BrowserOrder, Ending, ExecutionId, Promotion, Provider, testkit};
 use codemode_spec::{
@@ -190,7 +191,7 @@ fn a_dynamic_session_is_one_shot_until_the_script_keeps_it() {
 #[test]
 fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
     let shop = Shop::open();
-    let places = Places::new(&shop.place.folder().join("state"));
+    let places = StateDir::open(&shop.place.folder().join("state")).unwrap();
     let program = env!("CARGO_BIN_EXE_codemode").into();
     lab::block_on(async {
         let manager = SessionManager::open(places, program, SessionSettings::default()).unwrap();
@@ -432,7 +433,8 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
     let state = shop.place.folder().join("state");
     lab::block_on(async {
         let program = env!("CARGO_BIN_EXE_codemode").into();
-        let manager = SessionManager::open(Places::new(&state), program, SessionSettings::default()).unwrap();
+        let manager =
+            SessionManager::open(StateDir::open(&state).unwrap(), program, SessionSettings::default()).unwrap();
         for mode in [SessionMode::OneShot, SessionMode::Reuse] {
             let mut context = testkit::context(&state, json!({}));
             let key = (mode == SessionMode::Reuse).then(|| "shop".to_owned());

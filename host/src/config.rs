@@ -1,10 +1,12 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
+use crate::state_dir::StateDir;
 use codemode_chromium::{ConfineMode, Confinement};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
     session::SessionRequest,
+    whole,
 };
 use serde::Deserialize;
 use std::{env, fmt, fs, io, path::PathBuf};
@@ -140,10 +142,13 @@ pub struct BrowserDefaults {
 #[serde(default, deny_unknown_fields)]
 pub struct Keep {
     /// Ended sessions, in milliseconds.
+    #[serde(deserialize_with = "whole::optional")]
     pub sessions_ms: Option<u64>,
     /// Profiles and cookies of keys that nobody uses, in milliseconds.
+    #[serde(deserialize_with = "whole::optional")]
     pub logins_ms: Option<u64>,
     /// Rows of the audit, at least a thousand.
+    #[serde(deserialize_with = "whole::optional")]
     pub audit_rows: Option<u64>,
 }
 
@@ -186,20 +191,37 @@ impl Config {
         Ok(Confinement { mode: self.confine.unwrap_or(confine), readable })
     }
 
-    /// The folder of everything that is kept, by the XDG base directory specification.
-    #[must_use]
-    pub fn state_dir(&self) -> PathBuf {
-        let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        self.state_dir
-            .clone()
-            .or_else(|| Some(absolute("XDG_STATE_HOME")?.join("codemode")))
-            .or_else(|| Some(absolute("HOME")?.join(".local/state/codemode")))
-            .unwrap_or_else(|| env::temp_dir().join("codemode"))
+    /// The folder of everything that is kept, made and checked.
+    ///
+    /// # Errors
+    /// With the remedy, when there is none or it cannot be trusted.
+    pub fn state(&self) -> Result<StateDir, ErrorReport> {
+        let path = self.state_dir.clone().map_or_else(StateDir::usual, Ok)?;
+        Ok(StateDir::open(&path)?)
     }
 
     /// The folder of prepared images.
-    #[must_use]
-    pub fn image_dir(&self) -> PathBuf {
-        self.image_dir.clone().unwrap_or_else(|| self.state_dir().join("images"))
+    ///
+    /// # Errors
+    /// As [`Self::state`], where it lies in the state folder.
+    pub fn image_dir(&self) -> Result<PathBuf, ErrorReport> {
+        match &self.image_dir {
+            Some(folder) => Ok(folder.clone()),
+            None => Ok(self.state()?.images()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_numbers_may_be_written_as_floats() {
+        let text = "[session]\nmode = \"reuse\"\nkey = \"shop\"\nttl_ms = 6e5\n[keep]\nsessions_ms = 1000.0\naudit_rows = 2e3\n";
+        let defaults: Defaults = toml::from_str(text).unwrap();
+        assert_eq!(defaults.session.ttl_ms, Some(600_000));
+        assert_eq!(defaults.keep, Keep { sessions_ms: Some(1_000), logins_ms: None, audit_rows: Some(2_000) });
+        assert!(toml::from_str::<Defaults>("[keep]\naudit_rows = 1.5\n").is_err());
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     engine::Engine,
     program::Program,
     result::{Shaped, Transform},
+    state_dir::StateDir,
 };
 use admission::Admission;
 use codemode_provider::{Account, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Registry, Sessions};
@@ -46,13 +47,15 @@ struct Inner {
     engine: Engine,
     registry: Arc<Registry>,
     settings: Settings,
+    /// Looked at once; without one, nothing runs.
+    state: Result<StateDir, ErrorReport>,
     admission: Admission,
 }
 
 /// What is the same for all executions of an executor.
 #[derive(Clone)]
 pub struct Settings {
-    /// The folder of everything that the host keeps.
+    /// The folder of everything that the host keeps. Executions are refused if it cannot be trusted.
     pub state_dir: PathBuf,
     /// The step between a script's result and its answer.
     pub transform: Arc<dyn Transform>,
@@ -176,7 +179,8 @@ impl Executor {
     pub fn new(engine: Engine, registry: Registry, settings: Settings) -> Self {
         let concurrent_max = settings.concurrent_max.clamp(1, EXECUTIONS_CONCURRENT_MAX);
         let admission = Admission::new(concurrent_max, settings.queued_max.min(EXECUTIONS_QUEUED_MAX));
-        Self { inner: Arc::new(Inner { engine, registry: Arc::new(registry), settings, admission }) }
+        let state = StateDir::open(&settings.state_dir).map_err(ErrorReport::from);
+        Self { inner: Arc::new(Inner { engine, registry: Arc::new(registry), settings, state, admission }) }
     }
 
     /// The namespaces that scripts can reach.
@@ -243,6 +247,7 @@ impl Inner {
         observer: Arc<dyn Observer>,
     ) -> Result<Execution, ErrorReport> {
         check(&request)?;
+        let state = self.state.clone()?;
         // First of all: what has no place yet must not wait for the threads of those that have one.
         let _place = self.admission.enter(request.timeout, cancel).await?;
         let deadline = Instant::now() + request.timeout;
@@ -254,7 +259,9 @@ impl Inner {
             cancel: ended.clone(),
             deadline,
             clock: self.settings.clock.clone(),
-            state_dir: self.settings.state_dir.clone(),
+            state_dir: state.path().to_owned(),
+            profiles_dir: state.profiles(),
+            downloads_dir: state.downloads(id.as_str()),
             options: Arc::new(request.options.clone()),
             session: request.session.clone(),
             sessions: self.settings.sessions.clone(),
@@ -347,7 +354,7 @@ impl Inner {
     /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers.
     async fn shape(&self, id: &ExecutionId, value: Value, bytes: usize) -> Result<Shaped, ErrorReport> {
         let transform = self.settings.transform.clone();
-        let artifacts = self.settings.state_dir.join("artifacts").join(id.as_str());
+        let artifacts = self.state.clone()?.artifacts(id.as_str());
         if bytes <= RESULT_BYTES_INLINE_MAX {
             return Ok(transform.transform(value, &artifacts));
         }

@@ -13,4 +13,5 @@ pub mod result;
 pub mod service;
 pub mod session;
 pub mod site;
+pub mod state_dir;
 pub mod surface;

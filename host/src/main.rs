@@ -1,12 +1,8 @@
 //! The program `codemode`.
 
 use clap::Parser as _;
-use codemode_host::surface::cli::Cli;
-use std::{
-    env,
-    io::{self, IsTerminal as _},
-    process::ExitCode,
-};
+use codemode_host::surface::{cli::Cli, terminal::Log};
+use std::{env, process::ExitCode};
 use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
@@ -35,6 +31,6 @@ fn log_to_stderr() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
     });
-    let ansi = io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(ansi).with_writer(io::stderr).init();
+    // Without colours: what is an escape of ours, and what one of a page, could not be told apart.
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Log::new).init();
 }

@@ -35,7 +35,11 @@ use codemode_spec::{
     message::ConsoleLine,
 };
 use record::Recorder;
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// The name of the one tool.
@@ -61,12 +65,13 @@ impl Service {
     /// # Errors
     /// `NOT_READY` when the sandbox cannot be prepared.
     pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
-        let state_dir = config.state_dir();
+        let state = config.state()?;
         let defaults = config.defaults()?;
-        let sessions = sessions::open(config)?;
-        leftovers::remove(&state_dir);
-        let engine = warm(&config.image_dir(), progress)?;
-        let registry = registry(config)?;
+        let sessions = sessions::open(config, &state)?;
+        leftovers::remove(&state);
+        let images = config.image_dir()?;
+        let engine = warm(&images, progress)?;
+        let registry = registry(config, Some(images))?;
         let recorder = Arc::new(Recorder::new(sessions.store().clone()));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
         let settings = Settings {
@@ -74,7 +79,7 @@ impl Service {
             queued_max: config.queued,
             sessions: Some(Arc::new(sessions)),
             record: Arc::clone(&recorder) as _,
-            ..Settings::new(state_dir)
+            ..Settings::new(state.path())
         };
         let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
         Ok(Self { executor, recorder, defaults, external, _sweeping: sweeping })
@@ -117,14 +122,14 @@ impl Service {
 }
 
 /// The providers of this build.
-fn registry(config: &Config) -> Result<Registry, ErrorReport> {
+fn registry(config: &Config, protocols_dir: Option<PathBuf>) -> Result<Registry, ErrorReport> {
     let provider = CdpProvider::new(CdpConfig {
         browser: config.browser.clone(),
         cdp_url: config.cdp_url.clone(),
         headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
         headless: !config.headed,
         confinement: config.confinement()?,
-        protocols_dir: Some(config.image_dir()),
+        protocols_dir,
     });
     Registry::new(vec![Arc::new(provider)]).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
 }
@@ -134,7 +139,7 @@ fn registry(config: &Config) -> Result<Registry, ErrorReport> {
 /// # Errors
 /// When the providers of this build cannot be offered together.
 pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
-    Ok(registry(config)?.providers().map(|provider| provider.manifest().clone()).collect())
+    Ok(registry(config, None)?.providers().map(|provider| provider.manifest().clone()).collect())
 }
 
 /// An engine for the image in a folder, made there if it is missing.

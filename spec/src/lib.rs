@@ -13,6 +13,7 @@ pub mod manifest;
 pub mod message;
 pub mod session;
 pub mod value;
+pub mod whole;
 
 pub use envelope::Envelope;
 pub use error::{ErrorCode, ErrorReport};

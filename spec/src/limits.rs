@@ -94,6 +94,13 @@ pub const FAULT_CHARS_MAX: usize = 500;
 /// What a fault shows of a value or a name that somebody gave.
 pub const FAULT_ECHO_CHARS_MAX: usize = 100;
 
+/// One message of an MCP client: the longest source, each of whose bytes may take six in JSON, and room for the rest.
+pub const MCP_LINE_BYTES_MAX: usize = 8 * MIB;
+/// Requests of one MCP client that have no answer yet; one more is refused.
+pub const MCP_REQUESTS_MAX: usize = 1_024;
+/// Ids of cancelled requests of one MCP client that are remembered, so that they are not used again.
+pub const MCP_CANCELLED_IDS_MAX: usize = 1_024;
+
 /// Executions that run at the same time in one host.
 pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
 /// Executions that wait for a place; one more is refused.
@@ -198,3 +205,5 @@ const _: () = assert!(EVENT_RING_BYTES_MAX <= CDP_REPLY_BYTES_MAX);
 const _: () = assert!(CDP_TREE_BYTES_MAX <= 320 * MIB);
 const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);
+const _: () = assert!(SOURCE_BYTES_MAX * 6 < MCP_LINE_BYTES_MAX);
+const _: () = assert!(EXECUTIONS_CONCURRENT_MAX + EXECUTIONS_QUEUED_MAX < MCP_REQUESTS_MAX);

@@ -1,8 +1,11 @@
 //! How an execution asks for a browser session, on every surface and for every provider.
 
-use crate::limits::{
-    LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_DEFAULT, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
-    SESSION_KEY_CHARS_MAX,
+use crate::{
+    limits::{
+        LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_DEFAULT, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
+        SESSION_KEY_CHARS_MAX,
+    },
+    whole,
 };
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
@@ -63,10 +66,10 @@ pub struct SessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// How long a shared browser is kept unused, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
     pub ttl_ms: Option<u64>,
     /// How long to wait for a browser that another execution uses, in milliseconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
 }
 

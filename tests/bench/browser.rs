@@ -2,7 +2,7 @@
 
 use crate::measure::{Bench, Named, Table, execute, executor, medians_in_turn};
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, Command, Connection, LaunchOptions};
+use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions};
 use codemode_host::site;
 use codemode_provider::{CallContext, Provider as _, ProviderRuntime, testkit};
 use codemode_spec::Value;
@@ -29,6 +29,9 @@ async fn launch(bench: &Bench) -> Browser {
         keep_profile: false,
         bound_to_thread: false,
         headless: true,
+        confinement: Confinement::default(),
+        // For the bare side.
+        listens: true,
         start_timeout: Duration::from_secs(20),
     };
     Browser::launch(options).await.expect("Chromium starts")
@@ -85,7 +88,8 @@ impl Bare {
 
 /// An executor on a browser that is there already, so that both sides talk to the same one.
 fn on(bench: &Bench, browser: &Browser) -> codemode_host::exec::Executor {
-    let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+    let config =
+        CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
     executor(&bench.engine, bench.state.path().to_owned(), vec![Arc::new(CdpProvider::new(config))])
 }
 
@@ -96,7 +100,8 @@ struct Provided {
 }
 
 async fn provided(bench: &Bench, browser: &Browser) -> Provided {
-    let config = CdpConfig { cdp_url: Some(browser.endpoint().ws_url.clone()), ..CdpConfig::default() };
+    let config =
+        CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
     let context = testkit::context(bench.state.path(), json!({}));
     let runtime = CdpProvider::new(config).create(context).await.expect("the provider makes a runtime");
     let session = runtime.call("attachToTarget", Vec::new(), call_context()).await.expect("a page");
@@ -124,7 +129,8 @@ struct Driver {
 
 async fn driver(browser: &Browser) -> Driver {
     let timeout = Duration::from_secs(10);
-    let connection = Connection::connect(browser.endpoint(), timeout).await.expect("the browser listens");
+    let connection =
+        Connection::connect(browser.endpoint().expect("it listens"), timeout).await.expect("the browser listens");
     let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
     let targets = ask("Target.getTargets", json!({})).await.expect("targets");
     let pages = targets["targetInfos"].as_array().expect("a list of targets");
@@ -156,7 +162,7 @@ fn cdp_send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let (many, one) = (script(CALLS + 1), script(1));
     let provided = runtime.block_on(provided(bench, &browser));
     let driver = runtime.block_on(driver(&browser));
-    let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().ws_url));
+    let mut bare = runtime.block_on(Bare::connect(&browser.endpoint().expect("it listens").ws_url));
     let [with, without, provider, alone, bound] = medians_in_turn(
         9,
         [
@@ -219,7 +225,7 @@ fn login_flow(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         who = json!(WHO),
     );
     let bare_login = async || {
-        let mut bare = Bare::connect(&browser.endpoint().ws_url).await;
+        let mut bare = Bare::connect(&browser.endpoint().expect("it listens").ws_url).await;
         bare.call("Page.navigate", json!({"url": login})).await;
         bare.event("Page.loadEventFired").await;
         bare.call("Runtime.evaluate", json!({"expression": FILL})).await;

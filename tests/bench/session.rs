@@ -6,7 +6,7 @@ use codemode_host::{
     exec::{Executor, Observer, Request, Settings},
     result::Identity,
     session::{
-        Places, SessionManager, SessionSettings,
+        SessionManager, SessionSettings,
         clock::{Clock, MachineClock},
         hosts::Liveness,
         store::{
@@ -14,6 +14,7 @@ use codemode_host::{
             audit::{Event, EventKind},
         },
     },
+    state_dir::StateDir,
 };
 use codemode_provider::Registry;
 use codemode_spec::{
@@ -141,7 +142,8 @@ fn reconnect(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let _runtime = runtime.enter();
     let program = env!("CARGO_BIN_EXE_codemode").into();
     std::fs::create_dir_all(&state).expect("a folder");
-    let manager = SessionManager::open(Places::new(&state), program, SessionSettings::default()).expect("a store");
+    let manager =
+        SessionManager::open(StateDir::open(&state).unwrap(), program, SessionSettings::default()).expect("a store");
     let settings = Settings {
         transform: Arc::new(Identity),
         sessions: Some(Arc::new(manager.clone())),

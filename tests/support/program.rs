@@ -117,6 +117,11 @@ impl Running {
         assert!(self.try_send(message), "the program closed its input: {:?}", self.child.wait());
     }
 
+    /// Sends a line as it is.
+    pub fn send_line(&mut self, line: &str) {
+        writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
+    }
+
     /// `false` when the program closed its input.
     pub fn try_send(&mut self, message: &Json) -> bool {
         writeln!(self.input.as_mut().unwrap(), "{message}").is_ok()

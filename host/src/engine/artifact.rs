@@ -5,11 +5,11 @@
 #![expect(unsafe_code, reason = "loading compiled code trusts its bytes; the folder's permissions are checked first")]
 
 use super::sandbox::{self, StoreData};
+use codemode_chromium::{PrivateDir, Untrusted};
 use std::{
-    fs,
+    fs::File,
     hash::{DefaultHasher, Hash, Hasher},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
+    io,
     path::{Path, PathBuf},
 };
 use thiserror::Error;
@@ -32,11 +32,8 @@ pub enum ArtifactError {
         source: io::Error,
     },
     /// Others could have written the code.
-    #[error("{path} can be written by other users, or belongs to one: compiled code in it cannot be trusted")]
-    Untrusted {
-        /// The folder.
-        path: PathBuf,
-    },
+    #[error("compiled code cannot be trusted: {0}")]
+    Untrusted(Untrusted),
     /// The sandbox's own runtime.
     #[error("the sandbox could not be prepared: {0:#}")]
     Engine(wasmtime::Error),
@@ -48,7 +45,10 @@ impl ArtifactError {
     }
 
     fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Io { doing, path: path.to_owned(), source }
+        move |source| match Untrusted::of(&source) {
+            Some(why) => Self::Untrusted(why.clone()),
+            None => Self::Io { doing, path: path.to_owned(), source },
+        }
     }
 }
 
@@ -64,10 +64,12 @@ impl Image {
         folder: &Path,
         progress: &dyn Fn(&str),
     ) -> Result<Self, ArtifactError> {
-        private_folder(folder)?;
-        let path = folder.join(Self::file_name(engine));
-        if path.exists() {
-            match Self::load(engine, &path) {
+        let folder = PrivateDir::make(folder).map_err(ArtifactError::io("use the folder", folder))?;
+        let name = Self::file_name(engine);
+        let path = folder.path().join(&name);
+        let open = || folder.read(&name).map_err(ArtifactError::io("open", &path));
+        if let Some(file) = open()? {
+            match Self::load(engine, file) {
                 Ok(image) => return Ok(image),
                 // Cut short by a full disk, or of another build of the runtime: making it anew is the remedy.
                 Err(error) => progress(&format!("the sandbox image is damaged and is made anew ({error:#})")),
@@ -75,9 +77,11 @@ impl Image {
         }
         progress("preparing the sandbox image (once for this version, some seconds)");
         let compiled = make(engine).map_err(ArtifactError::Engine)?;
-        write_atomically(folder, &path, &compiled)?;
+        // Two processes that make the same image at the same time both succeed: the later one replaces equal bytes.
+        folder.replace(&name, &compiled).map_err(ArtifactError::io("write", &path))?;
         progress("the sandbox image is ready");
-        Self::load(engine, &path).map_err(ArtifactError::Engine)
+        let gone = || ArtifactError::io("open", &path)(io::ErrorKind::NotFound.into());
+        Self::load(engine, open()?.ok_or_else(gone)?).map_err(ArtifactError::Engine)
     }
 
     /// Whether the folder has the image of this build for this machine.
@@ -97,9 +101,10 @@ impl Image {
         format!("guest-{:016x}.cwasm", hasher.finish())
     }
 
-    fn load(engine: &wasmtime::Engine, path: &Path) -> wasmtime::Result<Self> {
-        // SAFETY: the file was written by this program, in a folder that no other user can write.
-        let module = unsafe { Module::deserialize_file(engine, path)? };
+    fn load(engine: &wasmtime::Engine, file: File) -> wasmtime::Result<Self> {
+        // SAFETY: the file was written by this program: it is this user's, nobody else can write it, it has no second
+        // name, and it was opened in a folder of which the same holds, through no link.
+        let module = unsafe { Module::deserialize_open_file(engine, file)? };
         Ok(Self { module })
     }
 }
@@ -118,26 +123,4 @@ fn make(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
     let frozen = wizer.run(&mut store, GUEST, async |store, module| linker.instantiate_async(store, module).await);
     let frozen = futures::executor::block_on(frozen)?;
     engine.precompile_module(&frozen)
-}
-
-fn private_folder(folder: &Path) -> Result<(), ArtifactError> {
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-        .map_err(ArtifactError::io("make the folder", folder))?;
-    let metadata = fs::metadata(folder).map_err(ArtifactError::io("look at", folder))?;
-    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
-    if !ours || metadata.mode() & 0o022 != 0 {
-        return Err(ArtifactError::Untrusted { path: folder.to_owned() });
-    }
-    Ok(())
-}
-
-/// Two processes that make the same image at the same time both succeed: the later rename replaces equal bytes.
-fn write_atomically(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), ArtifactError> {
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(ArtifactError::io("write a file in", folder))?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(ArtifactError::io("write", path))?;
-    file.persist(path).map_err(|error| ArtifactError::io("write", path)(error.error))?;
-    Ok(())
 }

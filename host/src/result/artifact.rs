@@ -1,11 +1,11 @@
 //! The whole of a result that was cut, in a file that only its owner reads.
 
 use super::lossless::{Unshown, lossless};
+use codemode_chromium::PrivateDir;
 use codemode_spec::{Value, limits::ARTIFACT_BYTES_MAX};
 use std::{
-    fs::{DirBuilder, File, OpenOptions},
+    fs::File,
     io::{self, BufWriter, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::Path,
 };
 use thiserror::Error;
@@ -29,14 +29,16 @@ pub(super) enum KeepError {
 
 /// Writes the result's lossless JSON to a file in the folder, and says where.
 pub(super) fn keep(result: &Value, folder: &Path) -> Result<String, KeepError> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let path = folder.join(FILE_NAME);
-    let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&path)?;
+    let folder = PrivateDir::make(folder)?;
+    let path = folder.path().join(FILE_NAME);
+    // What is there is not ours to write to.
+    folder.remove_file(FILE_NAME)?;
+    let file = folder.create(FILE_NAME)?;
     let written = write(result, file);
     if let Err(why) = &written {
         tracing::warn!(path = %path.display(), error = %why, "result not kept");
         // A part of a result is not a result.
-        let _ = std::fs::remove_file(&path);
+        let _ = folder.remove_file(FILE_NAME);
     }
     written.map(|()| path.display().to_string())
 }

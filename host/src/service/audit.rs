@@ -31,7 +31,7 @@ pub async fn audit_show(config: &Config, query: AuditQuery) -> Envelope {
         let since_ms = since_ms.map(|age| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub_unsigned(age));
         let limit = limit.unwrap_or(AUDIT_ROWS_SHOWN);
         let filter = AuditFilter { key, session, execution, since_ms, limit };
-        let manager = sessions::open(config)?;
+        let manager = sessions::open(config, &config.state()?)?;
         let rows = manager.store().run(move |store| store.audit_read(&filter)).await?;
         Ok::<Json, ErrorReport>(json!({ "rows": rows }))
     };
@@ -42,7 +42,7 @@ pub async fn audit_show(config: &Config, query: AuditQuery) -> Envelope {
 pub async fn audit_verify(config: &Config, known: Option<KnownRow>) -> Envelope {
     let began = Instant::now();
     let verified = async {
-        let manager = sessions::open(config)?;
+        let manager = sessions::open(config, &config.state()?)?;
         let verdict = manager.store().run(move |store| store.audit_verify(known)).await?;
         if verdict.intact {
             return Ok(json!(verdict));

@@ -1,15 +1,13 @@
 //! Whether everything is there that an execution needs, and what to do if not.
 
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
-use crate::{config::Config, engine::Image, exec::Unobserved};
+use crate::{config::Config, engine::Image, exec::Unobserved, state_dir::StateDir};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
 use rustix::{fs::statvfs, process::geteuid};
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
     io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
-    path::Path,
     sync::Arc,
     time::Instant,
 };
@@ -63,8 +61,12 @@ pub enum Status {
 /// background.
 pub async fn doctor(config: &Config, progress: &Progress, cancel: CancellationToken) -> Envelope {
     let began = Instant::now();
-    let mut checks = vec![state_folder(&config.state_dir())];
-    let (sandbox, service) = sandbox(config, progress, &cancel).await;
+    let state = config.state();
+    let mut checks = vec![state_folder(&state)];
+    let (sandbox, service) = match &state {
+        Ok(_) => sandbox(config, progress, &cancel).await,
+        Err(_) => (Check::new("sandbox", Status::Skipped, "not tried without a state folder"), None),
+    };
     checks.push(sandbox);
     checks.push(browser(config).await);
     checks.push(browser_start(config, service.as_ref(), &cancel).await);
@@ -99,31 +101,26 @@ impl Check {
     }
 }
 
-fn state_folder(folder: &Path) -> Check {
+fn state_folder(state: &Result<StateDir, ErrorReport>) -> Check {
     let name = "state folder";
+    let folder = match state {
+        Ok(state) => state.path(),
+        Err(error) => return Check::failed(name, error),
+    };
     let shown = folder.display();
-    let writable = || -> io::Result<(fs::Metadata, u64)> {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let writable = || -> io::Result<u64> {
         tempfile::NamedTempFile::new_in(folder)?.write_all(b"codemode")?;
         let space = statvfs(folder)?;
-        Ok((fs::metadata(folder)?, space.f_bavail.saturating_mul(space.f_frsize)))
+        Ok(space.f_bavail.saturating_mul(space.f_frsize))
     };
-    let (metadata, free_bytes) = match writable() {
-        Ok(found) => found,
+    let free_bytes = match writable() {
+        Ok(free_bytes) => free_bytes,
         Err(error) => {
             return Check::new(name, Status::Failed, format!("{shown} cannot be written: {error}"))
                 .remedy("Make it writable, or name another folder with --state-dir or CODEMODE_STATE_DIR.");
         }
     };
     let free = format!("{} MiB free", free_bytes >> 20);
-    if metadata.uid() != geteuid().as_raw() {
-        return Check::new(name, Status::Failed, format!("{shown} belongs to another user"))
-            .remedy("Name a folder of your own with --state-dir or CODEMODE_STATE_DIR.");
-    }
-    if metadata.mode() & 0o077 != 0 {
-        let message = format!("{shown} is open to other users (mode {:o})", metadata.mode() & 0o777);
-        return Check::new(name, Status::Failed, message).remedy(format!("Run: chmod 700 {shown}"));
-    }
     if free_bytes < FREE_BYTES_MIN {
         return Check::new(name, Status::Failed, format!("{shown}: only {free}"))
             .remedy(format!("Free {} MiB there, or name another folder with --state-dir.", FREE_BYTES_MIN >> 20));
@@ -137,7 +134,7 @@ async fn sandbox(config: &Config, progress: &Progress, cancel: &CancellationToke
     let (owned, told) = (config.clone(), progress.clone());
     let began = Instant::now();
     let opened = preparation::blocking(move || {
-        let cached = Image::is_cached(&owned.image_dir());
+        let cached = Image::is_cached(&owned.image_dir()?);
         Service::open(&owned, &*told).map(|service| (service, cached))
     });
     let (service, cached) = match opened.await.and_then(|opened| opened) {
@@ -167,10 +164,11 @@ fn sandbox_failed(config: &Config, error: &ErrorReport) -> Check {
 }
 
 fn remake(config: &Config) -> String {
-    let folder = config.image_dir();
+    let folder =
+        config.image_dir().map_or_else(|_| "the folder of images".to_owned(), |folder| folder.display().to_string());
     format!(
-        "Make sure that {0} belongs to you and to nobody else (chmod 700 {0}), remove what is in it, and run `codemode warm`.",
-        folder.display()
+        "Make sure that {folder} belongs to you and to nobody else (chmod 700 {folder}), remove what is in it, and run \
+         `codemode warm`."
     )
 }
 
@@ -264,13 +262,12 @@ mod tests {
     fn a_state_folder_is_made_private_and_an_open_one_is_refused_with_its_remedy() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("a/b");
-        assert_eq!(state_folder(&folder).status, Status::Ok);
-        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
-        let check = state_folder(&folder);
-        assert_eq!(check.status, Status::Failed);
-        assert_eq!(check.remedy.unwrap(), format!("Run: chmod 700 {}", folder.display()));
-        fs::write(temp.path().join("file"), "").unwrap();
-        assert_eq!(state_folder(&temp.path().join("file")).status, Status::Failed);
+        let check = || state_folder(&StateDir::open(&folder).map_err(ErrorReport::from));
+        assert_eq!(check().status, Status::Ok);
+        for (mode, status) in [(0o755, Status::Ok), (0o757, Status::Failed)] {
+            fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(check().status, status);
+        }
+        assert!(check().remedy.unwrap().contains(&format!("chmod 700 {}", folder.display())));
     }
 }

@@ -1,26 +1,25 @@
 //! What executions leave: browsers of dead hosts, and files that were kept for a while.
 
+use crate::state_dir::StateDir;
+use codemode_chromium::PrivateDir;
 use codemode_spec::limits::FILES_KEPT_MS;
 use std::{
-    fs, io,
+    io,
     path::Path,
     time::{Duration, SystemTime},
 };
 
-/// Folders of the state folder in which each execution or session has one of its own.
-const FOLDERS: [&str; 2] = ["artifacts", "downloads"];
-
 /// Ends and removes what nobody needs any more. What cannot be removed now is not this host's business: the next one
 /// tries again.
-pub(super) fn remove(state_dir: &Path) {
-    match codemode_chromium::reap(&state_dir.join(codemode_cdp::PROFILES)) {
+pub(super) fn remove(state: &StateDir) {
+    match codemode_chromium::reap(&state.profiles()) {
         Ok(reaped) if reaped.processes + reaped.profiles > 0 => {
             tracing::info!(reaped.processes, reaped.profiles, "browsers of a dead host were removed");
         }
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "what a dead host left could not be removed"),
     }
-    for folder in FOLDERS.map(|name| state_dir.join(name)) {
+    for folder in state.kept_for_a_while() {
         if let Err(error) = remove_old(&folder, SystemTime::now()) {
             tracing::warn!(%error, folder = %folder.display(), "old files could not be removed");
         }
@@ -28,15 +27,12 @@ pub(super) fn remove(state_dir: &Path) {
 }
 
 fn remove_old(folder: &Path, now: SystemTime) -> io::Result<()> {
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let age = now.duration_since(entry.metadata()?.modified()?).unwrap_or_default();
-        if age > Duration::from_millis(FILES_KEPT_MS) && entry.file_type()?.is_dir() {
-            fs::remove_dir_all(entry.path())?;
+    let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };
+    for name in folder.names()? {
+        let metadata = folder.metadata(&name)?;
+        let age = now.duration_since(metadata.modified()?).unwrap_or_default();
+        if age > Duration::from_millis(FILES_KEPT_MS) && metadata.is_dir() {
+            folder.remove_folder(&name)?;
         }
     }
     Ok(())
@@ -45,17 +41,32 @@ fn remove_old(folder: &Path, now: SystemTime) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::symlink};
 
     #[test]
     fn files_go_when_they_are_old() {
         let state = tempfile::tempdir().unwrap();
-        let folder = state.path().join("artifacts");
+        let state = StateDir::open(state.path()).unwrap();
+        let [folder, _] = state.kept_for_a_while();
         fs::create_dir_all(folder.join("x-1")).unwrap();
         fs::write(folder.join("x-1/result.json"), "{}").unwrap();
-        remove(state.path());
+        remove(&state);
         assert!(folder.join("x-1/result.json").exists(), "it is new");
         remove_old(&folder, SystemTime::now() + Duration::from_millis(FILES_KEPT_MS + 60_000)).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
         remove_old(&state.path().join("nowhere"), SystemTime::now()).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_removed_through_a_link() {
+        let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir(outside.path().join("old")).unwrap();
+        let later = SystemTime::now() + Duration::from_millis(FILES_KEPT_MS + 60_000);
+        symlink(outside.path(), temp.path().join("artifacts")).unwrap();
+        assert!(remove_old(&temp.path().join("artifacts"), later).is_err());
+        fs::create_dir(temp.path().join("downloads")).unwrap();
+        symlink(outside.path(), temp.path().join("downloads/x-1")).unwrap();
+        remove_old(&temp.path().join("downloads"), later).unwrap();
+        assert!(outside.path().join("old").exists());
     }
 }

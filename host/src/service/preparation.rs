@@ -36,7 +36,7 @@ pub(super) async fn browser(config: &Config, progress: &Progress) -> Result<(Exe
 }
 
 async fn image(config: &Config, progress: &Progress) -> Result<Json, ErrorReport> {
-    let (folder, progress) = (config.image_dir(), progress.clone());
+    let (folder, progress) = (config.image_dir()?, progress.clone());
     blocking(move || {
         let made = !Image::is_cached(&folder);
         warm(&folder, &*progress)?;

@@ -8,6 +8,7 @@ use codemode_spec::{
         WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN,
     },
     session::SessionRequest,
+    whole,
 };
 use jsonschema::Validator;
 use serde::Deserialize;
@@ -21,7 +22,7 @@ pub struct ExecuteRequest {
     /// JavaScript or TypeScript.
     pub code: String,
     /// Wall time in milliseconds.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole::optional")]
     pub timeout_ms: Option<u64>,
     /// The browser session to run in; the host's own choice if absent.
     #[serde(default)]
@@ -132,6 +133,16 @@ mod tests {
         let key = Some("shop".to_owned());
         let session = SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0) };
         assert_eq!(most.session, Some(session));
+    }
+
+    #[test]
+    fn whole_numbers_may_be_written_as_floats() {
+        let request = r#"{"code": "1", "timeout_ms": 1e3, "session": {"mode": "reuse", "key": "a", "ttl_ms": 6e4, "wait_ms": 0.0}}"#;
+        let request = ExecuteRequest::from_json(serde_json::from_str(request).unwrap()).unwrap();
+        let session = request.session.unwrap();
+        assert_eq!((request.timeout_ms, session.ttl_ms, session.wait_ms), (Some(1_000), Some(60_000), Some(0)));
+        let error = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 1.5})).unwrap_err();
+        assert!(error.message.contains("timeout_ms"), "{error}");
     }
 
     #[test]

@@ -4,9 +4,10 @@ use super::answer;
 use crate::{
     config::Config,
     session::{
-        Places, SessionManager, SessionSettings, keeper, pages,
+        SessionManager, SessionSettings, keeper, pages,
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
     },
+    state_dir::StateDir,
 };
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
@@ -54,7 +55,7 @@ pub struct SessionInfo {
 }
 
 /// The manager of a configuration.
-pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
+pub(super) fn open(config: &Config, state: &StateDir) -> Result<SessionManager, ErrorReport> {
     let program = match &config.keeper {
         Some(program) => program.clone(),
         None => env::current_exe().map_err(|error| {
@@ -68,13 +69,9 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
         logins_ms: keep.logins_ms.unwrap_or(usual.logins_ms),
         audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
     };
-    let settings = SessionSettings {
-        lease_ttl,
-        renew_every: Some(lease_ttl / 6),
-        retention,
-        confinement: config.confinement()?,
-    };
-    SessionManager::open(Places::new(&config.state_dir()), program, settings)
+    let settings =
+        SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention, confinement: config.confinement()? };
+    SessionManager::open(state.clone(), program, settings)
 }
 
 /// Keeps a browser: what the hidden command does.
@@ -82,19 +79,19 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
 /// # Errors
 /// See [`keeper::keep`].
 pub async fn keep(config: &Config) -> Result<(), ErrorReport> {
-    keeper::keep(Places::new(&config.state_dir())).await
+    keeper::keep(config.state()?).await
 }
 
 /// The sessions that live, and those that ended if they are asked for too.
 pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
     told("sessions list", async {
-        let manager = open(config)?;
+        let state = config.state()?;
+        let manager = open(config, &state)?;
         let (rows, leases) = manager.store().run(|store| Ok((store.sessions()?, store.leases()?))).await?;
         let (live, gone): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
         let gone = gone.into_iter().rev().take(if ended { ENDED_LISTED_MAX } else { 0 });
-        let places = Places::new(&config.state_dir());
         let rows = live.into_iter().take(SESSIONS_MAX).chain(gone);
-        let infos = futures::future::join_all(rows.map(|row| info(&places, row, &leases))).await;
+        let infos = futures::future::join_all(rows.map(|row| info(&state, row, &leases))).await;
         Ok(json!({ "sessions": infos }))
     })
     .await
@@ -103,10 +100,11 @@ pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
 /// One session, by its id or its key.
 pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
     told("sessions show", async {
-        let manager = open(config)?;
+        let state = config.state()?;
+        let manager = open(config, &state)?;
         let row = find(&manager, name).await?;
         let leases = manager.store().run(|store| store.leases()).await?;
-        Ok(json!({ "session": info(&Places::new(&config.state_dir()), row, &leases).await }))
+        Ok(json!({ "session": info(&state, row, &leases).await }))
     })
     .await
 }
@@ -114,7 +112,7 @@ pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
 /// Ends a session, whoever uses it. What is kept of its key goes too.
 pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
     told("sessions close", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let row = find(&manager, name).await?;
         manager.close(&row).await?;
         Ok(json!({"closed": row.id, "already": row.state == SessionState::Ended}))
@@ -125,7 +123,7 @@ pub async fn sessions_close(config: &Config, name: &str) -> Envelope {
 /// Takes a session away from the execution that uses it.
 pub async fn sessions_revoke(config: &Config, name: &str) -> Envelope {
     told("sessions revoke", async {
-        let manager = open(config)?;
+        let manager = open(config, &config.state()?)?;
         let row = find(&manager, name).await?;
         let holder = manager.revoke(&row).await?;
         Ok(json!({"session": row.id, "revoked": holder}))
@@ -136,9 +134,10 @@ pub async fn sessions_revoke(config: &Config, name: &str) -> Envelope {
 /// Ends what nobody may use any more.
 pub async fn sessions_sweep(config: &Config) -> Envelope {
     told("sessions sweep", async {
-        let manager = open(config)?;
+        let state = config.state()?;
+        let manager = open(config, &state)?;
         let swept = manager.sweep().await?;
-        let profiles = Places::new(&config.state_dir()).profiles();
+        let profiles = state.profiles();
         let reaped = super::preparation::blocking(move || codemode_chromium::reap(&profiles)).await??;
         Ok(json!({
             "sessions": swept.sessions,
@@ -171,7 +170,7 @@ async fn find(manager: &SessionManager, name: &str) -> Result<SessionRow, ErrorR
     })
 }
 
-async fn info(places: &Places, row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
+async fn info(state: &StateDir, row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
     let name = row.lease_name();
     let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
     let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(0);
@@ -179,7 +178,7 @@ async fn info(places: &Places, row: SessionRow, leases: &[LeaseRow]) -> SessionI
     let idle_ms = (lives && lease.is_none()).then(|| (now - row.used_ms).max(0));
     let browser = row.browser.clone().filter(|_| lives);
     let urls = match &browser {
-        Some(_) if row.state == SessionState::Live => pages(&places.sockets(), &row.id).await,
+        Some(_) if row.state == SessionState::Live => pages(&state.sockets(), &row.id).await,
         _ => Vec::new(),
     };
     SessionInfo {

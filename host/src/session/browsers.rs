@@ -1,18 +1,20 @@
 //! Browsers in processes of their own: each has a keeper, which starts it and ends it.
 
 use super::{
-    Places, door,
+    door,
     hosts::{HostLocks, Liveness as _},
     store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, StoreHandle},
 };
+use crate::state_dir::StateDir;
 use async_trait::async_trait;
-use codemode_chromium::{Confinement, ProcessId};
+use codemode_chromium::{Confinement, PrivateDir, ProcessId};
 use codemode_provider::BrowserChannel;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    fs, io,
+    ffi::OsString,
+    io,
     path::{Path, PathBuf},
     process::Stdio,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -73,12 +75,7 @@ pub trait Browsers: Send + Sync {
     ///
     /// # Errors
     /// When the lease is not held, or the browser cannot be reached.
-    async fn connect(
-        &self,
-        session: &str,
-        lease: &LeaseRef,
-        execution: &str,
-    ) -> Result<BrowserChannel, ErrorReport>;
+    async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport>;
 
     /// Ends what is left of the browser of a session that is marked as closing, and marks it as ended. It need not have
     /// started, and may have ended by itself.
@@ -113,7 +110,7 @@ pub(super) enum Started {
 
 /// Browsers whose keepers are processes of this program.
 pub struct BrowsersOfKeepers {
-    places: Places,
+    places: StateDir,
     program: PathBuf,
     store: StoreHandle,
     hosts: HostLocks,
@@ -133,7 +130,7 @@ struct Child {
 impl BrowsersOfKeepers {
     /// Keepers that run `program`, which is the binary `codemode`.
     #[must_use]
-    pub fn new(places: Places, program: PathBuf, store: StoreHandle, hosts: HostLocks) -> Self {
+    pub fn new(places: StateDir, program: PathBuf, store: StoreHandle, hosts: HostLocks) -> Self {
         Self { places, program, store, hosts, children: Mutex::default(), found: tokio::sync::Mutex::default() }
     }
 
@@ -144,7 +141,7 @@ impl BrowsersOfKeepers {
         };
         let mut keeper = Command::new(&self.program)
             .arg("--state-dir")
-            .arg(self.places.state_dir())
+            .arg(self.places.path())
             .arg(KEEP)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -219,12 +216,7 @@ impl Browsers for BrowsersOfKeepers {
         })
     }
 
-    async fn connect(
-        &self,
-        session: &str,
-        lease: &LeaseRef,
-        execution: &str,
-    ) -> Result<BrowserChannel, ErrorReport> {
+    async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport> {
         door::enter(&self.places.sockets(), session, lease, execution).await
     }
 
@@ -301,32 +293,23 @@ impl Browsers for BrowsersOfKeepers {
 /// Removes a file, and what is left beside it of those who died while they wrote it anew.
 fn remove_with_leftovers(file: &Path) -> io::Result<()> {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(()) };
-    let entries = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
+    let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };
+    let is_of_it = |name: &OsString| {
+        name.as_encoded_bytes().strip_prefix(stem.as_encoded_bytes()).is_some_and(|rest| rest.starts_with(b"."))
     };
-    for entry in entries {
-        let path = entry?.path();
-        let is_of_it = path.file_name().is_some_and(|name| {
-            name.as_encoded_bytes().strip_prefix(stem.as_encoded_bytes()).is_some_and(|rest| rest.starts_with(b"."))
-        });
-        match is_of_it.then(|| fs::remove_file(&path)) {
-            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+    folder.names()?.into_iter().filter(is_of_it).try_for_each(|name| folder.remove_file(name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_was_begun_of_a_file_goes_with_it_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key-1.json");
-        remove_with_leftovers(&file.join("not/there.json")).unwrap();
+        remove_with_leftovers(&folder.path().join("not/there.json")).unwrap();
         for name in ["key-1.json", "key-1.00ff.new", "key-12.json", "key-2.json"] {
             fs::write(folder.path().join(name), "[]").unwrap();
         }

@@ -277,11 +277,8 @@ pub(super) async fn enter(
     lease: &LeaseRef,
     execution: &str,
 ) -> Result<BrowserChannel, ErrorReport> {
-    let hello = Hello::Use {
-        lease: lease.name.as_str().to_owned(),
-        token: lease.token,
-        execution: execution.to_owned(),
-    };
+    let hello =
+        Hello::Use { lease: lease.name.as_str().to_owned(), token: lease.token, execution: execution.to_owned() };
     match greet(folder, session, &hello).await? {
         (Welcome::Root(root), socket) => Ok(BrowserChannel { socket, root }),
         (Welcome::Refused(report), _) => Err(*report),

@@ -1,12 +1,12 @@
 //! Which hosts live. Each holds a lock on a file of its own; the kernel lets go of it when the process dies, however it
 //! dies, and for all containers that share the folder. A number of a process would prove neither.
 
+use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     ffi::OsStr,
-    fs::{self, DirBuilder, File, OpenOptions, TryLockError},
+    fs::{File, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -26,14 +26,14 @@ pub trait Liveness: Send + Sync {
 /// The locks in a folder.
 #[derive(Clone, Debug)]
 pub struct HostLocks {
-    folder: PathBuf,
+    folder: PrivateDir,
 }
 
 /// This process, for as long as it keeps this.
 #[derive(Debug)]
 pub struct Host {
     id: String,
-    path: PathBuf,
+    folder: PrivateDir,
     /// Locked while it is open.
     _lock: File,
 }
@@ -44,9 +44,8 @@ impl HostLocks {
     /// # Errors
     /// `IO_ERROR` when it cannot be made.
     pub fn open(folder: PathBuf) -> Result<Self, ErrorReport> {
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
-        made.map_err(|error| failed("make the folder", &folder, &error))?;
-        Ok(Self { folder })
+        let made = PrivateDir::make(&folder).map_err(|error| failed("use the folder", &folder, &error))?;
+        Ok(Self { folder: made })
     }
 
     /// Makes this process known as a host.
@@ -54,38 +53,53 @@ impl HostLocks {
     /// # Errors
     /// `IO_ERROR` when the lock cannot be written.
     pub fn enter(&self, id: &str) -> Result<Host, ErrorReport> {
-        let path = self.path(id);
+        let (name, new) = (lock_name(id), format!("{id}.{SUFFIX_NEW}"));
+        let failed = |what, name: &str, error: &io::Error| failed(what, &self.folder.path().join(name), error);
         // Locked under another name first: in its place it is never seen without its lock.
-        let new = path.with_extension(SUFFIX_NEW);
-        let lock = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new);
-        let lock = lock.map_err(|error| failed("write", &new, &error))?;
-        lock.lock().and_then(|()| fs::rename(&new, &path)).map_err(|error| failed("lock", &path, &error))?;
-        Ok(Host { id: id.to_owned(), path, _lock: lock })
+        let lock = self.folder.open_or_create(&new).map_err(|error| failed("write", &new, &error))?;
+        let placed = lock.lock().and_then(|()| self.folder.rename(&new, &self.folder, &name));
+        placed.map_err(|error| failed("lock", &name, &error))?;
+        Ok(Host { id: id.to_owned(), folder: self.folder.clone(), _lock: lock })
     }
 
     /// Removes what dead hosts left.
     pub fn sweep(&self) {
-        for path in fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
-            let is_left = match path.extension().and_then(OsStr::to_str) {
-                Some(SUFFIX) => !is_locked(&path),
+        for name in self.folder.names().unwrap_or_default() {
+            let is_left = match Path::new(&name).extension().and_then(OsStr::to_str) {
+                Some(SUFFIX) => !self.is_locked(&name),
                 // One that is just being made is not locked yet.
-                Some(SUFFIX_NEW) => is_old(&path) && !is_locked(&path),
+                Some(SUFFIX_NEW) => self.is_old(&name) && !self.is_locked(&name),
                 _ => false,
             };
             if is_left {
-                let _ = fs::remove_file(&path);
+                let _ = self.folder.remove_file(&name);
             }
         }
     }
 
-    fn path(&self, id: &str) -> PathBuf {
-        self.folder.join(id).with_extension(SUFFIX)
+    /// A shared lock is tried, so that those who look do not see each other.
+    fn is_locked(&self, name: &OsStr) -> bool {
+        match self.folder.read(name) {
+            Ok(Some(file)) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
+            Ok(None) => false,
+            // Of a file that no host of ours has made, a lock says nothing.
+            Err(error) => Untrusted::of(&error).is_none(),
+        }
     }
+
+    fn is_old(&self, name: &OsStr) -> bool {
+        let modified = self.folder.metadata(name).and_then(|metadata| metadata.modified());
+        modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > NEW_AGE_MAX))
+    }
+}
+
+fn lock_name(id: &str) -> String {
+    format!("{id}.{SUFFIX}")
 }
 
 impl Liveness for HostLocks {
     fn is_alive(&self, host: &str) -> bool {
-        is_locked(&self.path(host))
+        self.is_locked(lock_name(host).as_ref())
     }
 }
 
@@ -99,21 +113,8 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = self.folder.remove_file(lock_name(&self.id));
     }
-}
-
-/// A shared lock is tried, so that those who look do not see each other.
-fn is_locked(path: &Path) -> bool {
-    match File::open(path) {
-        Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
-        Err(error) => error.kind() != io::ErrorKind::NotFound,
-    }
-}
-
-fn is_old(path: &Path) -> bool {
-    let modified = fs::metadata(path).and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > NEW_AGE_MAX))
 }
 
 fn failed(what: &str, path: &Path, error: &io::Error) -> ErrorReport {
@@ -123,6 +124,7 @@ fn failed(what: &str, path: &Path, error: &io::Error) -> ErrorReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::{fs, os::unix::fs::symlink};
 
     #[test]
     fn a_host_lives_until_it_lets_go() {
@@ -132,11 +134,31 @@ mod tests {
         assert!(locks.is_alive(host.id()) && locks.is_alive("h-1"));
         assert!(!locks.is_alive("h-2"), "one that never was");
         // As a dead one leaves it.
-        fs::write(locks.path("h-3"), "").unwrap();
+        drop(locks.folder.create(lock_name("h-3")).unwrap());
         assert!(!locks.is_alive("h-3"));
         locks.sweep();
-        assert!(locks.is_alive("h-1") && !locks.path("h-3").exists());
+        assert_eq!(locks.folder.names().unwrap(), ["h-1.lock"]);
+        assert!(locks.is_alive("h-1"));
         drop(host);
-        assert!(!locks.is_alive("h-1") && !locks.path("h-1").exists());
+        assert!(!locks.is_alive("h-1") && locks.folder.names().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_link_is_nobodys_lock_and_nothing_is_written_through_it() {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let elsewhere = outside.path().join("file");
+        fs::write(&elsewhere, "as it was").unwrap();
+        let held = File::open(&elsewhere).unwrap();
+        held.lock().unwrap();
+        let locks = HostLocks::open(folder.path().join("hosts")).unwrap();
+        for name in ["h-1.lock", "h-2.new"] {
+            symlink(&elsewhere, folder.path().join("hosts").join(name)).unwrap();
+        }
+        assert!(!locks.is_alive("h-1") && locks.enter("h-2").is_err());
+        locks.sweep();
+        assert_eq!(locks.folder.names().unwrap(), ["h-2.new"]);
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "as it was");
+        symlink(outside.path(), folder.path().join("linked")).unwrap();
+        assert!(HostLocks::open(folder.path().join("linked")).is_err());
     }
 }

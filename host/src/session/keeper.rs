@@ -5,7 +5,6 @@
 //! closes), and the ledger tells the next start what is left to remove.
 
 use super::{
-    Places,
     browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
     clock::MachineClock,
     door::Door,
@@ -13,6 +12,7 @@ use super::{
     profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
 };
+use crate::state_dir::StateDir;
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
 use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_TTL_MS};
 use std::{
@@ -40,7 +40,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 ///
 /// # Errors
 /// When the browser could not be ended: whoever sweeps tries again.
-pub async fn keep(places: Places) -> Result<(), ErrorReport> {
+pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
     let asked = Asked::listen()?;
     let mut stdin = BufReader::new(tokio::io::stdin());
     let mut keeper = match Keeper::start(&places, &mut stdin).await {
@@ -85,7 +85,7 @@ struct Keeper {
     /// Closed before the browser ends.
     door: Option<Door>,
     store: Arc<SqliteStore>,
-    places: Places,
+    places: StateDir,
     /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
     store_file: Option<(u64, u64)>,
     ttl: Duration,
@@ -94,7 +94,7 @@ struct Keeper {
 }
 
 impl Keeper {
-    async fn start(places: &Places, stdin: &mut BufReader<Stdin>) -> Result<Self, ErrorReport> {
+    async fn start(places: &StateDir, stdin: &mut BufReader<Stdin>) -> Result<Self, ErrorReport> {
         let mut line = String::new();
         let wrong = |error: &dyn std::fmt::Display| {
             ErrorReport::new(ErrorCode::InvalidArgument, format!("the keeper was not told what to start: {error}"))
@@ -247,5 +247,5 @@ async fn gone(host: &mut Option<BufReader<Stdin>>) {
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    fs::symlink_metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

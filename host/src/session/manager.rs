@@ -1,7 +1,6 @@
 //! Gives browsers to executions.
 
 use super::{
-    Places,
     browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
     clock::{Clock, MachineClock},
     door,
@@ -15,6 +14,7 @@ use super::{
         SqliteStore, Stale, StoreError, StoreHandle, Watch,
     },
 };
+use crate::state_dir::StateDir;
 use async_trait::async_trait;
 use codemode_chromium::Confinement;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
@@ -72,7 +72,7 @@ pub(super) struct Inner {
     pub(super) store: StoreHandle,
     pub(super) browsers: Arc<dyn Browsers>,
     pub(super) settings: SessionSettings,
-    pub(super) places: Places,
+    pub(super) places: StateDir,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) host: String,
     pub(super) new_id: Box<dyn Fn() -> String + Send + Sync>,
@@ -85,7 +85,7 @@ impl SessionManager {
     ///
     /// # Errors
     /// When the store cannot be opened.
-    pub fn open(places: Places, program: PathBuf, settings: SessionSettings) -> Result<Self, ErrorReport> {
+    pub fn open(places: StateDir, program: PathBuf, settings: SessionSettings) -> Result<Self, ErrorReport> {
         let hosts = HostLocks::open(places.hosts())?;
         hosts.sweep();
         door::sweep(&places.sockets(), |session| hosts.is_alive(session));
@@ -103,7 +103,7 @@ impl SessionManager {
 
     /// One of parts: for simulations.
     pub fn of_parts(
-        places: Places,
+        places: StateDir,
         settings: SessionSettings,
         store: StoreHandle,
         browsers: Arc<dyn Browsers>,

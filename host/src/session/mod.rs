@@ -18,84 +18,8 @@ mod leasing;
 mod manager;
 pub mod store;
 
+pub use crate::state_dir::profile_of_key;
 pub use browsers::{Browsers, BrowsersOfKeepers, LaunchOrder};
 pub(crate) use door::pages;
 pub use held::Held;
 pub use manager::{SessionManager, SessionSettings};
-
-use std::path::{Path, PathBuf};
-
-/// The file of the store in the state folder.
-const STORE: &str = "sessions.db";
-/// The folder of the locks by which it is seen which hosts live.
-const HOSTS: &str = "hosts";
-/// The folder in which browsers have their profiles.
-const PROFILES: &str = "profiles";
-/// The folder in which browsers put what they download.
-const DOWNLOADS: &str = "downloads";
-/// The folder of the sockets at which keepers sit.
-const SOCKETS: &str = "run";
-/// The folder of the cookies of each key.
-const COOKIES: &str = "cookies";
-
-/// The folders that sessions have in a state folder.
-#[derive(Clone, Debug)]
-pub struct Places {
-    state_dir: PathBuf,
-}
-
-impl Places {
-    /// Those in this state folder; it is made absolute.
-    #[must_use]
-    pub fn new(state_dir: &Path) -> Self {
-        Self { state_dir: std::path::absolute(state_dir).unwrap_or_else(|_| state_dir.to_owned()) }
-    }
-
-    /// The state folder.
-    #[must_use]
-    pub fn state_dir(&self) -> &Path {
-        &self.state_dir
-    }
-
-    /// The file of the store.
-    #[must_use]
-    pub fn store(&self) -> PathBuf {
-        self.state_dir.join(STORE)
-    }
-
-    /// The folder of the hosts' locks.
-    #[must_use]
-    pub fn hosts(&self) -> PathBuf {
-        self.state_dir.join(HOSTS)
-    }
-
-    /// The folder of the profiles.
-    #[must_use]
-    pub fn profiles(&self) -> PathBuf {
-        self.state_dir.join(PROFILES)
-    }
-
-    /// Where a session's browser puts what it downloads.
-    #[must_use]
-    pub fn downloads(&self, session: &str) -> PathBuf {
-        self.state_dir.join(DOWNLOADS).join(session)
-    }
-
-    /// The folder of the keepers' sockets.
-    #[must_use]
-    pub fn sockets(&self) -> PathBuf {
-        self.state_dir.join(SOCKETS)
-    }
-
-    /// The file of a key's cookies.
-    #[must_use]
-    pub fn cookies(&self, key: &str) -> PathBuf {
-        self.state_dir.join(COOKIES).join(format!("{}.json", profile_of_key(key)))
-    }
-}
-
-/// The name of the profile that a key keeps: a key may hold what no file name can.
-#[must_use]
-pub fn profile_of_key(key: &str) -> String {
-    format!("key-{}", &blake3::hash(key.as_bytes()).to_hex()[..32])
-}

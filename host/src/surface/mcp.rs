@@ -53,7 +53,7 @@ pub async fn serve(config: &Config, stop: CancellationToken) -> Result<(), Error
     };
     // Listing the tool need not wait for the sandbox.
     let warm_up = tokio::spawn(async move { warming.service(|_| {}).await.map(drop) });
-    let served = match server.serve_with_ct(stdio::watched(&stop), stop.clone()).await {
+    let served = match server.serve_with_ct(stdio::lines(&stop), stop.clone()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| lost(&error)),
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(no_client(&error)),

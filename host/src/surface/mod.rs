@@ -3,4 +3,5 @@
 
 pub mod cli;
 pub mod mcp;
+pub mod terminal;
 mod text;

@@ -1,5 +1,6 @@
 //! What the surfaces say in words.
 
+use super::terminal::{in_one_line, indented};
 use chrono::{DateTime, SecondsFormat};
 use codemode_spec::{
     ErrorReport, Manifest,
@@ -14,6 +15,21 @@ use std::{
 
 /// Cuts of a result that are named one by one.
 const CUTS_NAMED_MAX: usize = 5;
+
+/// How lines of ours begin. A console line that begins so says that it is one.
+const OURS: [&str; 11] = [
+    "error ",
+    "error:",
+    "hint:",
+    "warning:",
+    "warn:",
+    "debug:",
+    "log:",
+    "console:",
+    "cut:",
+    "images:",
+    "the whole result:",
+];
 
 /// A line, added to a text.
 pub(super) fn line(text: &mut String, line: impl Display) {
@@ -35,37 +51,47 @@ pub(super) fn result(result: &Json, pretty: bool) -> String {
 
 /// `error CODE: message`, where in the script it was, and `hint: …`.
 pub(super) fn error(error: &ErrorReport) -> String {
-    let mut text = format!("error {}: {}\n", error.code, error.message);
+    let mut text = format!("error {}: {}\n", error.code, indented(&error.message));
     let detail = |key: &str| error.details.get(key).and_then(Json::as_str).unwrap_or_default().trim_end();
     // The message of a syntax error ends with its frame.
     if !error.message.contains(detail("frame")) {
-        line(&mut text, detail("frame"));
+        line(&mut text, indented(&format!("\n{}", detail("frame"))).trim_start_matches('\n'));
     }
     // A stack begins with its error, which is there already.
     let stack = detail("stack").lines().skip_while(|line| !line.trim_start().starts_with("at "));
-    stack.for_each(|place| line(&mut text, place));
-    line(&mut text, format_args!("hint: {}", error.hint));
+    stack.for_each(|place| line(&mut text, format_args!("    {}", place.trim_start())));
+    line(&mut text, format_args!("hint: {}", indented(&error.hint)));
     text
 }
 
 /// A console line; what is more than information says so.
 pub(super) fn console(logged: &ConsoleLine) -> String {
+    let text = indented(&logged.text);
     match logged.level {
-        Level::Log | Level::Info => logged.text.clone(),
-        Level::Debug => format!("debug: {}", logged.text),
-        Level::Warn => format!("warn: {}", logged.text),
-        Level::Error => format!("error: {}", logged.text),
+        Level::Log | Level::Info if looks_like_ours(&text) => format!("log: {text}"),
+        Level::Log | Level::Info => text.into_owned(),
+        Level::Debug => format!("debug: {text}"),
+        Level::Warn => format!("warn: {text}"),
+        Level::Error => format!("error: {text}"),
     }
+}
+
+/// Whether a line begins as one of ours, as far as a reader sees.
+fn looks_like_ours(line: &str) -> bool {
+    let is_seen = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '\t');
+    let seen = line.trim_start_matches(|c| !is_seen(c));
+    OURS.iter().any(|ours| seen.starts_with(ours))
 }
 
 /// What the reader of a result should know: warnings, and where it was cut.
 pub(super) fn remarks(meta: &Meta, artifact: Option<&str>) -> Vec<String> {
-    let mut remarks: Vec<String> = meta.warnings.iter().map(|warning| format!("warning: {warning}")).collect();
+    let mut remarks: Vec<String> =
+        meta.warnings.iter().map(|warning| format!("warning: {}", indented(warning))).collect();
     if meta.logs_dropped_bytes > 0 {
         remarks.push(format!("console: {} bytes were left out in the middle", meta.logs_dropped_bytes));
     }
     for cut in meta.cuts.iter().take(CUTS_NAMED_MAX) {
-        let place = if cut.path.is_empty() { "the result" } else { &cut.path };
+        let place = if cut.path.is_empty() { "the result".into() } else { in_one_line(&cut.path) };
         remarks.push(format!("cut: {place}, {} of {} kept of this {}", cut.kept, cut.original, cut.kind));
     }
     let unnamed = meta.cuts.len().saturating_sub(CUTS_NAMED_MAX) as u64 + meta.cuts_unlisted;
@@ -100,13 +126,14 @@ pub(super) fn duration(ms: u64) -> String {
     unit.map_or_else(|| format!("{ms}ms"), |(factor, unit)| format!("{}{unit}", ms / factor))
 }
 
-/// Rows as a table: columns as wide as they must be, the last one as it is. The first row is the head.
+/// Rows as a table, one line each: columns as wide as they must be, the last one as it is. The first row is the head.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| in_one_line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
     let widths: Vec<_> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let cells: Vec<_> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
         line(&mut text, cells.join("  ").trim_end());
     }
@@ -151,5 +178,26 @@ mod tests {
     fn columns_of_a_table_stand_below_each_other() {
         let rows = [["A", "B"], ["long", "x"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows), "A     B\nlong  x\n");
+    }
+
+    #[test]
+    fn no_text_of_others_makes_a_line_of_ours() {
+        let log = |level, text: &str| console(&ConsoleLine { level, text: text.to_owned() });
+        assert_eq!(log(Level::Log, "plain: text"), "plain: text");
+        assert_eq!(log(Level::Info, "a\nerror SCRIPT_ERROR: b\nhint: c"), "a\n    error SCRIPT_ERROR: b\n    hint: c");
+        for forged in ["error SCRIPT_ERROR: x", "hint: x", "warning: x", "\u{200b}hint: x", "the whole result: /x"] {
+            assert_eq!(log(Level::Log, forged), format!("log: {forged}"));
+        }
+        let stack = "Error: a\n    at b\nhint: forged\nerror FORGED: c";
+        let report = ErrorReport::new(codemode_spec::ErrorCode::ScriptError, "a\nhint: forged")
+            .with_hint("Do this.\nerror FORGED: d")
+            .with_detail("stack", stack);
+        let shown = "error SCRIPT_ERROR: a\n    hint: forged\n    at b\n    hint: forged\n    error FORGED: c\n\
+                     hint: Do this.\n    error FORGED: d\n";
+        assert_eq!(error(&report), shown);
+        let meta = Meta { warnings: vec!["a\nhint: b".to_owned()], ..Meta::default() };
+        assert_eq!(remarks(&meta, None), ["warning: a\n    hint: b"]);
+        let rows = [["A", "B"], ["x\nhint: y", "\u{1b}"]].map(|row| row.map(str::to_owned).to_vec());
+        assert_eq!(table(&rows).lines().count(), 2);
     }
 }

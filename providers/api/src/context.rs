@@ -60,6 +60,10 @@ pub struct ExecutionContext {
     pub clock: Arc<dyn Clock>,
     /// The folder of everything that the host keeps; only its user can read it.
     pub state_dir: PathBuf,
+    /// Where browsers have their profiles, and their owners the record of them.
+    pub profiles_dir: PathBuf,
+    /// Where what this execution downloads goes, unless its session says otherwise.
+    pub downloads_dir: PathBuf,
     /// Options of this execution for the providers, by namespace.
     pub options: Arc<serde_json::Map<String, Json>>,
     /// The browser session that was asked for.

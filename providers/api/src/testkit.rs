@@ -34,12 +34,15 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
     static NEXT: AtomicU32 = AtomicU32::new(1);
     let serde_json::Value::Object(options) = options else { panic!("options of an execution are an object") };
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let execution = ExecutionId::new(&format!("test-{}-{number}", std::process::id()));
     ExecutionContext {
-        execution: ExecutionId::new(&format!("test-{}-{number}", std::process::id())),
+        downloads_dir: state_dir.join("downloads").join(execution.as_str()),
+        execution,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + WALL,
         clock: Arc::new(SystemClock),
         state_dir: state_dir.to_owned(),
+        profiles_dir: state_dir.join("profiles"),
         options: Arc::new(options),
         session: SessionRequest::default(),
         sessions: None,

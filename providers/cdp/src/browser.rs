@@ -23,8 +23,6 @@ use tokio_util::task::TaskTracker;
 
 pub(crate) use holdings::SlotHoldings;
 
-/// The folder of the state folder in which browsers have their profiles, and their owners the record of them.
-pub const PROFILES: &str = "profiles";
 /// How long a browser may take to start.
 const START_MAX: Duration = Duration::from_secs(30);
 /// How long connecting may take.
@@ -228,7 +226,7 @@ impl BrowserSlot {
                 let program = found(executable.clone()).await?;
                 let browser = Browser::launch(LaunchOptions {
                     executable: program.clone(),
-                    profiles_dir: self.context.state_dir.join(PROFILES),
+                    profiles_dir: self.context.profiles_dir.clone(),
                     name: self.context.execution.as_str().to_owned(),
                     downloads_dir: Some(self.downloads_dir()),
                     keep_profile: false,
@@ -250,7 +248,7 @@ impl BrowserSlot {
     fn downloads_dir(&self) -> PathBuf {
         match self.session() {
             Some(session) => session.facts().downloads_dir,
-            None => self.context.state_dir.join("downloads").join(self.context.execution.as_str()),
+            None => self.context.downloads_dir.clone(),
         }
     }
 

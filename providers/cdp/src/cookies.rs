@@ -3,15 +3,12 @@
 //! Chromium writes cookies down half a minute after they were set, and forgets those of a session when it ends. A login
 //! that is worth a key must survive both.
 
-use codemode_chromium::{CdpError, Command, Connection};
+use codemode_chromium::{CdpError, Command, Connection, PrivateDir};
 use codemode_provider::{BrowserSession, SessionFacts};
 use codemode_spec::limits::COOKIES_BYTES_MAX;
 use serde_json::{Value as Json, json};
 use std::{
-    fs::{self, DirBuilder, OpenOptions},
-    hash::{BuildHasher as _, Hasher as _, RandomState},
-    io::{self, Write as _},
-    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    io::{self, Read as _},
     path::Path,
     time::Duration,
 };
@@ -70,17 +67,19 @@ async fn call(connection: &Connection, method: &str, params: Json) -> Result<Jso
 
 /// Whole or not at all, and for this user only.
 fn write(file: &Path, text: &str) -> io::Result<()> {
-    let folder = file.parent().unwrap_or(Path::new("."));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    // Nobody else writes to a name of its own, and whoever forgets the cookies knows whose it is by how it begins.
-    let new = file.with_extension(format!("{:016x}.new", RandomState::new().build_hasher().finish()));
-    let mut out = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new)?;
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.sync_all()).and_then(|()| fs::rename(&new, file));
-    written.inspect_err(|_| drop(fs::remove_file(&new)))
+    let (folder, name) = (file.parent().unwrap_or(Path::new(".")), file.file_name().unwrap_or_default());
+    PrivateDir::make(folder)?.replace(name, text.as_bytes())
 }
 
 fn read(file: &Path) -> Option<Vec<Json>> {
-    let cookies: Vec<Json> = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    let opened = PrivateDir::find(file.parent()?).and_then(|folder| match folder {
+        Some(folder) => folder.read(file.file_name().unwrap_or_default()),
+        None => Ok(None),
+    });
+    let kept = opened.inspect_err(|error| tracing::warn!(%error, "kept cookies are not read")).ok()??;
+    let mut text = Vec::new();
+    kept.take(COOKIES_BYTES_MAX as u64).read_to_end(&mut text).ok()?;
+    let cookies: Vec<Json> = serde_json::from_slice(&text).ok()?;
     Some(cookies.into_iter().map(as_set).collect())
 }
 
@@ -99,7 +98,10 @@ fn as_set(mut cookie: Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt as _, symlink},
+    };
 
     #[test]
     fn they_are_kept_for_this_user_only_and_read_as_they_are_set() {
@@ -120,5 +122,23 @@ mod tests {
         assert_eq!(read(&file).map(Json::from), Some(set));
         fs::write(&file, "torn [").unwrap();
         assert_eq!(read(&file), None);
+    }
+
+    #[test]
+    fn they_are_neither_read_nor_written_through_a_link() {
+        let (outside, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let elsewhere = outside.path().join("key.json");
+        fs::write(&elsewhere, "[{}]").unwrap();
+        let file = folder.path().join("cookies/key.json");
+        fs::create_dir(folder.path().join("cookies")).unwrap();
+        symlink(&elsewhere, &file).unwrap();
+        assert_eq!(read(&file), None);
+        write(&file, "[]").unwrap();
+        assert!(!file.is_symlink());
+        symlink(outside.path(), folder.path().join("linked")).unwrap();
+        let file = folder.path().join("linked/key.json");
+        assert!(read(&file).is_none() && write(&file, "[]").is_err());
+        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "[{}]");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
     }
 }

@@ -26,5 +26,4 @@ mod spec;
 mod targets;
 mod wait;
 
-pub use browser::PROFILES;
 pub use provider::{CdpConfig, CdpProvider};

@@ -1,8 +1,8 @@
 //! What a browser is told at its start.
 
-use crate::{launch::LaunchOptions, settings};
+use crate::{launch::LaunchOptions, private::PrivateDir, settings};
 use serde_json::json;
-use std::{ffi::OsString, fs::DirBuilder, io, os::unix::fs::DirBuilderExt as _, path::Path};
+use std::{ffi::OsString, io, path::Path};
 
 /// For every browser.
 const FLAGS: &[&str] = &[
@@ -45,7 +45,8 @@ const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollb
 pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     if let Some(folder) = &options.downloads_dir {
         let folder = std::path::absolute(folder)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        let (of_all, own) = (folder.parent().unwrap_or(&folder), folder.file_name().unwrap_or_default());
+        PrivateDir::make(of_all)?.make_folder_of_any(own)?;
         settings::change(profile, |settings| {
             settings["download"] =
                 json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });

@@ -4,16 +4,20 @@
 //! as it lives; the kernel lets go of the lock when the owner dies, however it dies, so that a ledger that can be locked
 //! has no owner, or one who has not come to lock it and will look whether it is still there. A lock tells this across containers too, where process numbers mean nothing.
 
-use crate::process::{Group, Proof, program_of};
+use crate::{
+    confine::may_be_a_browsers,
+    private::{PrivateDir, Untrusted},
+    process::{Group, Proof, program_of},
+};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use std::{
     env,
-    ffi::OsStr,
-    fs::{self, DirBuilder, File, OpenOptions},
+    ffi::{OsStr, OsString},
+    fs::{self, DirBuilder, File},
     hash::{BuildHasher as _, Hasher as _, RandomState},
     io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{DirBuilderExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
@@ -32,9 +36,13 @@ pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
 /// Begins the name that a profile gets when it is to be removed.
 const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
+/// A ledger has three lines; what is longer is none.
+const LEDGER_BYTES_MAX: u64 = 64 * 1024;
 /// Files by which Chromium sees that a profile is in use.
 const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
 const TEMPORARY_PREFIX: &str = "codemode-";
+/// The rest of its name, in hexadecimal digits.
+const TEMPORARY_DIGITS: usize = 16;
 /// A socket's path has at most 107 bytes, of which Chromium takes 45 and the folder's name 26.
 const TEMPORARY_BYTES_MAX: usize = 36;
 
@@ -64,7 +72,10 @@ enum Line {
 pub(crate) struct Ledger {
     /// Locked for as long as it is open.
     file: File,
-    path: PathBuf,
+    /// The folder of the profiles, in which the ledger lies beside its profile.
+    folder: PrivateDir,
+    /// The ledger's name in it.
+    name: OsString,
     profile: PathBuf,
     /// The profile stays when the browser ends.
     kept: bool,
@@ -95,30 +106,32 @@ impl Ledger {
             move |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("{message}: {error}"))
         };
         // Absolute, because the browser is told of it and processes are known by it.
-        let profiles_dir = std::path::absolute(profiles_dir).map_err(failed("find", profiles_dir))?;
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(&profiles_dir);
-        made.map_err(failed("make the folder", &profiles_dir))?;
+        let folder = PrivateDir::make(profiles_dir).map_err(failed("use the folder", profiles_dir))?;
         let suffix = if kept { SUFFIX_KEPT } else { SUFFIX };
-        let (profile, path) = (profiles_dir.join(name), profiles_dir.join(name).with_extension(suffix));
+        let profile = folder.path().join(name);
+        let path = profile.with_extension(suffix);
+        let ledger_name = OsString::from(format!("{name}.{suffix}"));
 
-        let file = match OpenOptions::new().append(true).read(true).create_new(true).mode(0o600).open(&path) {
+        let file = match folder.create(&ledger_name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let Some(dead) = Self::inherit(&path) else { return Ok(None) };
+                let dead = Self::inherit(&folder, &ledger_name).map_err(|why| not_ours(&path, &why))?;
+                let Some(dead) = dead else { return Ok(None) };
                 dead.close(REAP_PATIENCE)?;
-                return Self::try_open(&profiles_dir, name, kept);
+                return Self::try_open(profiles_dir, name, kept);
             }
             Err(error) => return Err(failed("write the ledger", &path)(error)),
         };
         file.lock().map_err(failed("lock the ledger", &path))?;
         // Until it was locked it was like one that a dead owner left, and may be removed.
-        if !stands_at(&file, &path) {
-            return Self::try_open(&profiles_dir, name, kept);
+        if !stands_at(&file, &folder, &ledger_name) {
+            return Self::try_open(profiles_dir, name, kept);
         }
         let temporary = temporary_path();
         let mut ledger = Self {
             file,
-            path,
+            folder,
+            name: ledger_name,
             profile,
             kept,
             temporary: Some(temporary.clone()),
@@ -129,17 +142,23 @@ impl Ledger {
         let (owner_pid, boot_id) = (std::process::id(), boot_id());
         let opened = Line::Opened { owner_pid, boot_id, temporary: temporary.clone() };
         if let Err(error) = ledger.append(&opened) {
-            let _ = fs::remove_file(&ledger.path);
-            return Err(failed("write the ledger", &ledger.path)(error));
+            ledger.remove();
+            return Err(failed("write the ledger", &path)(error));
         }
-        for folder in [&ledger.profile, &temporary] {
-            let is_kept = kept && *folder == ledger.profile;
-            if let Err(error) = DirBuilder::new().recursive(is_kept).mode(0o700).create(folder) {
-                // What was there before us is not ours to remove.
-                let _ = if *folder == temporary { fs::remove_dir(&ledger.profile) } else { Ok(()) };
-                let _ = fs::remove_file(&ledger.path);
-                return Err(failed("make the folder", folder)(error));
-            }
+        let made = match ledger.folder.metadata(name) {
+            // What was there before us is not ours to remove.
+            Ok(_) if !kept => Err(io::ErrorKind::AlreadyExists.into()),
+            _ => ledger.folder.make_folder_of_any(name).map(drop),
+        };
+        let made = made.map_err(|error| (error, ledger.profile.clone())).and_then(|()| {
+            DirBuilder::new().mode(0o700).create(&temporary).map_err(|error| {
+                let _ = ledger.folder.remove_empty_folder(name);
+                (error, temporary.clone())
+            })
+        });
+        if let Err((error, folder)) = made {
+            ledger.remove();
+            return Err(failed("make the folder", &folder)(error));
         }
         Ok(Some(ledger))
     }
@@ -196,16 +215,28 @@ impl Ledger {
         if let Some(heir) = &self.heir {
             self.bequeath(heir)?;
         }
-        for folder in self.temporary.iter().chain((!self.kept).then_some(&self.profile)) {
-            remove_folder(folder).map_err(|error| {
-                ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
-            })?;
+        let not_removed = |folder: &Path, error: &io::Error| {
+            ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
+        };
+        if let Some(temporary) = &self.temporary {
+            remove_folder(temporary).map_err(|error| not_removed(temporary, &error))?;
         }
         if self.kept {
             self.remove_singletons();
+        } else {
+            self.folder.remove_folder(self.profile_name()).map_err(|error| not_removed(&self.profile, &error))?;
         }
-        let _ = fs::remove_file(&self.path);
+        self.remove();
         Ok(killed)
+    }
+
+    fn profile_name(&self) -> &OsStr {
+        self.profile.file_name().unwrap_or_default()
+    }
+
+    /// Removes the ledger itself.
+    fn remove(&self) {
+        let _ = self.folder.remove_file(&self.name);
     }
 
     /// Has the profile kept under another name when the browser ends, in the place of what has that name.
@@ -215,8 +246,9 @@ impl Ledger {
 
     fn bequeath(&self, name: &str) -> Result<(), ErrorReport> {
         self.remove_singletons();
-        let heir = Self::open_kept(self.profile.parent().unwrap_or(Path::new(".")), name)?;
-        remove_folder(&heir.profile).and_then(|()| fs::rename(&self.profile, &heir.profile)).map_err(|error| {
+        let heir = Self::open_kept(self.folder.path(), name)?;
+        let moved = heir.folder.remove_folder(name).and_then(|()| self.move_profile_to(&heir));
+        moved.map_err(|error| {
             ErrorReport::new(ErrorCode::IoError, format!("could not keep {}: {error}", self.profile.display()))
         })?;
         heir.close(Duration::ZERO).map(drop)
@@ -224,9 +256,15 @@ impl Ledger {
 
     /// The next browser would take them for a sign that this one lives, if its number were given anew.
     fn remove_singletons(&self) {
+        // Only in a folder of ours: a link in its place leads to what is not.
+        let Ok(Some(profile)) = self.folder.find_folder_of_any(self.profile_name()) else { return };
         for left in SINGLETONS {
-            let _ = fs::remove_file(self.profile.join(left));
+            let _ = profile.remove_file(left);
         }
+    }
+
+    fn move_profile_to(&self, other: &Self) -> io::Result<()> {
+        self.folder.rename(self.profile_name(), &other.folder, other.profile_name())
     }
 
     fn append(&mut self, line: &Line) -> io::Result<()> {
@@ -235,18 +273,27 @@ impl Ledger {
         self.file.write_all(text.as_bytes())
     }
 
-    /// Takes over the ledger at a path if its owner is dead.
-    fn inherit(path: &Path) -> Option<Self> {
-        let file = OpenOptions::new().append(true).read(true).open(path).ok()?;
-        file.try_lock().ok()?;
+    /// Takes over a ledger if its owner is dead.
+    ///
+    /// # Errors
+    /// When the file is not one that this user's codemode can have written: nothing that it says is believed.
+    fn inherit(folder: &PrivateDir, name: &OsStr) -> Result<Option<Self>, Untrusted> {
+        let file = match folder.append(name) {
+            Ok(Some(file)) => file,
+            Ok(None) => return Ok(None),
+            Err(error) => return Untrusted::of(&error).cloned().map_or(Ok(None), Err),
+        };
         // Its owner may have removed it just now, and another one may have taken the name.
-        let is_the_same = stands_at(&file, path);
+        if file.try_lock().is_err() || !stands_at(&file, folder, name) {
+            return Ok(None);
+        }
         // The profile follows from the file's name and never from its content: nothing else can be removed.
-        let profile = path.with_extension("");
-        let kept = path.extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
+        let profile = folder.path().join(name).with_extension("");
+        let kept = Path::new(name).extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
         let mut ledger = Self {
             file,
-            path: path.to_owned(),
+            folder: folder.clone(),
+            name: name.to_owned(),
             profile,
             kept,
             temporary: None,
@@ -254,16 +301,14 @@ impl Ledger {
             executable: None,
             heir: None,
         };
-        is_the_same.then(|| {
-            ledger.read();
-            ledger
-        })
+        ledger.read();
+        Ok(Some(ledger))
     }
 
     /// Takes what the dead owner had noted, as far as it can be believed.
     fn read(&mut self) {
         let mut text = String::new();
-        let _ = self.file.read_to_string(&mut text);
+        let _ = (&self.file).take(LEDGER_BYTES_MAX).read_to_string(&mut text);
         let mut boot_id_then = String::new();
         for line in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             match line {
@@ -279,6 +324,9 @@ impl Ledger {
                 Line::Runs { executable } => self.executable = Some(executable),
             }
         }
+        // Whoever wrote it: what is killed is a browser with this profile.
+        let (profile, executable) = (self.profile.as_path(), self.executable.as_deref());
+        self.group = self.group.filter(|group| Proof { profile, group: None, executable }.confirms(*group));
     }
 }
 
@@ -293,17 +341,18 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     let unreadable = |error: io::Error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not read {}: {error}", profiles_dir.display()))
     };
-    // As the owner wrote it on its browser's command line.
-    let profiles_dir = std::path::absolute(profiles_dir).map_err(unreadable)?;
-    let entries = match fs::read_dir(&profiles_dir) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reaped::default()),
-        Err(error) => return Err(unreadable(error)),
-    };
+    let Some(folder) = PrivateDir::find(profiles_dir).map_err(unreadable)? else { return Ok(Reaped::default()) };
     let (mut reaped, mut failed) = (Reaped::default(), None);
-    for path in entries.flatten().map(|entry| entry.path()) {
-        let Some(SUFFIX | SUFFIX_KEPT) = path.extension().and_then(OsStr::to_str) else { continue };
-        let Some(ledger) = Ledger::inherit(&path) else { continue };
+    for name in folder.names().map_err(unreadable)? {
+        let Some(SUFFIX | SUFFIX_KEPT) = Path::new(&name).extension().and_then(OsStr::to_str) else { continue };
+        let ledger = match Ledger::inherit(&folder, &name) {
+            Ok(Some(ledger)) => ledger,
+            Ok(None) => continue,
+            Err(why) => {
+                failed = failed.or(Some(not_ours(&folder.path().join(name), &why)));
+                continue;
+            }
+        };
         match ledger.close(REAP_PATIENCE) {
             Ok(processes) => {
                 reaped.processes += processes;
@@ -331,7 +380,7 @@ pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorR
     let gone_name = format!("{GONE_PREFIX}{:016x}", random());
     let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
     // In one step: whoever dies here does not leave a part of it to the next browser.
-    fs::rename(&kept.profile, &gone.profile).map_err(|error| {
+    kept.move_profile_to(&gone).map_err(|error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", kept.profile.display()))
     })?;
     kept.close(REAP_PATIENCE)?;
@@ -344,6 +393,12 @@ pub(crate) fn in_use(name: &str) -> ErrorReport {
         .with_hint("Another browser has this profile: close it first, or use another name.")
 }
 
+/// The refusal of a ledger that we did not write.
+fn not_ours(path: &Path, why: &Untrusted) -> ErrorReport {
+    ErrorReport::new(ErrorCode::IoError, format!("the ledger {} is not believed: {why}", path.display()))
+        .with_hint("See who put it there, and remove it. Nothing that it names was touched.")
+}
+
 /// Removes a folder that processes killed a moment ago wrote to.
 fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
@@ -352,10 +407,10 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether an open file is the one that has this path.
-fn stands_at(file: &File, path: &Path) -> bool {
+/// Whether an open file is the one that has this name.
+fn stands_at(file: &File, folder: &PrivateDir, name: &OsStr) -> bool {
     let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
-    file.metadata().ok().zip(fs::metadata(path).ok()).is_some_and(|(ours, named)| id(ours) == id(named))
+    file.metadata().ok().zip(folder.metadata(name).ok()).is_some_and(|(ours, named)| id(ours) == id(named))
 }
 
 fn is_name(name: &str) -> bool {
@@ -377,9 +432,14 @@ fn random() -> u64 {
 
 /// Whether a path from a ledger is a folder that an owner of ours can have made.
 fn is_our_temporary(path: &Path) -> bool {
-    let is_named = path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(TEMPORARY_PREFIX));
-    let is_ours = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == rustix::process::geteuid().as_raw();
-    path.is_absolute() && is_named && fs::symlink_metadata(path).is_ok_and(is_ours)
+    let digits = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
+    let is_named = digits.is_some_and(|digits| {
+        digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    });
+    // Where they are made, and nowhere else: of a folder of that name elsewhere it is not known whose it is.
+    let stands = path.parent().is_some_and(|parent| parent == env::temp_dir() || parent == Path::new("/tmp"));
+    let is_ours = |metadata: fs::Metadata| metadata.is_dir() && may_be_a_browsers(metadata.uid());
+    stands && is_named && fs::symlink_metadata(path).is_ok_and(is_ours)
 }
 
 /// Differs after each start of the machine; empty where the system does not tell.
@@ -388,199 +448,4 @@ fn boot_id() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{
-        process::Command,
-        sync::atomic::{AtomicBool, AtomicUsize, Ordering},
-    };
-
-    fn names(folder: &Path) -> Vec<String> {
-        let mut names: Vec<_> =
-            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
-    fn open(profiles_dir: &Path, name: &str, kept: bool) -> Ledger {
-        Ledger::try_open(profiles_dir, name, kept).unwrap().expect("nobody has the name")
-    }
-
-    /// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
-    fn repeated<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        loop {
-            match attempt() {
-                Some(done) => return done,
-                None => assert!(Instant::now() < deadline, "the lock is still held"),
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn inherited(path: &Path) -> Ledger {
-        repeated(|| Ledger::inherit(path))
-    }
-
-    fn reaped(profiles_dir: &Path) -> Reaped {
-        repeated(|| Some(reap(profiles_dir).unwrap()).filter(|reaped| *reaped != Reaped::default()))
-    }
-
-    #[test]
-    fn what_has_a_living_owner_is_left_alone_and_what_has_none_is_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let profiles_dir = folder.path().join("a/profiles");
-        assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default(), "there need be nothing");
-        let ledger = open(&profiles_dir, "one", false);
-        assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
-        assert_eq!(fs::metadata(ledger.profile()).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(fs::metadata(&profiles_dir).unwrap().mode() & 0o777, 0o700);
-        assert!(Ledger::try_open(&profiles_dir, "one", false).unwrap().is_none(), "it has an owner");
-        assert_eq!(reap(&profiles_dir).unwrap(), Reaped::default());
-        assert_eq!(names(&profiles_dir), ["one", "one.ledger"]);
-
-        fs::write(ledger.profile().join("file"), "x").unwrap();
-        let temporary = ledger.temporary().unwrap().to_owned();
-        assert!(temporary.is_dir());
-        // As if its process had died: the lock is gone, the files are not.
-        drop(ledger);
-        fs::create_dir(profiles_dir.join("not-ours")).unwrap();
-        assert_eq!(reaped(&profiles_dir), Reaped { processes: 0, profiles: 1 });
-        assert_eq!(names(&profiles_dir), ["not-ours"]);
-        assert!(!temporary.exists());
-    }
-
-    #[test]
-    fn a_kept_profile_stays_and_can_be_opened_again() {
-        let folder = tempfile::tempdir().unwrap();
-        let ledger = open(folder.path(), "key-1", true);
-        for name in ["cookies", SINGLETONS[0]] {
-            fs::write(ledger.profile().join(name), "x").unwrap();
-        }
-        assert!(Ledger::try_open(folder.path(), "key-1", true).unwrap().is_none(), "one browser at a time");
-        ledger.close(REAP_PATIENCE).unwrap();
-        drop(ledger);
-        assert_eq!(names(folder.path()), ["key-1"]);
-        assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
-        // Its owner dies.
-        drop(open(folder.path(), "key-1", true));
-        repeated(|| {
-            reap(folder.path()).unwrap();
-            (names(folder.path()) == ["key-1"]).then_some(())
-        });
-        assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
-    }
-
-    #[test]
-    fn a_name_whose_owner_has_died_is_free_and_one_whose_owner_lives_is_waited_for() {
-        let folder = tempfile::tempdir().unwrap();
-        let dead = open(folder.path(), "key-1", true);
-        fs::write(dead.profile().join("cookies"), "x").unwrap();
-        let temporary = dead.temporary().unwrap().to_owned();
-        drop(dead);
-        let living = repeated(|| Ledger::try_open(folder.path(), "key-1", true).unwrap());
-        assert_eq!((names(living.profile()), temporary.exists()), (vec!["cookies".to_owned()], false));
-
-        thread::scope(|scope| {
-            let waiting = scope.spawn(|| remove_kept_profile(folder.path(), "key-1"));
-            living.close(REAP_PATIENCE).unwrap();
-            waiting.join().unwrap().unwrap();
-        });
-        assert_eq!(names(folder.path()), Vec::<String>::new());
-    }
-
-    #[test]
-    fn of_those_who_want_a_name_at_once_one_has_it_whoever_reaps_meanwhile() {
-        let (folder, owners, is_over) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), AtomicBool::new(false));
-        thread::scope(|scope| {
-            let reaper = scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    reap(folder.path()).unwrap();
-                }
-            });
-            let one = || {
-                for _ in 0..5 {
-                    let ledger = Ledger::open_kept(folder.path(), "key-1").unwrap();
-                    assert_eq!(owners.fetch_add(1, Ordering::SeqCst), 0);
-                    thread::yield_now();
-                    assert_eq!(owners.fetch_sub(1, Ordering::SeqCst), 1);
-                    ledger.close(REAP_PATIENCE).unwrap();
-                }
-            };
-            let ones = [(); 4].map(|()| scope.spawn(one)).map(thread::ScopedJoinHandle::join);
-            is_over.store(true, Ordering::Relaxed);
-            assert!(ones.iter().chain([&reaper.join()]).all(Result::is_ok));
-        });
-        assert_eq!(names(folder.path()), ["key-1"]);
-    }
-
-    #[test]
-    fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_whoever_reaps() {
-        let folder = tempfile::tempdir().unwrap();
-        // As they are after the step that cannot be taken by half.
-        let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-1", false));
-        fs::write(kept.profile().join("cookies"), "x").unwrap();
-        fs::rename(kept.profile(), gone.profile()).unwrap();
-        drop((kept, gone));
-        remove_kept_profile(folder.path(), "key-1").unwrap();
-        repeated(|| reap(folder.path()).ok().filter(|_| names(folder.path()).is_empty()));
-    }
-
-    #[test]
-    fn a_ledger_of_which_only_a_part_was_written_is_reaped_too() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("empty", ""), ("torn", "{\"what\":\"opened\",\"owner_p"), ("foreign", "hello\n")] {
-            fs::write(folder.path().join(name).with_extension(SUFFIX), text).unwrap();
-            fs::create_dir(folder.path().join(name)).unwrap();
-        }
-        assert_eq!(reap(folder.path()).unwrap().profiles, 3);
-        assert_eq!(names(folder.path()), Vec::<String>::new());
-    }
-
-    #[test]
-    fn a_noted_group_is_believed_only_since_the_same_boot() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
-        let mut ledger = open(folder.path(), "x", false);
-        ledger.started(child.id().cast_signed()).unwrap();
-        let (path, group) = (ledger.path.clone(), ledger.group);
-        assert!(group.is_some() && Ledger::inherit(&path).is_none());
-        drop(ledger);
-        assert_eq!(inherited(&path).group, group);
-        let text = fs::read_to_string(&path).unwrap().replace(&boot_id(), "another");
-        fs::write(&path, text).unwrap();
-        assert_eq!(inherited(&path).group, None);
-        inherited(&path).close(REAP_PATIENCE).unwrap();
-        assert!(child.try_wait().unwrap().is_none(), "a process that only has the number was killed");
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
-
-    #[test]
-    fn a_ledger_cannot_name_a_folder_of_others_as_temporary() {
-        let folder = tempfile::tempdir().unwrap();
-        let (foreign, linked) = (folder.path().join("foreign"), folder.path().join("codemode-linked"));
-        fs::create_dir(&foreign).unwrap();
-        std::os::unix::fs::symlink(&foreign, &linked).unwrap();
-        for temporary in [&foreign, &linked] {
-            let path = folder.path().join("x").with_extension(SUFFIX);
-            let line = Line::Opened { owner_pid: 1, boot_id: boot_id(), temporary: temporary.clone() };
-            fs::write(&path, serde_json::to_string(&line).unwrap()).unwrap();
-            inherited(&path).close(REAP_PATIENCE).unwrap();
-            assert!(foreign.is_dir() && !path.exists());
-        }
-    }
-
-    #[test]
-    fn a_name_cannot_lead_out_of_the_folder() {
-        let folder = tempfile::tempdir().unwrap();
-        for name in ["", ".", "..", "a/b", "a.b", "ä", &"x".repeat(NAME_CHARS_MAX + 1)] {
-            assert_eq!(
-                Ledger::try_open(folder.path(), name, false).unwrap_err().code,
-                ErrorCode::InvalidArgument,
-                "{name}"
-            );
-        }
-        assert_eq!(names(folder.path()), Vec::<String>::new());
-    }
-}
+mod tests;

@@ -179,7 +179,6 @@ impl Words {
     }
 }
 
-
 /// Starts the processes behind their walls.
 fn start(ledger: &Ledger, options: &LaunchOptions, identity: Identity) -> io::Result<Spawned> {
     let (profile, temporary) = (ledger.profile(), ledger.temporary());

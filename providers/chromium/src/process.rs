@@ -173,6 +173,19 @@ impl Proof<'_> {
         }
     }
 
+    /// Whether a group that is known only from a record is the browser's: its leader was told to use the profile, and one
+    /// of its processes runs the browser's program with it. A record could name any group, even that of the first
+    /// process or our own.
+    pub(crate) fn confirms(self, group: Group) -> bool {
+        let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
+        let is_possible = group.leader > 1 && group.leader != own_group;
+        let is_browser = |pid: i32| names_profile(pid, self.profile) && self.is_program(pid);
+        is_possible
+            && group.is_proven()
+            && names_profile(group.leader, self.profile)
+            && members(group.leader).is_some_and(|mut members| members.any(is_browser))
+    }
+
     /// The number of the group, as long as it is the browser's.
     fn group(self) -> Option<i32> {
         self.group.filter(|group| group.is_proven()).map(|group| group.leader)
@@ -201,12 +214,16 @@ impl Proof<'_> {
 /// The program that the browser runs whose group a process leads. That may not be the leader's own: a wrapper script may
 /// have started it, but what names its kind was started by the browser from its own program.
 pub(crate) fn program_of(leader: i32) -> Option<PathBuf> {
-    let members = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let is_child = |pid: &i32| {
-        Stat::read(*pid).is_some_and(|stat| stat.group == leader)
-            && fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| memmem::find(&line, b"--type=").is_some())
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| memmem::find(&line, b"--type=").is_some())
     };
-    members.filter(is_child).find_map(program).or_else(|| program(leader))
+    members(leader)?.filter(is_child).find_map(program).or_else(|| program(leader))
+}
+
+/// The processes of a group.
+fn members(leader: i32) -> Option<impl Iterator<Item = i32>> {
+    let all = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Some(all.filter(move |pid| Stat::read(*pid).is_some_and(|stat| stat.group == leader)))
 }
 
 /// The program that a process runs, also after it was replaced by a newer one.
@@ -312,6 +329,31 @@ mod tests {
         }
         for child in [&mut named, &mut rewritten, &mut handler, &mut grouped].into_iter().chain(&mut others) {
             let _ = child.kill();
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_group_from_a_record_is_a_browsers_or_is_let_alone() {
+        let (_folder, [browser, beside]) = programs(["browser", "beside"]);
+        let profile = nowhere("recorded");
+        let proof = Proof { profile: Path::new(&profile), group: None, executable: Some(&browser) };
+        let user_data_dir = &*format!("--user-data-dir={profile}");
+        let mut children = [
+            sleeper(&browser, &[user_data_dir]),
+            sleeper(&browser, &[]),
+            sleeper(&beside, &[user_data_dir]),
+            sleeper(&beside, &[]),
+        ];
+        let groups = children.each_ref().map(|child| Group::led_by(child.id().cast_signed()).unwrap());
+        assert_eq!(groups.map(|group| proof.confirms(group)), [true, false, false, false]);
+        let reused = Group { start_ticks: groups[0].start_ticks + 1, ..groups[0] };
+        let own = Group::led_by(rustix::process::getpgrp().as_raw_nonzero().get());
+        for other in [Some(reused), Group::led_by(1), own, Some(Group { leader: 0, start_ticks: 0 })] {
+            assert!(!other.is_some_and(|group| proof.confirms(group)), "{other:?}");
+        }
+        for child in &mut children {
+            child.kill().unwrap();
             child.wait().unwrap();
         }
     }

@@ -262,7 +262,10 @@ async fn describe(
         let Version { browser: product, .. } =
             Version::get(&endpoint.http_url("/json/version")?, &endpoint.headers, left).await?;
         if version["product"] != product.as_str() {
-            return Err(unreadable(&format!("the program is {product} by now, and the browser is {}", version["product"])));
+            return Err(unreadable(&format!(
+                "the program is {product} by now, and the browser is {}",
+                version["product"]
+            )));
         }
         document(endpoint, deadline).await
     };

@@ -8,10 +8,7 @@ use crate::{
     stream::Stream,
 };
 use bytes::Bytes;
-use codemode_spec::{
-    ErrorCode, ErrorReport,
-    limits::CDP_MESSAGE_BYTES_MAX,
-};
+use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_MESSAGE_BYTES_MAX};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},

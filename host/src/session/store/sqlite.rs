@@ -14,14 +14,14 @@ use super::{
     audit::{AuditFilter, AuditRow, Event, EventKind, KnownRow, Verdict},
 };
 use crate::session::{clock::Clock, hosts::Liveness};
+use codemode_chromium::PrivateDir;
 use codemode_spec::limits::SESSIONS_MAX;
 use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, TransactionBehavior, named_params, params};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use serde_json::json;
 use std::{
-    fs::{OpenOptions, TryLockError},
+    fs::TryLockError,
     io,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -32,6 +32,7 @@ use step::{Lease, SESSION, Standing, Step, session_row, text};
 /// Never changed once it has shipped: what comes later is a step of its own.
 const STEPS: &[M<'static>] = &[M::up(include_str!("../schema/0001_sessions.sql"))];
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
+const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
 /// How long a transaction of another process is waited for.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 /// How long another process may take to open it, and to bring it up to date.
@@ -78,14 +79,16 @@ impl SqliteStore {
             |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
         // SQLite would make it readable for others. One that is there is not opened: to close it again would take the
         // locks from whoever has it open in this process.
-        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
+        let folder = PrivateDir::make(folder).map_err(not_writable)?;
+        match folder.create(name) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(not_writable(error)),
             _ => {}
         }
+        folder.require_file(name).map_err(not_writable)?;
         // One after the other: those who find an old store at the same time would all migrate it.
-        let turn = path.with_extension("lock");
-        let turn = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(turn);
-        let turn = turn.map_err(not_writable)?;
+        let turn = Path::new(name).with_extension("lock");
+        let turn = folder.open_or_create(turn).map_err(not_writable)?;
         let deadline = Instant::now() + TURN_MAX;
         loop {
             match turn.try_lock() {
@@ -95,7 +98,9 @@ impl SqliteStore {
                 Err(TryLockError::Error(error)) => return Err(not_writable(error)),
             }
         }
-        Self::prepared(Connection::open(path).map_err(failed)?, path, clock, hosts)
+        // What SQLite keeps beside it, it opens through no link by itself.
+        let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, hosts)
     }
 
     /// The same store once more, for looks: it waits for nobody, and a look that would have to wait fails.
@@ -104,7 +109,7 @@ impl SqliteStore {
     /// When it cannot be opened again.
     pub fn reader(&self) -> Result<Self, StoreError> {
         let open = || {
-            let connection = Connection::open_with_flags(&self.path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+            let connection = Connection::open_with_flags(&self.path, READ_ONLY)?;
             connection.busy_timeout(Duration::ZERO)?;
             Ok(connection)
         };

@@ -4,7 +4,7 @@ use super::Text;
 use crate::{
     config::Config,
     service::{self, Diagnosis, Progress, Status},
-    surface::text,
+    surface::{terminal::indented, text},
 };
 use codemode_spec::Envelope;
 use tokio_util::sync::CancellationToken;
@@ -24,12 +24,15 @@ pub(super) fn words(envelope: &Envelope) -> Text {
             Status::Skipped => "skipped",
             Status::Failed => "FAILED",
         };
-        text::line(&mut words.out, format_args!("{status:<8}{}: {}", check.name, check.message));
+        text::line(&mut words.out, format_args!("{status:<8}{}: {}", check.name, indented(&check.message)));
         if let Some(remedy) = check.remedy {
-            text::line(&mut words.out, format_args!("        -> {remedy}"));
+            text::line(&mut words.out, format_args!("        -> {}", indented(&remedy)));
         }
     }
-    words.err =
-        envelope.error.as_ref().map(|error| format!("error {}: {}", error.code, error.message)).unwrap_or_default();
+    words.err = envelope
+        .error
+        .as_ref()
+        .map(|error| format!("error {}: {}", error.code, indented(&error.message)))
+        .unwrap_or_default();
     words
 }

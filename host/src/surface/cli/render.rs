@@ -1,8 +1,9 @@
 //! Printing. A reader that has gone away is no reason to fail.
 
+use crate::surface::terminal::shown;
 use codemode_spec::Envelope;
 use std::{
-    io::{self, Write as _},
+    io::{self, IsTerminal as _, Write as _},
     process::ExitCode,
 };
 
@@ -33,6 +34,7 @@ pub(super) fn data(text: &str) {
     }
     let end = if text.ends_with('\n') { "" } else { "\n" };
     let mut out = io::stdout().lock();
+    let text = shown(text, out.is_terminal());
     let written = write!(out, "{text}{end}").and_then(|()| out.flush());
     if let Err(error) = written
         && error.kind() != io::ErrorKind::BrokenPipe
@@ -44,6 +46,8 @@ pub(super) fn data(text: &str) {
 /// A line to standard error.
 pub(super) fn say(line: &str) {
     if !line.is_empty() {
-        let _ = writeln!(io::stderr().lock(), "{line}");
+        let mut err = io::stderr().lock();
+        let line = shown(line, err.is_terminal());
+        let _ = writeln!(err, "{line}");
     }
 }

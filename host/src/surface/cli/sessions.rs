@@ -4,7 +4,7 @@ use super::{Output, Text, Words, stoppable};
 use crate::{
     config::Config,
     service::{self, SessionInfo},
-    surface::text,
+    surface::{terminal::in_one_line, text},
 };
 use clap::{Args, Subcommand};
 use codemode_spec::Envelope;
@@ -141,7 +141,7 @@ fn show(envelope: &Envelope) -> Text {
     said(envelope, |data, words| {
         let fields = data.get("session").and_then(Json::as_object).into_iter().flatten();
         for (name, value) in fields.filter(|(_, value)| !value.is_null()) {
-            text::line(&mut words.out, format_args!("{name:<14} {}", text::result(value, false)));
+            text::line(&mut words.out, format_args!("{name:<14} {}", in_one_line(&text::result(value, false))));
         }
     })
 }

@@ -4,7 +4,7 @@ use super::{Text, stoppable};
 use crate::{
     config::Config,
     service::{self, Progress},
-    surface::text,
+    surface::{terminal::in_one_line, text},
 };
 use codemode_spec::Envelope;
 use serde_json::Value as Json;
@@ -20,7 +20,7 @@ pub(super) fn words(envelope: &Envelope) -> Text {
     if let Some(data) = &envelope.data {
         let word = |key: &str| data.get(key).and_then(Json::as_str).unwrap_or_default();
         let how = if data.get("installed") == Some(&Json::Bool(true)) { "installed" } else { "found" };
-        text::line(&mut words.out, format_args!("{how}: {} at {}", word("version"), word("path")));
+        text::line(&mut words.out, format_args!("{how}: {} at {}", in_one_line(word("version")), word("path")));
     }
     words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
     words

@@ -1,25 +1,44 @@
-//! Standard input and output, watched: their end means that the client is gone.
+//! Standard input and output as MCP has them: a message a line.
+//!
+//! The library's own transport drops a line that it cannot read, and lets a second request take the place of one with the
+//! same id. Here each gets its answer: whoever waits for one is not left waiting.
 
-use rmcp::transport::io::stdio_pipes;
+use codemode_spec::{
+    limits::{KIB, MCP_CANCELLED_IDS_MAX, MCP_LINE_BYTES_MAX, MCP_REQUESTS_MAX},
+    whole,
+};
+use rmcp::{
+    RoleServer,
+    model::{ClientNotification, ErrorCode, JsonRpcMessage, RequestId},
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::{Transport, io::stdio_pipes},
+};
+use serde_json::{Value as Json, error::Category, json};
 use std::{
+    collections::{HashSet, VecDeque},
     io,
     pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll},
 };
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, ReadBuf},
+    sync::{mpsc, oneshot},
+};
 use tokio_util::sync::CancellationToken;
 
-/// One of the two; cancels the token when it ends. Without it, what runs would learn of the client's going only when it
-/// had answered.
-pub(super) struct Watched<T> {
+/// Lines that wait to be written. Their senders wait with them.
+const LINES_WAITING_MAX: usize = 16;
+/// Room that is kept between two messages.
+const LINE_BYTES_KEPT: usize = 64 * KIB;
+/// Some programs begin a stream of UTF-8 with it.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// One of the two streams; cancels the token when it ends. Without it, what runs would learn of the client's going only
+/// when it had answered.
+struct Watched<T> {
     inner: T,
     gone: CancellationToken,
-}
-
-/// Standard input and output.
-pub(super) fn watched(gone: &CancellationToken) -> (impl AsyncRead + Unpin + use<>, impl AsyncWrite + Unpin + use<>) {
-    let (input, output) = stdio_pipes();
-    (Watched { inner: input, gone: gone.clone() }, Watched { inner: output, gone: gone.clone() })
 }
 
 impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
@@ -38,27 +57,353 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> Watched<T> {
-    fn look_at<R>(&self, written: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        if matches!(written, Poll::Ready(Err(_))) {
-            self.gone.cancel();
+/// A line to be written, and who waits for that.
+type Outgoing = (Vec<u8>, oneshot::Sender<()>);
+
+/// Messages in lines, from a client and to it.
+pub(super) struct Lines<R> {
+    input: BufReader<R>,
+    /// What has come of the next line. It stays here when [`Transport::receive`] is dropped in the middle.
+    line: Vec<u8>,
+    /// The rest of a line that was too long is being left out.
+    is_skipping: bool,
+    /// What is to be said of a line before the next is read.
+    refusal: Option<Vec<u8>>,
+    output: Option<mpsc::Sender<Outgoing>>,
+    requests: Arc<Mutex<Requests>>,
+}
+
+/// The requests that have no answer yet.
+#[derive(Debug, Default)]
+struct Requests {
+    in_flight: HashSet<RequestId>,
+    /// Those that were cancelled last. They get no answer; but until their handler has ended, which is not seen here, it
+    /// would be taken for that of another request of the same id.
+    cancelled: VecDeque<RequestId>,
+}
+
+/// Standard input and output. Their end cancels the token: the client is gone.
+pub(super) fn lines(gone: &CancellationToken) -> Lines<impl AsyncRead + Unpin + Send + use<>> {
+    let (input, output) = stdio_pipes();
+    Lines::new(Watched { inner: input, gone: gone.clone() }, output, gone.clone())
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    fn new(input: R, output: impl AsyncWrite + Unpin + Send + 'static, gone: CancellationToken) -> Self {
+        let (sender, lines) = mpsc::channel(LINES_WAITING_MAX);
+        tokio::spawn(write(output, lines, gone));
+        Self {
+            input: BufReader::new(input),
+            line: Vec::new(),
+            is_skipping: false,
+            refusal: None,
+            output: Some(sender),
+            requests: Arc::default(),
         }
-        written
+    }
+
+    /// The next line, without its end; `None` at the end of the input, where a line without an end is none.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: what was read stays.
+    async fn next_line(&mut self) -> Option<Result<Vec<u8>, Refusal>> {
+        loop {
+            let Self { input, line, is_skipping, .. } = self;
+            let available = input.fill_buf().await.ok().filter(|available| !available.is_empty())?;
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(available.len(), |end| end + 1);
+            let is_too_long = line.len() + taken > MCP_LINE_BYTES_MAX;
+            if !*is_skipping && !is_too_long {
+                line.extend_from_slice(&available[..taken]);
+            }
+            input.consume(taken);
+            let was_skipping = std::mem::replace(is_skipping, (*is_skipping || is_too_long) && end.is_none());
+            if is_too_long && !was_skipping {
+                self.line = Vec::new();
+                return Some(Err(Refusal::too_long()));
+            }
+            if end.is_some() && !was_skipping {
+                let mut line = std::mem::take(&mut self.line);
+                line.truncate(line.trim_ascii_end().len());
+                return Some(Ok(line));
+            }
+        }
+    }
+
+    /// What a line says, unless it is refused or left out.
+    fn understood(&self, line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        if line.is_empty() {
+            return Ok(None);
+        }
+        let Some(message) = parsed(line)? else { return Ok(None) };
+        match &message {
+            JsonRpcMessage::Request(request) => self.requests().begin(&request.id)?,
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.requests().cancel(id);
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(message))
+    }
+
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        lock(&self.requests)
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Watched<T> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.inner).poll_write(cx, bytes);
-        self.look_at(written)
+impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
+    type Error = io::Error;
+
+    fn send(&mut self, message: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let answered = match &message {
+            JsonRpcMessage::Response(response) => Some(&response.id),
+            JsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        // Before it is written: whoever has read the answer may use the id again.
+        if let Some(id) = answered {
+            self.requests().end(id);
+        }
+        let (output, line) = (self.output.clone(), serde_json::to_vec(&message));
+        async move {
+            let closed = || io::Error::new(io::ErrorKind::NotConnected, "the client is gone");
+            let (written, told) = oneshot::channel();
+            output.ok_or_else(closed)?.send((line?, written)).await.map_err(|_| closed())?;
+            told.await.map_err(|_| closed())
+        }
     }
 
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = Pin::new(&mut self.inner).poll_flush(cx);
-        self.look_at(flushed)
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if self.refusal.is_some() {
+                // A client that does not read its answers is not read either.
+                let place = self.output.as_ref()?.reserve().await.ok()?;
+                place.send((self.refusal.take()?, oneshot::channel().0));
+            }
+            let understood = match self.next_line().await? {
+                Ok(line) => {
+                    let understood = self.understood(&line);
+                    if line.capacity() <= LINE_BYTES_KEPT && self.line.capacity() == 0 {
+                        self.line = line;
+                        self.line.clear();
+                    }
+                    understood
+                }
+                Err(refusal) => Err(refusal),
+            };
+            match understood {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(refusal) => self.refusal = Some(refusal.line()),
+            }
+        }
     }
 
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
+    async fn close(&mut self) -> io::Result<()> {
+        self.output = None;
+        Ok(())
+    }
+}
+
+/// Writes lines until nobody has any more, or they cannot be written.
+async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Outgoing>, gone: CancellationToken) {
+    while let Some((mut line, told)) = lines.recv().await {
+        line.push(b'\n');
+        let written = async {
+            output.write_all(&line).await?;
+            output.flush().await
+        };
+        if written.await.is_err() {
+            gone.cancel();
+            return;
+        }
+        // Nobody waits to hear of a refusal.
+        let _ = told.send(());
+    }
+}
+
+impl Requests {
+    fn begin(&mut self, id: &RequestId) -> Result<(), Refusal> {
+        let refused = |why: &str| Err(Refusal::request(Some(json!(id)), why));
+        if self.in_flight.contains(id) {
+            return refused("a request with this id is still in flight");
+        }
+        if self.cancelled.contains(id) {
+            return refused("a request with this id was cancelled: use another");
+        }
+        if self.in_flight.len() >= MCP_REQUESTS_MAX {
+            return refused("too many requests are in flight");
+        }
+        self.in_flight.insert(id.clone());
+        Ok(())
+    }
+
+    fn end(&mut self, id: &RequestId) {
+        self.in_flight.remove(id);
+    }
+
+    fn cancel(&mut self, id: &RequestId) {
+        if self.in_flight.remove(id) {
+            self.cancelled.push_back(id.clone());
+            if self.cancelled.len() > MCP_CANCELLED_IDS_MAX {
+                self.cancelled.pop_front();
+            }
+        }
+    }
+}
+
+/// What a client is told of a line that is no message of this protocol.
+#[derive(Debug, PartialEq)]
+struct Refusal {
+    id: Json,
+    code: ErrorCode,
+    message: String,
+}
+
+impl Refusal {
+    fn unreadable(why: &str) -> Self {
+        Self { id: Json::Null, code: ErrorCode::PARSE_ERROR, message: format!("the line is no JSON: {why}") }
+    }
+
+    fn too_long() -> Self {
+        let message = format!("the line is longer than {MCP_LINE_BYTES_MAX} bytes");
+        Self { id: Json::Null, code: ErrorCode::PARSE_ERROR, message }
+    }
+
+    fn request(id: Option<Json>, why: &str) -> Self {
+        Self { id: id.unwrap_or_default(), code: ErrorCode::INVALID_REQUEST, message: why.to_owned() }
+    }
+
+    fn line(self) -> Vec<u8> {
+        let Self { id, code, message } = self;
+        json!({"jsonrpc": "2.0", "id": id, "error": {"code": code.0, "message": message}}).to_string().into_bytes()
+    }
+}
+
+/// The message in a line; `None` for a notification that is not of this protocol, which nobody answers.
+fn parsed(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
+    match serde_json::from_slice(line) {
+        Ok(message) => return Ok(Some(message)),
+        Err(error) if error.classify() != Category::Data => return Err(unreadable(&error)),
+        Err(_) => {}
+    }
+    let mut json: Json = serde_json::from_slice(line).map_err(|error| unreadable(&error))?;
+    whole::in_json(&mut json);
+    let id = json.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64()).cloned();
+    let is_notification = json.get("id").is_none() && json.get("method").is_some_and(Json::is_string);
+    match serde_json::from_value(json) {
+        Ok(message) => Ok(Some(message)),
+        Err(_) if is_notification => Ok(None),
+        Err(_) => Err(Refusal::request(id, "the line is no request, notification or response of JSON-RPC 2.0")),
+    }
+}
+
+/// Only where: what stands there may be a script.
+fn unreadable(error: &serde_json::Error) -> Refusal {
+    let kind = if error.is_eof() { "it ends too early" } else { "there is an error" };
+    Refusal::unreadable(&format!("{kind} at column {}", error.column()))
+}
+
+fn lock(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
+    // Nothing panics while it is held.
+    requests.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, duplex};
+
+    /// What is received of some bytes, and what is said to them.
+    async fn heard(bytes: &[u8]) -> (Vec<RxJsonRpcMessage<RoleServer>>, Vec<Json>) {
+        let (output, mut answers) = duplex(1 << 20);
+        let mut lines = Lines::new(bytes, output, CancellationToken::new());
+        let mut messages = Vec::new();
+        while let Some(message) = lines.receive().await {
+            messages.push(message);
+        }
+        drop(lines);
+        let mut text = String::new();
+        answers.read_to_string(&mut text).await.unwrap();
+        (messages, text.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
+    }
+
+    fn codes(answers: &[Json]) -> Vec<(Json, i64)> {
+        answers.iter().map(|answer| (answer["id"].clone(), answer["error"]["code"].as_i64().unwrap())).collect()
+    }
+
+    fn ping(id: &str) -> String {
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"ping\"}}\n")
+    }
+
+    #[tokio::test]
+    async fn each_line_that_is_no_message_is_answered_and_the_next_is_read() {
+        let wrong = [
+            ("{", -32700, json!(null)),
+            ("hello", -32700, json!(null)),
+            ("\u{0}\u{0}", -32700, json!(null)),
+            (&"[".repeat(100_000), -32700, json!(null)),
+            ("[]", -32600, json!(null)),
+            ("7", -32600, json!(null)),
+            ("{\"jsonrpc\":\"1.0\",\"id\":\"x\",\"method\":\"ping\"}", -32600, json!("x")),
+            ("{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":1}", -32600, json!(7)),
+            ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600, json!(null)),
+        ];
+        for (line, code, id) in wrong {
+            let (messages, answers) = heard(format!("{line}\n{}", ping("1")).as_bytes()).await;
+            assert_eq!((messages.len(), codes(&answers)), (1, vec![(id, code)]), "{line:.40}");
+        }
+        let (messages, answers) =
+            heard(b"\xff\xfe{\0\n\n\r\n\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n").await;
+        assert_eq!((messages.len(), codes(&answers)), (1, vec![(json!(null), -32700)]));
+        let unknown =
+            b"{\"jsonrpc\":\"2.0\",\"method\":\"$/other\",\"params\":7}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi";
+        let (messages, answers) = heard(unknown).await;
+        let what = "a notification of others gets no answer, and a line without an end is none";
+        assert!(messages.len() <= 1 && answers.is_empty(), "{what}: {messages:?} {answers:?}");
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_is_not_kept_and_the_next_is_read() {
+        let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(MCP_LINE_BYTES_MAX));
+        let (messages, answers) = heard(format!("{long}{}", ping("2")).as_bytes()).await;
+        assert_eq!((messages.len(), codes(&answers)), (1, vec![(json!(null), -32700)]));
+        let longest = "x".repeat(MCP_LINE_BYTES_MAX - ping("1").len());
+        let (messages, answers) = heard(ping("1").replace("ping", &format!("ping{longest}")).as_bytes()).await;
+        assert_eq!((messages.len(), answers.len()), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn an_id_in_flight_is_refused_until_it_is_answered_and_one_cancelled_for_longer() {
+        let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
+        let lines = [&*ping("1"), &*ping("1.0"), &*ping("\"1\""), cancel, &*ping("1")].concat();
+        let (messages, answers) = heard(lines.as_bytes()).await;
+        assert_eq!((messages.len(), codes(&answers)), (3, vec![(json!(1), -32600), (json!(1), -32600)]));
+
+        let (output, _answers) = duplex(1 << 20);
+        let text = [ping("1"), ping("1")].concat();
+        let mut lines = Lines::new(text.as_bytes(), output, CancellationToken::new());
+        assert!(lines.receive().await.is_some());
+        let answer = serde_json::from_value(json!({"jsonrpc": "2.0", "id": 1, "error": {"code": 1, "message": ""}}));
+        lines.send(answer.unwrap()).await.unwrap();
+        assert!(lines.receive().await.is_some(), "it is free again");
+    }
+
+    #[test]
+    fn requests_are_bounded() {
+        let mut requests = Requests::default();
+        for id in 0..i64::try_from(MCP_REQUESTS_MAX).unwrap() {
+            requests.begin(&RequestId::Number(id)).unwrap();
+        }
+        assert!(requests.begin(&RequestId::Number(-1)).is_err());
+        for id in 0..i64::try_from(MCP_REQUESTS_MAX).unwrap() {
+            requests.cancel(&RequestId::Number(id));
+        }
+        assert_eq!((requests.in_flight.len(), requests.cancelled.len()), (0, MCP_CANCELLED_IDS_MAX));
     }
 }

@@ -127,7 +127,8 @@ impl Somebody {
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();
-        let config = CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
+        let config =
+            CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
         Self { browser, provider: Arc::new(CdpProvider::new(config)), _profiles: profiles }
     }
 

@@ -20,7 +20,7 @@ use std::{
 };
 
 pub(crate) use environment::environment;
-pub(crate) use user::Identity;
+pub(crate) use user::{Identity, may_be_a_browsers};
 
 /// How much confinement the operator asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -130,7 +130,9 @@ fn on_this_thread(
             (Err(error), ConfineMode::Try) => {
                 shortfalls.push(format!("The browser is not confined to its own files: {error}."));
             }
-            (Err(error), _) => return Err(io::Error::other(format!("it cannot be confined to its own files: {error}"))),
+            (Err(error), _) => {
+                return Err(io::Error::other(format!("it cannot be confined to its own files: {error}")));
+            }
         }
     }
     Ok((command.spawn()?, shortfalls))

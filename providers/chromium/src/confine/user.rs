@@ -58,6 +58,12 @@ impl Identity {
     }
 }
 
+/// Whether what belongs to this user may belong to a browser of ours: it is ours, or that of a user that root gives one.
+pub(crate) fn may_be_a_browsers(user: u32) -> bool {
+    let own = rustix::process::geteuid();
+    user == own.as_raw() || own.is_root() && (FIRST..FIRST + COUNT).contains(&user)
+}
+
 /// Gives a folder, and what is in it, to a user. Links are not followed: a browser may have made them.
 fn give(path: &Path, user: u32) -> io::Result<()> {
     let metadata = fs::symlink_metadata(path)?;
