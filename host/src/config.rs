@@ -1,5 +1,6 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
+use codemode_cdp::DevicePermission;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
@@ -115,6 +116,16 @@ pub struct Defaults {
     pub session: SessionRequest,
     /// How long what is over is remembered.
     pub keep: Keep,
+    /// What scripts may do beyond what all may.
+    pub policy: Policy,
+}
+
+/// What scripts may do beyond what all may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// What they may let pages have of this machine's devices.
+    pub device_permissions: Vec<DevicePermission>,
 }
 
 /// How long what is over is remembered. What is not said is as it is everywhere.

@@ -66,7 +66,7 @@ impl Service {
         let sessions = sessions::open(config)?;
         leftovers::remove(&state_dir);
         let engine = warm(&config.image_dir(), progress)?;
-        let registry = registry(config)?;
+        let registry = registry(config, &defaults)?;
         let recorder = Arc::new(Recorder::new(sessions.store().clone()));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
         let settings = Settings {
@@ -117,12 +117,13 @@ impl Service {
 }
 
 /// The providers of this build.
-fn registry(config: &Config) -> Result<Registry, ErrorReport> {
+fn registry(config: &Config, defaults: &Defaults) -> Result<Registry, ErrorReport> {
     let provider = CdpProvider::new(CdpConfig {
         browser: config.browser.clone(),
         cdp_url: config.cdp_url.clone(),
         headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
         headless: !config.headed,
+        device_permissions: defaults.policy.device_permissions.clone(),
     });
     Registry::new(vec![Arc::new(provider)]).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
 }
@@ -132,7 +133,7 @@ fn registry(config: &Config) -> Result<Registry, ErrorReport> {
 /// # Errors
 /// When the providers of this build cannot be offered together.
 pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
-    Ok(registry(config)?.providers().map(|provider| provider.manifest().clone()).collect())
+    Ok(registry(config, &config.defaults()?)?.providers().map(|provider| provider.manifest().clone()).collect())
 }
 
 /// An engine for the image in a folder, made there if it is missing.

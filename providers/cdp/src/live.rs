@@ -1,6 +1,10 @@
 //! A browser that is connected.
 
-use crate::{popups::Popups, targets::Targets};
+use crate::{
+    guard,
+    popups::Popups,
+    targets::{Left, Targets},
+};
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event, Protocol, REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
@@ -23,6 +27,8 @@ pub(crate) struct Live {
     endpoint: Endpoint,
     /// Unless the browser did not let it be watched.
     popups: OnceLock<Popups>,
+    /// Detaches what is not for scripts.
+    guard: OnceLock<AbortOnDropHandle<()>>,
     /// What the browser says of its protocol; some remote endpoints do not say it.
     pub(crate) protocol: Result<Arc<Protocol>, ErrorReport>,
     /// As `Chrome/156.0.8078.79`.
@@ -76,6 +82,7 @@ impl Live {
             targets,
             endpoint: endpoint.clone(),
             popups: OnceLock::new(),
+            guard: OnceLock::new(),
             protocol,
             product,
             handles: Mutex::default(),
@@ -97,6 +104,11 @@ impl Live {
             Ok(popups) => drop(self.popups.set(popups)),
             Err(error) => tracing::warn!(%error, "popups are not watched"),
         }
+    }
+
+    /// Takes targets from the script that go where no script may be, and tells `record` where they went.
+    pub(crate) fn watch_commits(&self, record: impl Fn(Left) + Send + 'static) {
+        drop(self.guard.set(guard::watch(&self.connection, &self.targets, record)));
     }
 
     pub(crate) fn popups(&self) -> Option<&Popups> {

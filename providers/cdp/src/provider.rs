@@ -4,6 +4,7 @@ use crate::{
     browser::{BrowserSlot, Source},
     made::Registry,
     manifest::manifest,
+    policy::DevicePermission,
     runtime::CdpRuntime,
 };
 use async_trait::async_trait;
@@ -24,11 +25,13 @@ pub struct CdpConfig {
     pub headers: Vec<(String, String)>,
     /// Launch without a window.
     pub headless: bool,
+    /// What scripts may let pages have of this machine's devices; nothing, unless an operator says so.
+    pub device_permissions: Vec<DevicePermission>,
 }
 
 impl Default for CdpConfig {
     fn default() -> Self {
-        Self { browser: None, cdp_url: None, headers: Vec::new(), headless: true }
+        Self { browser: None, cdp_url: None, headers: Vec::new(), headless: true, device_permissions: Vec::new() }
     }
 }
 
@@ -40,6 +43,7 @@ impl fmt::Debug for CdpConfig {
             .field("external", &self.cdp_url.is_some())
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("headless", &self.headless)
+            .field("device_permissions", &self.device_permissions)
             .finish()
     }
 }
@@ -106,7 +110,8 @@ impl Provider for CdpProvider {
 
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
         let source = self.source(context.options.get("cdp"))?;
-        let slot = BrowserSlot::new(source, context, Arc::clone(&self.registry));
+        let slot =
+            BrowserSlot::new(source, context, Arc::clone(&self.registry), self.config.device_permissions.clone());
         Ok(Arc::new(CdpRuntime::new(slot)))
     }
 }

@@ -60,6 +60,8 @@ pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io:
         let mut settings: Json = kept.filter(Json::is_object).unwrap_or_else(|| json!({}));
         settings["download"] =
             json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+        // A PDF is a download as well. The viewer is an extension that may open any URL, a file of this machine too.
+        settings["plugins"] = json!({ "always_open_pdf_externally": true });
         fs::write(file, settings.to_string())?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();

@@ -11,3 +11,4 @@ mod ports;
 mod refusals;
 mod spec;
 mod support;
+mod table;
