@@ -73,6 +73,31 @@ fn crates_know_only_what_they_may() {
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
+/// What takes walls away for tests is in no program.
+#[test]
+fn features_for_tests_are_for_tests_only() {
+    let mut faults = Vec::new();
+    for (path, text) in files().iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+        let mut section = "";
+        for line in text.lines() {
+            section = line.strip_prefix('[').unwrap_or(section);
+            let is_declared = section == "features]" && line == "test-walls = []";
+            if line.contains("test-walls") && !(is_declared || section == "dev-dependencies]") {
+                faults.push(format!("{path}: [{section} {line}"));
+            }
+        }
+        faults
+            .extend(text.lines().filter(|line| line.starts_with("default = [")).map(|line| format!("{path}: {line}")));
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+    let word = "CODEMODE_TEST_WITHOUT_TABLE";
+    for (path, text) in sources().iter().filter(|(path, text)| path.contains("src/") && text.contains(word)) {
+        let mut lines = text.lines().collect::<Vec<_>>().into_iter().rev().skip_while(|line| !line.contains(word));
+        let stands = lines.any(|line| line == "#[cfg(feature = \"test-walls\")]");
+        assert!(stands, "{path} asks for {word} in every build");
+    }
+}
+
 #[test]
 fn folders_do_not_name_what_they_do_not_know() {
     let sources = sources();

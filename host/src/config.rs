@@ -1,6 +1,7 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
 use crate::state_dir::StateDir;
+use codemode_cdp::DevicePermission;
 use codemode_chromium::{ConfineMode, Confinement};
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -123,8 +124,18 @@ pub struct Defaults {
     pub session: SessionRequest,
     /// How long what is over is remembered.
     pub keep: Keep,
+    /// What scripts may do beyond what all may.
+    pub policy: Policy,
     /// How browsers are started.
     pub browser: BrowserDefaults,
+}
+
+/// What scripts may do beyond what all may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Policy {
+    /// What they may let pages have of this machine's devices.
+    pub device_permissions: Vec<DevicePermission>,
 }
 
 /// How browsers are started.

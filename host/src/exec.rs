@@ -11,7 +11,9 @@ use crate::{
     state_dir::StateDir,
 };
 use admission::Admission;
-use codemode_provider::{Account, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Registry, Sessions};
+use codemode_provider::{
+    Account, AuditSink, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Refusal, Registry, Sessions,
+};
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
     envelope::Context,
@@ -125,8 +127,22 @@ pub trait Record: Send + Sync {
     fn started(&self, _id: &ExecutionId, _code: &str, _session: &SessionRequest) {}
     /// It is about to do something that has an effect. Never told: the values of its arguments.
     fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
+    /// A provider took something from it that is not for scripts.
+    fn refused(&self, _id: &ExecutionId, _refusal: &Refusal) {}
     /// It is over, and disposed of. `context` is what it was about.
     fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64, _context: &Context) {}
+}
+
+/// The record of one execution, as its providers have it.
+struct Audit {
+    record: Arc<dyn Record>,
+    execution: ExecutionId,
+}
+
+impl AuditSink for Audit {
+    fn refused(&self, refusal: &Refusal) {
+        self.record.refused(&self.execution, refusal);
+    }
 }
 
 /// Writes down nothing.
@@ -265,6 +281,7 @@ impl Inner {
             options: Arc::new(request.options.clone()),
             session: request.session.clone(),
             sessions: self.settings.sessions.clone(),
+            audit: Arc::new(Audit { record: self.settings.record.clone(), execution: id.clone() }),
         };
         self.settings.record.started(id, &request.code, &request.session);
         let mut runtimes = Vec::new();

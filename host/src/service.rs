@@ -71,7 +71,7 @@ impl Service {
         leftovers::remove(&state);
         let images = config.image_dir()?;
         let engine = warm(&images, progress)?;
-        let registry = registry(config, Some(images))?;
+        let registry = registry(config, &defaults, Some(images))?;
         let recorder = Arc::new(Recorder::new(sessions.store().clone()));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
         let settings = Settings {
@@ -122,12 +122,13 @@ impl Service {
 }
 
 /// The providers of this build.
-fn registry(config: &Config, protocols_dir: Option<PathBuf>) -> Result<Registry, ErrorReport> {
+fn registry(config: &Config, defaults: &Defaults, protocols_dir: Option<PathBuf>) -> Result<Registry, ErrorReport> {
     let provider = CdpProvider::new(CdpConfig {
         browser: config.browser.clone(),
         cdp_url: config.cdp_url.clone(),
         headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
         headless: !config.headed,
+        device_permissions: defaults.policy.device_permissions.clone(),
         confinement: config.confinement()?,
         protocols_dir,
     });
@@ -139,7 +140,8 @@ fn registry(config: &Config, protocols_dir: Option<PathBuf>) -> Result<Registry,
 /// # Errors
 /// When the providers of this build cannot be offered together.
 pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
-    Ok(registry(config, None)?.providers().map(|provider| provider.manifest().clone()).collect())
+    let registry = registry(config, &config.defaults()?, None)?;
+    Ok(registry.providers().map(|provider| provider.manifest().clone()).collect())
 }
 
 /// An engine for the image in a folder, made there if it is missing.

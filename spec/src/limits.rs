@@ -150,6 +150,8 @@ pub const AUDIT_ROWS_MIN: u64 = 1_000;
 pub const AUDIT_ROWS_PARTS: u64 = 10;
 /// Rows of the audit in one answer, unless the caller says otherwise.
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;
+/// Rows of the audit that one execution can bring about by going where no script may be.
+pub const AUDIT_REFUSALS_MAX: usize = 100;
 /// Time for disposing the providers of one execution, all together: more than a browser may take that has to be killed.
 pub const DISPOSE_MS_MAX: u64 = 20_000;
 

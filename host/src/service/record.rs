@@ -7,7 +7,7 @@ use crate::{
         audit::{Event, EventKind},
     },
 };
-use codemode_provider::{Account, ExecutionId, LeaseMark};
+use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal};
 use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
 use serde_json::json;
 use std::{
@@ -73,6 +73,14 @@ fn lock(notes: &Mutex<Notes>) -> MutexGuard<'_, Notes> {
     notes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The event, under this lease.
+fn under(event: Event, lease: Option<&LeaseMark>) -> Event {
+    match lease {
+        Some(LeaseMark { session, key, token }) => event.session(session).key(key.as_deref()).token(*token),
+        None => event,
+    }
+}
+
 impl Record for Recorder {
     fn started(&self, id: &ExecutionId, code: &str, session: &SessionRequest) {
         let code = blake3::hash(code.as_bytes()).to_hex().to_string();
@@ -88,11 +96,13 @@ impl Record for Recorder {
                 detail[name] = json!(value);
             }
         }
-        let mut event = Event::new(EventKind::Call).execution(id.as_str()).detail(detail);
-        if let Some(LeaseMark { session, key, token }) = lease {
-            event = event.session(session).key(key.as_deref()).token(*token);
-        }
-        self.note(event);
+        self.note(under(Event::new(EventKind::Call).execution(id.as_str()).detail(detail), lease.as_ref()));
+    }
+
+    fn refused(&self, id: &ExecutionId, refusal: &Refusal) {
+        let Refusal { target, scheme, lease } = refusal;
+        let event = Event::new(EventKind::PolicyRefused).execution(id.as_str());
+        self.note(under(event.detail(json!({"target": target, "scheme": scheme})), lease.as_ref()));
     }
 
     fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {
@@ -103,5 +113,44 @@ impl Record for Recorder {
             event.token = lease["token"].as_u64();
         }
         self.note(event.detail(json!({"outcome": outcome, "calls": calls})));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{
+        clock::MachineClock,
+        hosts::HostLocks,
+        store::{SessionStore as _, SqliteStore, audit::AuditFilter},
+    };
+
+    #[tokio::test]
+    async fn what_is_taken_from_a_script_stands_in_the_audit_by_its_scheme() {
+        let folder = tempfile::tempdir().unwrap();
+        let open = || {
+            let hosts = HostLocks::open(folder.path().join("hosts")).unwrap();
+            SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap()
+        };
+        let recorder = Recorder::new(StoreHandle::on_thread(open(), None).unwrap());
+        let lease = LeaseMark { session: "s-1".to_owned(), key: Some("shop".to_owned()), token: 7 };
+        let refusal =
+            Refusal { target: "iframe".to_owned(), scheme: "chrome-extension".to_owned(), lease: Some(lease) };
+        recorder.refused(&ExecutionId::new("x-1"), &refusal);
+        assert_eq!(recorder.missed("x-1").await, None);
+        let store = open();
+        let rows = store.audit_read(&AuditFilter { limit: 10, ..AuditFilter::default() }).unwrap();
+        let [row] = rows.as_slice() else { panic!("one row: {rows:?}") };
+        assert_eq!(
+            (row.kind.as_str(), row.detail.as_str(), row.execution.as_deref(), row.key.as_deref(), row.token),
+            (
+                "policy.refused",
+                r#"{"target":"iframe","scheme":"chrome-extension"}"#,
+                Some("x-1"),
+                Some("shop"),
+                Some(7)
+            )
+        );
+        assert!(store.audit_verify(None).unwrap().intact);
     }
 }

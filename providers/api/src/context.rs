@@ -1,6 +1,6 @@
 //! What the host gives to a runtime.
 
-use crate::session::Sessions;
+use crate::{audit::AuditSink, session::Sessions};
 use codemode_spec::session::SessionRequest;
 use serde_json::Value as Json;
 use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
@@ -70,6 +70,8 @@ pub struct ExecutionContext {
     pub session: SessionRequest,
     /// Where browser sessions come from; an embedder's host may have none.
     pub sessions: Option<Arc<dyn Sessions>>,
+    /// Takes down what a provider refuses of its own accord.
+    pub audit: Arc<dyn AuditSink>,
 }
 
 /// What a runtime knows of one call.

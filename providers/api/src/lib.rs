@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod audit;
 mod context;
 mod provider;
 mod registry;
@@ -14,6 +15,7 @@ mod session;
 pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
+pub use audit::{AuditSink, NoAudit, Refusal};
 pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
 pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};

@@ -3,7 +3,7 @@
 //! A session is a browser that exists; a lease is the exclusive right of one execution to use it. Who keeps the records
 //! and starts the browsers is the host's business.
 
-use crate::context::ExecutionId;
+use crate::{context::ExecutionId, provider::LeaseMark};
 use async_trait::async_trait;
 use codemode_spec::{
     ErrorReport,
@@ -68,6 +68,15 @@ pub struct SessionFacts {
     pub downloads_dir: PathBuf,
     /// The file in which the cookies of the key are kept, for the browser that replaces this one.
     pub cookies: Option<PathBuf>,
+}
+
+impl SessionFacts {
+    /// What the lease is known by.
+    #[must_use]
+    pub fn mark(self) -> LeaseMark {
+        let Self { id, key, shared, token, .. } = self;
+        LeaseMark { session: id, key: key.filter(|_| shared), token }
+    }
 }
 
 /// A way to a leased browser. Protocol messages go over it, each with a zero byte behind it. It ends with the lease.

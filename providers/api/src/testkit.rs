@@ -9,7 +9,7 @@ mod lifecycle;
 pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
 
-use crate::{CallContext, ExecutionContext, ExecutionId, Provider, ProviderRuntime, SystemClock};
+use crate::{CallContext, ExecutionContext, ExecutionId, NoAudit, Provider, ProviderRuntime, SystemClock};
 use codemode_spec::{ErrorReport, Value, session::SessionRequest};
 use std::{
     path::Path,
@@ -46,6 +46,7 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
         options: Arc::new(options),
         session: SessionRequest::default(),
         sessions: None,
+        audit: Arc::new(NoAudit),
     }
 }
 

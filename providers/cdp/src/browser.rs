@@ -7,15 +7,19 @@ use crate::{
     cookies,
     live::Live,
     made::{Made, Registry},
+    policy::DevicePermission,
     reach::Reach,
-    targets::{OPENERS_MAX, Target, short},
+    targets::{Left, OPENERS_MAX, Target, short},
 };
 use codemode_chromium::{Browser, CdpError, Command, Confinement, Endpoint, Executable, LaunchOptions, REFUSED, find};
-use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, SessionFacts};
-use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, session::SessionMode};
+use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Refusal, SessionFacts};
+use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, limits::AUDIT_REFUSALS_MAX, session::SessionMode};
 use std::{
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 use tokio::time::Instant;
@@ -69,6 +73,10 @@ pub(crate) struct BrowserSlot {
     source: Source,
     context: ExecutionContext,
     registry: Arc<Registry>,
+    /// What the operator lets pages have of this machine's devices.
+    device_permissions: Vec<DevicePermission>,
+    /// Refusals that were written into the audit.
+    refusals: Arc<AtomicUsize>,
     /// Where descriptions of protocols are kept.
     protocols_dir: PathBuf,
     /// Held while the browser is opened or closed: first calls that come together open one browser.
@@ -92,12 +100,15 @@ impl BrowserSlot {
         source: Source,
         context: ExecutionContext,
         registry: Arc<Registry>,
+        device_permissions: Vec<DevicePermission>,
         protocols_dir: PathBuf,
     ) -> Arc<Self> {
         Arc::new(Self {
             source,
             context,
             registry,
+            device_permissions,
+            refusals: Arc::default(),
             protocols_dir,
             state: tokio::sync::Mutex::new(State::NotStarted),
             live: Mutex::default(),
@@ -187,6 +198,7 @@ impl BrowserSlot {
                 if let Some(session) = session.filter(|_| first) {
                     cookies::restore(&live.connection, &session.facts()).await;
                 }
+                live.watch_commits(self.recorder());
                 live.watch_popups(!self.is_external(), CONNECT_MAX).await;
                 let live = Arc::new(live);
                 *lock(&self.live) = Some(Arc::clone(&live));
@@ -482,6 +494,18 @@ impl BrowserSlot {
 
     fn warn(&self, warning: &str) {
         lock(&self.warnings).push(warning.to_owned());
+    }
+
+    /// Writes into the audit where targets went that were taken from the script; so many times and no more, since a
+    /// script can bring it about as often as it likes.
+    fn recorder(&self) -> impl Fn(Left) + Send + 'static {
+        let (audit, session, written) = (Arc::clone(&self.context.audit), self.session(), Arc::clone(&self.refusals));
+        move |Left { kind, scheme }| {
+            if written.fetch_add(1, Ordering::Relaxed) < AUDIT_REFUSALS_MAX {
+                let lease = session.as_ref().map(|session| session.facts().mark());
+                audit.refused(&Refusal { target: kind, scheme, lease });
+            }
+        }
     }
 
     /// What the policy must know.

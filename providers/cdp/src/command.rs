@@ -3,15 +3,15 @@
 use crate::{
     browser::gone,
     live::Live,
-    policy::{self, Holdings as _, Request},
+    policy::{self, Holdings as _, Request, Standing, is_of_a_page},
     runtime::CdpRuntime,
     session::Attached,
-    targets::{closed, loads_a_page, short},
+    targets::{BROWSER, closed, loads_a_page, short},
 };
-use codemode_chromium::{CdpError, Command, Protocol};
+use codemode_chromium::{CdpError, Command, Event, Protocol};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use std::{
     pin::pin,
     sync::{Arc, atomic::Ordering},
@@ -19,53 +19,16 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Domains that only a page, frame or worker has. Found by asking the browser itself (Chromium 156) for each of them
-/// without a session; of a domain that is not listed, its answer decides.
-const PAGE_DOMAINS: &[&str] = &[
-    "Accessibility",
-    "Ads",
-    "Animation",
-    "Audits",
-    "Autofill",
-    "BackgroundService",
-    "CSS",
-    "CacheStorage",
-    "Console",
-    "DOM",
-    "DOMDebugger",
-    "DOMSnapshot",
-    "DOMStorage",
-    "Debugger",
-    "DeviceAccess",
-    "DeviceOrientation",
-    "EventBreakpoints",
-    "FedCm",
-    "FileSystem",
-    "HeadlessExperimental",
-    "HeapProfiler",
-    "IndexedDB",
-    "Input",
-    "Inspector",
-    "LayerTree",
-    "Log",
-    "Media",
-    "Network",
-    "Overlay",
-    "Page",
-    "Performance",
-    "PerformanceTimeline",
-    "Preload",
-    "Profiler",
-    "Runtime",
-    "Schema",
-    "ServiceWorker",
-    "WebAudio",
-    "WebAuthn",
-    "WebMCP",
-];
-
 /// A picture that is not taken after this time was asked of a tab that is not in front any more.
 const PICTURE_AGAIN_AFTER: Duration = Duration::from_millis(1_500);
+
+/// Has a target go on that stood still for its debugger.
+const GO_ON: &str = "Runtime.runIfWaitingForDebugger";
+/// How Chromium answers what was under way in a page that has gone elsewhere.
+const LEFT_BEHIND: &str = "Inspected target navigated";
+
+/// How long it may take until the browser tells where the page went.
+const WHERE_IT_WENT_MAX: Duration = Duration::from_millis(500);
 
 /// A command as a script gives it.
 #[derive(Deserialize)]
@@ -113,14 +76,25 @@ impl CdpRuntime {
             // The protocol's default is the old way, which this connection does not speak.
             params.entry("flatten").or_insert(Json::Bool(true));
         }
+        if policy::stands() {
+            policy::guard(method, &mut params);
+        }
         let params = Json::Object(params);
+        let target = params.get("targetId").and_then(Json::as_str).map(str::to_owned);
+        if options.session_id.is_none() && is_of_a_page(method) {
+            return Err(needs_a_page(method));
+        }
+        live.enter(method, options.session_id.as_deref(), target.as_deref(), timeout).await?;
         let meant = options.session_id.as_deref().and_then(|session| live.target_named(session));
         let request =
             Request { method, params: &params, target: meant.as_deref(), has_session: options.session_id.is_some() };
         // Before a session is attached: some pages are only there to be left.
         let holdings = self.slot.holdings(&live);
         policy::check(request, &holdings)?;
-        let leaves_the_browsers_own = request.target.is_some_and(|target| holdings.is_of_the_browser(target));
+        let is_refused = |target: &String| matches!(holdings.standing(target), Standing::Refused(_));
+        if let Some(target) = meant.as_ref().filter(|target| is_refused(target)) {
+            return live.leave(target, method, params, timeout).await;
+        }
         let session = match &options.session_id {
             Some(session) => Some(live.resolve(session, timeout).await?),
             None => None,
@@ -136,7 +110,9 @@ impl CdpRuntime {
                 live.targets.raise_floor(raw, live.connection.events().cursor());
             }
         }
-        let target = params.get("targetId").and_then(Json::as_str).map(str::to_owned);
+        if let (Some(Attached { raw, .. }), GO_ON) = (&session, method) {
+            live.targets.goes_on(raw);
+        }
         let answer = match &session {
             _ if self.slot.is_external() && matches!(method, "Target.createTarget" | "Target.createBrowserContext") => {
                 let raw = session.as_ref().map(|session| session.raw.as_str());
@@ -148,6 +124,11 @@ impl CdpRuntime {
             Some(session) if method == "Page.handleJavaScriptDialog" => {
                 live.answer_dialog(session, params, timeout).await
             }
+            Some(session) if method == GO_ON => match live.deliver(session, method, params, timeout).await {
+                // It went on, to where the script cannot follow.
+                Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({})),
+                answer => answer,
+            },
             Some(session) => live.deliver(session, method, params, timeout).await,
             None => {
                 let answer = live.connection.call(Command { method, params, session: None, timeout }).await;
@@ -161,11 +142,11 @@ impl CdpRuntime {
             }
         }?;
         live.take_note(method, session.as_ref(), target.as_deref(), &answer);
-        if leaves_the_browsers_own {
-            // The next command is judged by where the tab is now, of which Chromium tells only later.
-            live.refresh().await;
+        if let Some(Attached { raw, .. }) = session.filter(|_| method != GO_ON) {
+            // The browser tells where a page went before it answers what was sent there.
+            live.still_usable(&raw, method)?;
         }
-        Ok(answer)
+        Ok(without_the_browser(method, answer))
     }
 
     /// The session that a script means, if the policy lets it have that.
@@ -175,7 +156,9 @@ impl CdpRuntime {
         session: &str,
         timeout: Duration,
     ) -> Result<Attached, ErrorReport> {
-        if let Some(target) = session.strip_prefix(crate::session::HANDLE) {
+        // Attached to is also what has yet to load: what it takes then is judged by itself.
+        live.enter("Target.attachToTarget", Some(session), None, timeout).await?;
+        if let Some(target) = live.target_named(session) {
             let params = serde_json::json!({ "targetId": target });
             let request =
                 Request { method: "Target.attachToTarget", params: &params, target: None, has_session: false };
@@ -199,11 +182,6 @@ pub(crate) fn check_length(name: &str) -> Result<(), ErrorReport> {
     }
     Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("the protocol has nothing named {:?}", short(name)))
         .with_hint("cdp.spec() lists all commands and events."))
-}
-
-/// Whether a command or an event of this name needs a session.
-pub(crate) fn is_of_a_page(name: &str) -> bool {
-    name.split('.').next().is_some_and(|domain| PAGE_DOMAINS.contains(&domain))
 }
 
 fn check(protocol: &Protocol, method: &str, params: &Map<String, Json>, has_session: bool) -> Result<(), ErrorReport> {
@@ -248,7 +226,58 @@ fn needs_a_page(method: &str) -> ErrorReport {
         ))
 }
 
+/// An answer without the browser's own target, which is not there for scripts.
+fn without_the_browser(method: &str, mut answer: Json) -> Json {
+    if method == "Target.getTargets"
+        && policy::stands()
+        && let Some(infos) = answer["targetInfos"].as_array_mut()
+    {
+        infos.retain(|info| info["type"] != BROWSER);
+    }
+    answer
+}
+
 impl Live {
+    /// Leaves a page of the browser's own, or ends it. The script has no session there, not for a moment: the host
+    /// attaches one of its own for the one command.
+    async fn leave(&self, target: &str, method: &str, params: Json, timeout: Duration) -> Result<Json, ErrorReport> {
+        let call = |method, params, session: Option<&'static str>| {
+            self.connection.call(Command { method, params, session, timeout })
+        };
+        let of_target = json!({ "targetId": target });
+        let answer = match method {
+            "Page.close" => call("Target.closeTarget", of_target, None).await,
+            "Page.bringToFront" => call("Target.activateTarget", of_target, None).await,
+            "Target.getTargetInfo" => call(method, of_target, None).await,
+            _ if method.starts_with("Target.") => call(method, params, None).await,
+            _ => {
+                let _turn = self.attaching.lock().await;
+                let entered = self.targets.host_enters(target);
+                let attached = call("Target.attachToTarget", json!({"targetId": target, "flatten": true}), None).await;
+                let answer = match attached {
+                    Ok(attached) => {
+                        let own = attached["sessionId"].as_str();
+                        let command = Command { method, params, session: own, timeout };
+                        let answer = self.connection.call(command).await;
+                        let _ = call("Target.detachFromTarget", json!({ "sessionId": own }), None).await;
+                        answer
+                    }
+                    Err(error) => Err(error),
+                };
+                self.catch_up();
+                drop(entered);
+                answer
+            }
+        };
+        let answer = answer.map_err(|error| self.explain(error, method, None, Some(target)))?;
+        if method == "Page.navigate" && answer.get("errorText").is_none() {
+            self.targets.was_sent_elsewhere(target);
+        }
+        // The next command is judged by where the tab is now, of which Chromium tells only later.
+        self.refresh().await;
+        Ok(if matches!(method, "Page.close" | "Page.bringToFront") { json!({}) } else { answer })
+    }
+
     /// Sends a command to a session and waits for its answer, or for what keeps it from coming.
     async fn deliver(
         &self,
@@ -275,10 +304,31 @@ impl Live {
                         return Ok(Json::Object(Map::new()));
                     }
                     let target = session.target.as_deref();
+                    if let Err(CdpError::Protocol { message, .. }) = &answer
+                        && message.starts_with(LEFT_BEHIND)
+                    {
+                        self.hear_where_it_went(session).await;
+                    }
                     return answer.map_err(|error| self.explain(error, method, Some(raw), target));
                 }
                 obstacle = &mut obstructed => return Err(obstacle),
             }
+        }
+    }
+
+    /// Waits for what the browser tells of a page that has gone elsewhere: it says that the page has left before it says
+    /// where to, which decides what its calls end with.
+    async fn hear_where_it_went(&self, session: &Attached) {
+        let from = self.connection.events().cursor();
+        self.catch_up();
+        let target = session.target.as_deref();
+        let tells = |event: &Event| {
+            let told = event.params.get("targetId").or_else(|| event.params.pointer("/targetInfo/targetId"));
+            matches!(event.method.as_str(), "Target.targetInfoChanged" | "Target.targetDestroyed")
+                && told.and_then(Json::as_str) == target
+        };
+        if self.targets.refusal(&session.raw, GO_ON).is_none() {
+            let _ = tokio::time::timeout(WHERE_IT_WENT_MAX, self.connection.events().wait(from, &tells)).await;
         }
     }
 
@@ -355,6 +405,9 @@ impl Live {
         target: Option<&str>,
     ) -> ErrorReport {
         self.catch_up();
+        if let Some(refusal) = raw.and_then(|raw| self.targets.refusal(raw, method)) {
+            return refusal;
+        }
         match error {
             CdpError::Protocol { code, message, data } => self.refused(method, raw, target, code, &message, data),
             CdpError::Timeout { timeout, .. } => self.too_late(method, timeout),
@@ -397,7 +450,7 @@ impl Live {
                     ErrorCode::InvalidArgument,
                     format!("{method} does not exist for a target of the kind {kind}"),
                 )
-                .with_hint("Commands of the whole browser, as Browser, Target and SystemInfo, take no sessionId.");
+                .with_hint("Commands of the whole browser, as those of Browser and Target, take no sessionId.");
             }
             (SESSION_NOT_FOUND, Some(raw)) => {
                 return target

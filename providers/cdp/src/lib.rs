@@ -13,6 +13,8 @@ mod command;
 mod cookies;
 mod debug_log;
 mod dialog;
+mod gate;
+mod guard;
 mod live;
 mod made;
 mod manifest;
@@ -26,4 +28,5 @@ mod spec;
 mod targets;
 mod wait;
 
+pub use policy::DevicePermission;
 pub use provider::{CdpConfig, CdpProvider};

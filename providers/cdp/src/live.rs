@@ -1,6 +1,11 @@
 //! A browser that is connected.
 
-use crate::{popups::Popups, reach::Reach, targets::Targets};
+use crate::{
+    guard,
+    popups::Popups,
+    reach::Reach,
+    targets::{Left, Targets},
+};
 use codemode_chromium::{CdpError, Command, Connection, Event, Protocol, REFUSED};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
@@ -24,6 +29,8 @@ pub(crate) struct Live {
     reach: Reach,
     /// Unless the browser did not let it be watched.
     popups: OnceLock<Popups>,
+    /// Detaches what is not for scripts.
+    guard: OnceLock<AbortOnDropHandle<()>>,
     /// What the browser says of its protocol; some remote endpoints do not say it.
     pub(crate) protocol: Result<Arc<Protocol>, ErrorReport>,
     /// As `Chrome/156.0.8078.79`.
@@ -73,6 +80,7 @@ impl Live {
             targets,
             reach: reach.clone(),
             popups: OnceLock::new(),
+            guard: OnceLock::new(),
             protocol,
             product,
             handles: Mutex::default(),
@@ -94,6 +102,11 @@ impl Live {
             Ok(popups) => drop(self.popups.set(popups)),
             Err(error) => tracing::warn!(%error, "popups are not watched"),
         }
+    }
+
+    /// Takes targets from the script that go where no script may be, and tells `record` where they went.
+    pub(crate) fn watch_commits(&self, record: impl Fn(Left) + Send + 'static) {
+        drop(self.guard.set(guard::watch(&self.connection, &self.targets, record)));
     }
 
     pub(crate) fn popups(&self) -> Option<&Popups> {

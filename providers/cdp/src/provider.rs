@@ -4,6 +4,7 @@ use crate::{
     browser::{BrowserSlot, Source},
     made::Registry,
     manifest::manifest,
+    policy::DevicePermission,
     runtime::CdpRuntime,
 };
 use async_trait::async_trait;
@@ -28,6 +29,8 @@ pub struct CdpConfig {
     pub headers: Vec<(String, String)>,
     /// Launch without a window.
     pub headless: bool,
+    /// What scripts may let pages have of this machine's devices; nothing, unless an operator says so.
+    pub device_permissions: Vec<DevicePermission>,
     /// What a browser that an execution launches itself may reach of the machine. A leased one is confined by whoever keeps
     /// it.
     pub confinement: Confinement,
@@ -42,6 +45,7 @@ impl Default for CdpConfig {
             cdp_url: None,
             headers: Vec::new(),
             headless: true,
+            device_permissions: Vec::new(),
             confinement: Confinement::default(),
             protocols_dir: None,
         }
@@ -56,6 +60,7 @@ impl fmt::Debug for CdpConfig {
             .field("external", &self.cdp_url.is_some())
             .field("headers", &self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             .field("headless", &self.headless)
+            .field("device_permissions", &self.device_permissions)
             .field("confinement", &self.confinement)
             .finish()
     }
@@ -129,7 +134,8 @@ impl Provider for CdpProvider {
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
         let source = self.source(context.options.get("cdp"))?;
         let protocols_dir = self.config.protocols_dir.clone().unwrap_or_else(|| context.state_dir.join(PROTOCOLS));
-        let slot = BrowserSlot::new(source, context, Arc::clone(&self.registry), protocols_dir);
+        let device_permissions = self.config.device_permissions.clone();
+        let slot = BrowserSlot::new(source, context, Arc::clone(&self.registry), device_permissions, protocols_dir);
         Ok(Arc::new(CdpRuntime::new(slot)))
     }
 }

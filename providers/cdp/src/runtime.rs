@@ -10,9 +10,7 @@ use crate::{
     targets::short,
 };
 use async_trait::async_trait;
-use codemode_provider::{
-    Account, CallContext, Ending, LeaseMark, Promotion, ProviderRuntime, SessionFacts, argument, options,
-};
+use codemode_provider::{Account, CallContext, Ending, Promotion, ProviderRuntime, argument, options};
 use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -92,10 +90,7 @@ impl ProviderRuntime for CdpRuntime {
             action,
             origin: page.and_then(|page| origin(&page.url)),
             to_origin: param("url").and_then(origin),
-            lease: self.slot.session().map(|session| {
-                let SessionFacts { id, key, shared, token, .. } = session.facts();
-                LeaseMark { session: id, key: key.filter(|_| shared), token }
-            }),
+            lease: self.slot.session().map(|session| session.facts().mark()),
         }
     }
 
@@ -283,11 +278,11 @@ impl CdpRuntime {
 
 /// The page that a script means that names none: the first that it may use.
 fn first_page(live: &Arc<Live>, slot: &BrowserSlot) -> Result<String, ErrorReport> {
-    use crate::policy::Holdings as _;
+    use crate::policy::{Holdings as _, Standing};
     let holdings = slot.holdings(live);
     let mut pages = live.targets.visible().into_iter().filter(|target| target.kind == "page");
     pages
-        .find(|page| !holdings.is_foreign(&page.id) && !holdings.is_of_the_browser(&page.id))
+        .find(|page| !holdings.is_foreign(&page.id) && !matches!(holdings.standing(&page.id), Standing::Refused(_)))
         .map(|page| page.id)
         .ok_or_else(|| {
             ErrorReport::new(ErrorCode::CdpTargetClosed, "there is no page to attach to")

@@ -42,15 +42,17 @@ impl Live {
         if self.targets.was_detached(session) {
             return Err(detached(session));
         }
-        let target = self.targets.target_of(session);
-        if target.is_none() && self.targets.target(session).is_some() {
-            return Err(ErrorReport::new(
-                ErrorCode::InvalidArgument,
-                format!("{session} is a targetId, not a sessionId"),
-            )
-            .with_hint(format!("Pass sessionId: \"{HANDLE}{session}\", or what cdp.attachToTarget returned.")));
+        let target = self.targets.target_of(session).ok_or_else(|| self.not_a_session(session))?;
+        Ok(Attached { raw: session.to_owned(), target: Some(target) })
+    }
+
+    /// The report of what is no session, as far as is known.
+    pub(crate) fn not_a_session(&self, session: &str) -> ErrorReport {
+        if self.targets.target(session).is_none() {
+            return self.no_session(session);
         }
-        Ok(Attached { raw: session.to_owned(), target })
+        ErrorReport::new(ErrorCode::InvalidArgument, format!("{session} is a targetId, not a sessionId"))
+            .with_hint(format!("Pass sessionId: \"{HANDLE}{session}\", or what cdp.attachToTarget returned."))
     }
 
     /// The target of a session as a script names it; nothing is attached.

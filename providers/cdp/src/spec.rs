@@ -147,7 +147,7 @@ fn with_description(mut entry: Json, description: Option<&str>, deprecated: bool
 }
 
 fn describe_command(name: &str, command: &CommandSpec) -> Json {
-    let mut entry = json!({"kind": "command", "name": name, "needsSessionId": crate::command::is_of_a_page(name)});
+    let mut entry = json!({"kind": "command", "name": name, "needsSessionId": crate::policy::is_of_a_page(name)});
     if let Some(description) = &command.description {
         entry["description"] = json!(description);
     }
@@ -162,7 +162,7 @@ fn describe_command(name: &str, command: &CommandSpec) -> Json {
 }
 
 fn describe_event(name: &str, event: &EventSpec) -> Json {
-    let mut entry = json!({"kind": "event", "name": name, "needsSessionId": crate::command::is_of_a_page(name)});
+    let mut entry = json!({"kind": "event", "name": name, "needsSessionId": crate::policy::is_of_a_page(name)});
     if let Some(description) = &event.description {
         entry["description"] = json!(description);
     }

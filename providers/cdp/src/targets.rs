@@ -1,5 +1,7 @@
 //! What is known of the browser's targets and of the sessions attached to them, kept up to date from its events.
 
+mod judgement;
+
 use codemode_chromium::{Event, EventLog};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
@@ -9,14 +11,22 @@ use std::{
 };
 use tokio::sync::watch;
 
-use crate::dialog::{self, Dialog};
+use crate::{
+    dialog::{self, Dialog},
+    policy::{self, Standing},
+};
+
+use judgement::{Bans, Blind};
+pub(crate) use judgement::{Eviction, Left};
 
 /// Targets and sessions that are gone of which it is remembered that they had been there.
 const GONE_REMEMBERED_MAX: usize = 1_000;
 /// Tabs that opened each other, followed at most this far: a bound on what pages control.
 pub(crate) const OPENERS_MAX: usize = 16;
 /// The kind of the targets that are the browser's own windows and popups.
-pub(crate) const BROWSER_UI: &str = "browser_ui";
+const BROWSER_UI: &str = "browser_ui";
+/// The kind of the browser's own target: it is not there for scripts.
+pub(crate) const BROWSER: &str = "browser";
 /// Events looked at under one lock of the log.
 const EVENTS_AT_ONCE: usize = 500;
 
@@ -31,6 +41,10 @@ pub(crate) struct Target {
     pub(crate) context: Option<String>,
     /// Of a frame with a process of its own: the target of the session that reported it.
     pub(crate) parent: Option<String>,
+    /// The target whose frame it is in, or whose worker it is, as the browser tells.
+    within: Option<String>,
+    /// The scheme of a frame of its that is not for scripts.
+    tainted: Option<String>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) crashed: bool,
     /// Counts up with each target that is discovered.
@@ -43,6 +57,12 @@ pub(crate) struct Target {
 #[derive(Clone, Debug, Default)]
 struct Session {
     target: String,
+    /// The session that it was attached through; `None` for the browser's own.
+    through: Option<String>,
+    /// Its target stands still until it is told to go on.
+    waiting: bool,
+    /// The host attached it for one command of its own.
+    hosts: bool,
     /// Domains of which events come.
     enabled: HashSet<String>,
     /// Whether the events that the host itself needs were asked for.
@@ -60,6 +80,10 @@ struct Known {
     closed_targets: Recent,
     detached_sessions: Recent,
     last_used: Option<String>,
+    bans: Bans,
+    blind: Blind,
+    /// Targets on which the host has a session of its own.
+    entered: HashSet<String>,
 }
 
 /// All targets and sessions of one connection.
@@ -82,6 +106,9 @@ impl Targets {
         let mut changed = false;
         while known.read_to < log.cursor() {
             let batch = log.since(known.read_to, EVENTS_AT_ONCE, &is_relevant);
+            if batch.dropped > 0 {
+                known.blind.missed(batch.next);
+            }
             for event in &batch.events {
                 changed |= known.apply(event);
             }
@@ -97,18 +124,30 @@ impl Targets {
     /// came before the list must have been taken in: some may be newer than it.
     pub(crate) fn refreshed(&self, infos: &Json, asked_at: u64) {
         let mut known = self.known();
+        let was_blind = known.blind.sees_again(asked_at);
         for info in infos.as_array().into_iter().flatten() {
             // What has gone since the list was made stays gone.
             let id = info["targetId"].as_str().unwrap_or_default();
-            let Some(target) = known.targets.get_mut(id) else { continue };
-            if target.told < asked_at {
-                let told = target.told;
-                known.inform(info, told);
-            } else if info["url"] == target.url.as_str() {
-                // The page is the same: only its title may not have been told.
-                target.title = info["title"].as_str().unwrap_or_default().to_owned();
+            match known.targets.get_mut(id) {
+                Some(target) if target.told < asked_at => {
+                    let told = target.told;
+                    known.inform(info, told);
+                }
+                Some(target) if info["url"] == target.url.as_str() => {
+                    // The page is the same: only its title may not have been told.
+                    target.title = info["title"].as_str().unwrap_or_default().to_owned();
+                }
+                Some(_) => {}
+                None => {
+                    if was_blind && !known.closed_targets.contains(id) {
+                        known.inform(info, asked_at);
+                    }
+                }
             }
         }
+        known.judge_sessions(asked_at);
+        drop(known);
+        self.changed.send_replace(());
     }
 
     /// Follows the events until the connection is closed.
@@ -134,8 +173,13 @@ impl Targets {
 
     /// The targets that scripts have to do with, in the order in which they were discovered.
     pub(crate) fn visible(&self) -> Vec<Target> {
-        let mut targets: Vec<_> =
-            self.known().targets.values().filter(|target| target.kind != BROWSER_UI).cloned().collect();
+        let mut targets: Vec<_> = self
+            .known()
+            .targets
+            .values()
+            .filter(|target| ![BROWSER_UI, BROWSER].contains(&&*target.kind))
+            .cloned()
+            .collect();
         targets.sort_by_key(|target| target.order);
         targets
     }
@@ -261,6 +305,9 @@ impl Targets {
     /// Why a command on a session cannot be answered as things stand, if it cannot.
     pub(crate) fn obstacle(&self, session: &str, method: &str) -> Option<ErrorReport> {
         let known = self.known();
+        if let Some(why) = known.bans.why(session) {
+            return Some(policy::has_left(method, why));
+        }
         let Some(id) = known.sessions.get(session).map(|session| session.target.as_str()) else {
             return known.detached_sessions.contains(session).then(|| detached(session));
         };
@@ -291,6 +338,9 @@ impl Targets {
     /// Why no more events can come from a session, if none can.
     pub(crate) fn silence(&self, session: &str, event: &str) -> Option<ErrorReport> {
         let known = self.known();
+        if let Some(why) = known.bans.why(session) {
+            return Some(policy::has_left(event, why));
+        }
         let Some(id) = known.sessions.get(session).map(|session| session.target.as_str()) else {
             return known.detached_sessions.contains(session).then(|| detached(session));
         };
@@ -357,6 +407,9 @@ fn is_relevant(event: &Event) -> bool {
             | "Target.detachedFromTarget"
             | "Page.javascriptDialogOpening"
             | "Page.javascriptDialogClosed"
+            | "Page.frameNavigated"
+            | "Page.frameStartedNavigating"
+            | "Fetch.requestPaused"
             | "Inspector.targetCrashed"
             | "Inspector.targetReloadedAfterCrash"
     )
@@ -369,21 +422,31 @@ impl Known {
         let text = |key: &str| params.get(key).and_then(Json::as_str).unwrap_or_default();
         match event.method.as_str() {
             "Target.targetCreated" | "Target.targetInfoChanged" => {
+                let id = params["targetInfo"]["targetId"].as_str().unwrap_or_default();
+                let was_known = !matches!(self.standing(id), Standing::NotKnownYet | Standing::Absent);
                 self.inform(&params["targetInfo"], event.seq);
-                false
+                !was_known | self.judge_sessions(event.seq)
             }
             "Target.attachedToTarget" => {
                 let info = &params["targetInfo"];
                 let id = info["targetId"].as_str().unwrap_or_default();
                 self.inform(info, event.seq);
                 self.attach(text("sessionId"), id);
+                let hosts = event.session.is_none() && self.entered.contains(id);
+                if let Some(session) = self.sessions.get_mut(text("sessionId")) {
+                    session.through.clone_from(&event.session);
+                    session.waiting = params["waitingForDebugger"] == true;
+                    session.hosts = hosts;
+                }
                 let parent = event.session.as_ref().and_then(|session| self.sessions.get(session));
                 let parent = parent.map(|session| session.target.clone());
                 if let Some(target) = self.targets.get_mut(id) {
                     target.parent = target.parent.take().or(parent);
                 }
-                false
+                self.judge_sessions_but(Some(text("sessionId")), event.seq)
             }
+            "Page.frameNavigated" => self.frame_navigated(event),
+            "Page.frameStartedNavigating" | "Fetch.requestPaused" => self.loads(event),
             "Target.detachedFromTarget" => {
                 self.sessions.remove(text("sessionId"));
                 self.detached_sessions.push(text("sessionId"));
@@ -419,10 +482,15 @@ impl Known {
             Target { id, order: self.discovered, ..Target::default() }
         });
         target.kind = text("type").unwrap_or_default();
-        target.url = text("url").unwrap_or_default();
+        let url = text("url").unwrap_or_default();
+        if url.split('#').next() != target.url.split('#').next() {
+            target.tainted = None;
+        }
+        target.url = url;
         target.title = text("title").unwrap_or_default();
         target.opener = text("openerId");
         target.context = text("browserContextId");
+        target.within = text("parentId");
         target.told = told;
     }
 

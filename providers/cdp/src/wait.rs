@@ -8,9 +8,10 @@
 
 use crate::{
     browser::gone,
-    command::{check_length, is_of_a_page, time_for},
+    command::{check_length, time_for},
     live::Live,
     manifest::EVENTS_DEFAULT,
+    policy::is_of_a_page,
     runtime::CdpRuntime,
     session::Attached,
     targets::short,
@@ -24,7 +25,7 @@ use std::{
     fmt::Write as _,
     hash::{DefaultHasher, Hash, Hasher},
     pin::pin,
-    sync::PoisonError,
+    sync::{Arc, PoisonError},
     time::Duration,
 };
 use tokio::time::Instant;
@@ -43,7 +44,7 @@ const INTERVENING_DOMAINS: &[&str] = &[
     "WebAuthn",
 ];
 /// Domains whose events the browser itself sends, also to those who ask for a page's.
-const BROWSER_DOMAINS: &[&str] = &["Browser", "Target", "Storage", "Tracing"];
+const BROWSER_DOMAINS: &[&str] = &["Browser", "Target", "Storage"];
 /// Events named in the hint of a wait that was in vain.
 const EVENTS_NAMED_MAX: usize = 12;
 
@@ -93,7 +94,7 @@ impl CdpRuntime {
         let floor = session.as_ref().map_or(0, |session| live.targets.floor(&session.raw));
 
         let event = {
-            let mut event = pin!(live.connection.events().wait(from.max(floor), &matches));
+            let mut event = pin!(live.next_event(from.max(floor), &matches));
             let mut enabled = pin!(live.enable(name, session.as_ref(), timeout));
             let mut silent = pin!(live.silent(session.as_ref(), name));
             let mut late = pin!(tokio::time::sleep(timeout));
@@ -145,7 +146,9 @@ impl CdpRuntime {
         };
         let limit = options.limit.unwrap_or(EVENTS_DEFAULT);
         let batch = live.connection.events().since(options.since, limit, &matches);
-        let events: Vec<_> = batch.events.iter().map(|event| live.event_json(event)).collect();
+        live.catch_up();
+        let readable = batch.events.iter().filter(|event| live.targets.may_be_read(event));
+        let events: Vec<_> = readable.map(|event| live.event_json(event)).collect();
         Ok(json!({"events": events, "next": batch.next, "dropped": batch.dropped}))
     }
 }
@@ -225,6 +228,20 @@ fn is_like(pattern: &str, text: &str) -> bool {
 }
 
 impl Live {
+    /// The next event that matches, of those that a script may read.
+    async fn next_event(&self, from: u64, matches: &(dyn Fn(&Event) -> bool + Sync)) -> Option<Arc<Event>> {
+        let mut from = from;
+        loop {
+            let event = self.connection.events().wait(from, matches).await?;
+            // Not asked while the log is locked: what is known of targets is read from it.
+            self.catch_up();
+            if self.targets.may_be_read(&event) {
+                return Some(event);
+            }
+            from = event.seq + 1;
+        }
+    }
+
     /// Asks a session for the events of a domain, if it was not asked before and asking changes nothing else.
     async fn enable(&self, event: &str, session: Option<&Attached>, timeout: Duration) -> Result<(), ErrorReport> {
         let Some(Attached { raw, target }) = session else { return Ok(()) };
@@ -240,6 +257,10 @@ impl Live {
         // Enabled apart from its domain.
         if event == "Page.lifecycleEvent" && !self.targets.is_enabled(raw, event) {
             commands.push(("Page.setLifecycleEventsEnabled".to_owned(), json!({"enabled": true})));
+        }
+        // The host itself asks each page for these; for others it must be known what is asked.
+        if !commands.is_empty() && !matches!(domain, "Page" | "Inspector") {
+            self.enter(&format!("{domain}.enable"), Some(raw), None, timeout).await?;
         }
         for (method, params) in commands {
             // Noted before the answer: a wait that is served earlier drops this.

@@ -50,6 +50,8 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
         settings::change(profile, |settings| {
             settings["download"] =
                 json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+            // A PDF is a download as well. The viewer is an extension that may open any URL, a file of this machine too.
+            settings["plugins"] = json!({ "always_open_pdf_externally": true });
         })?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();

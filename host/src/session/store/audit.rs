@@ -64,6 +64,9 @@ pub enum EventKind {
     /// It did something that has an effect.
     #[serde(rename = "call")]
     Call,
+    /// A page or a frame of its was taken from it, because it went to a scheme that is not for scripts.
+    #[serde(rename = "policy.refused")]
+    PolicyRefused,
     /// Older rows were removed.
     #[serde(rename = "audit.checkpoint")]
     Checkpoint,

@@ -3,17 +3,13 @@
 use super::BrowserSlot;
 use crate::{
     live::Live,
-    policy::Holdings,
-    targets::{BROWSER_UI, OPENERS_MAX, Target},
+    policy::{DevicePermission, Holdings, Standing},
+    targets::OPENERS_MAX,
 };
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-/// Schemes of pages that can do what no site can, or show what no script may see.
-const BROWSER_SCHEMES: &[&str] =
-    &["chrome:", "chrome-extension:", "chrome-untrusted:", "devtools:", "file:", "isolated-app:"];
 
 /// A browser and the execution that uses it.
 pub(crate) struct SlotHoldings<'a> {
@@ -40,16 +36,16 @@ impl Holdings for SlotHoldings<'_> {
         self.slot.made.has_context(context)
     }
 
-    fn is_of_the_browser(&self, target: &str) -> bool {
-        let of_the_browser = |target: Target| {
-            let url = target.url.strip_prefix("view-source:").unwrap_or(&target.url);
-            target.kind == BROWSER_UI || BROWSER_SCHEMES.iter().any(|scheme| url.starts_with(scheme))
-        };
-        self.live.targets.target(target).is_some_and(of_the_browser)
+    fn standing(&self, target: &str) -> Standing {
+        self.live.targets.standing(target)
     }
 
     fn is_tab(&self, target: &str) -> bool {
         self.live.targets.target(target).is_some_and(|target| target.kind == "page")
+    }
+
+    fn device_permissions(&self) -> &[DevicePermission] {
+        &self.slot.device_permissions
     }
 
     fn owns_context_of(&self, target: &str) -> bool {

@@ -107,3 +107,87 @@ fn the_last_used_page_is_the_current_one() {
     assert_eq!(targets.current().unwrap().id, "B");
     assert_eq!(targets.visible().len(), 2);
 }
+
+fn frame(
+    session: Option<&'static str>,
+    id: &str,
+    within: &str,
+    url: &str,
+) -> (&'static str, Option<&'static str>, Json) {
+    let info = json!({"targetId": id, "type": "iframe", "url": url, "title": "", "parentId": within});
+    ("Target.targetInfoChanged", session, json!({ "targetInfo": info }))
+}
+
+#[test]
+fn a_session_is_taken_when_its_target_goes_where_no_script_may_be() {
+    let mut events = vec![
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetInfoChanged", None, page("A")),
+        ("Target.attachedToTarget", Some("S1"), attached("S2", "F", "iframe")),
+        frame(None, "F", "A", ""),
+        frame(None, "G", "F", "https://a.test/"),
+    ];
+    let targets = known(&events);
+    assert_eq!(targets.standing("A"), Standing::Usable);
+    assert_eq!(targets.standing("F"), Standing::NotKnownYet);
+    assert_eq!(targets.standing("G"), Standing::NotKnownYet, "what it lies in is not known");
+    assert_eq!(targets.standing("none"), Standing::Absent);
+    assert_eq!(targets.take_evictions(), (vec![], vec![]));
+    events.push(frame(Some("S1"), "F", "A", "chrome-extension://x/index.html"));
+    events.push(frame(None, "F", "A", "https://b.test/"));
+    let targets = known(&events);
+    let eviction = Eviction { session: "S2".to_owned(), through: Some("S1".to_owned()) };
+    let left = Left { kind: "iframe".to_owned(), scheme: "chrome-extension".to_owned() };
+    assert_eq!(targets.take_evictions(), (vec![eviction], vec![left]), "also if it goes on at once");
+    assert_eq!(targets.take_evictions(), (vec![], vec![]));
+    assert_eq!(targets.obstacle("S2", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::PolicyRefused));
+    assert!(targets.silence("S2", "Page.loadEventFired").is_some());
+    assert_eq!(targets.obstacle("S1", "Runtime.evaluate"), None);
+    let told = |seq, session: &str| Event {
+        seq,
+        method: "Runtime.bindingCalled".to_owned(),
+        session: Some(session.to_owned()),
+        params: json!({}),
+    };
+    assert!(targets.may_be_read(&told(5, "S2")) && targets.may_be_read(&told(9, "S1")));
+    assert!(!targets.may_be_read(&told(6, "S2")) && !targets.may_be_read(&told(9, "unheard of")));
+}
+
+#[test]
+fn a_page_is_taken_before_it_loads_what_is_not_for_scripts() {
+    let starting = |frame: &str, url: &str| json!({"frameId": frame, "url": url});
+    let paused = |url: &str| json!({"resourceType": "Document", "request": {"url": url}});
+    for (method, params, is_taken) in [
+        ("Page.frameStartedNavigating", starting("A", "file:///etc/passwd"), true),
+        ("Page.frameStartedNavigating", starting("A", "https://a.test/"), false),
+        ("Page.frameStartedNavigating", starting("A", "mailto:a@a.test"), false),
+        ("Fetch.requestPaused", paused("file:///etc/passwd"), true),
+        ("Fetch.requestPaused", paused("https://a.test/"), false),
+    ] {
+        let targets = known(&[
+            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+            ("Target.targetInfoChanged", None, page("A")),
+            (method, Some("S1"), params.clone()),
+        ]);
+        assert_eq!(targets.refusal("S1", "Runtime.evaluate").is_some(), is_taken, "{method} {params}");
+        assert_eq!(matches!(targets.standing("A"), Standing::Refused(_)), is_taken);
+        let event = Event { seq: 2, method: method.to_owned(), session: Some("S1".to_owned()), params };
+        assert_eq!(targets.may_be_read(&event), !is_taken, "{event:?}");
+    }
+}
+
+#[test]
+fn what_was_missed_is_not_judged_by_what_was_known() {
+    let targets = known(&[
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetInfoChanged", None, page("A")),
+    ]);
+    assert!(!targets.is_blind());
+    targets.missed(10);
+    let list = |url: &str| json!([{"targetId": "A", "type": "page", "url": url, "title": ""}]);
+    targets.refreshed(&list("https://a.test/"), 9);
+    assert!(targets.is_blind(), "that list was asked for before");
+    targets.refreshed(&list("chrome://settings/"), 10);
+    assert!(!targets.is_blind() && targets.refusal("S1", "Runtime.evaluate").is_some());
+}

@@ -56,9 +56,9 @@ async fn commands() {
     assert_eq!(error.hint, "cdp.spec(\"Page.captureScreenshot\") says what it takes.");
     is(
         execution.page(&session, "SystemInfo.getInfo", json!({})).await,
-        ErrorCode::CdpProtocolError,
-        "SystemInfo.getInfo: SystemInfo.getInfo is only supported on the browser target",
-        "Send it without sessionId.",
+        ErrorCode::PolicyRefused,
+        "SystemInfo.getInfo is refused: it tells about this machine, or about others who use the browser",
+        "Measure a page with Performance.getMetrics, PerformanceTimeline or Profiler.",
     );
     is(
         execution.page("nonsense", "Runtime.enable", json!({})).await,

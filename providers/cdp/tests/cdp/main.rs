@@ -10,3 +10,4 @@ mod lifecycle;
 mod refusals;
 mod spec;
 mod support;
+mod table;

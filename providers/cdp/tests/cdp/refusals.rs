@@ -98,7 +98,7 @@ async fn what_the_host_relies_on_stays_on() {
     for (session, method, params) in [
         (Some(&session), "Page.disable", json!({})),
         (None, "Target.setDiscoverTargets", json!({"discover": false})),
-        (None, "Target.attachToTarget", json!({"targetId": "x", "flatten": false})),
+        (None, "Target.attachToTarget", json!({"targetId": &session["target:".len()..], "flatten": false})),
         (None, "Target.attachToBrowserTarget", json!({})),
         (None, "Target.setRemoteLocations", json!({"locations": []})),
     ] {

@@ -2,10 +2,14 @@
 
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_chromium::{Browser, Confinement, Executable, LaunchOptions, find, install};
-use codemode_provider::{Ending, ExecutionContext, Provider, ProviderRuntime, testkit};
+use codemode_provider::{AuditSink, Ending, ExecutionContext, Provider, ProviderRuntime, Refusal, testkit};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tempfile::TempDir;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -41,6 +45,17 @@ impl Execution {
         let context = testkit::context(state.path(), json!({ "cdp": options }));
         let runtime = provider.create(context.clone()).await.expect("create succeeds");
         Self { provider, runtime, context, state }
+    }
+
+    /// Of this provider, and what its audit is told.
+    pub(crate) async fn audited(provider: Arc<dyn Provider>) -> (Self, Refusals) {
+        executable().await;
+        let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let refusals = Refusals::default();
+        let context = testkit::context(state.path(), json!({}));
+        let context = ExecutionContext { audit: Arc::new(refusals.clone()), ..context };
+        let runtime = provider.create(context.clone()).await.expect("create succeeds");
+        (Self { provider, runtime, context, state }, refusals)
     }
 
     /// Calls a method with JSON arguments.
@@ -104,10 +119,27 @@ impl Execution {
     }
 }
 
+/// What an audit was told.
+#[derive(Clone, Default)]
+pub(crate) struct Refusals(Arc<Mutex<Vec<(String, String)>>>);
+
+impl AuditSink for Refusals {
+    fn refused(&self, refusal: &Refusal) {
+        self.0.lock().expect("nothing panics").push((refusal.target.clone(), refusal.scheme.clone()));
+    }
+}
+
+impl Refusals {
+    /// Types of targets and the schemes that they went to.
+    pub(crate) fn told(&self) -> Vec<(String, String)> {
+        self.0.lock().expect("nothing panics").clone()
+    }
+}
+
 /// Somebody's browser, and a provider that uses it.
 pub(crate) struct Somebody {
     pub(crate) browser: Browser,
-    provider: Arc<dyn Provider>,
+    pub(crate) provider: Arc<dyn Provider>,
     _profiles: TempDir,
 }
 
@@ -187,6 +219,10 @@ fn group_of(pid: u32) -> Option<u32> {
     stat.rsplit_once(") ")?.1.split(' ').nth(2)?.parse().ok()
 }
 
+/// The smallest document that Chromium's viewer shows.
+const DOCUMENT: &str = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>\
+                        endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\ntrailer<</Root 1 0 R>>\n";
+
 /// A few pages on loopback.
 pub(crate) struct Site {
     origin: String,
@@ -239,6 +275,14 @@ async fn answer(mut stream: TcpStream) -> std::io::Result<()> {
             "<!doctype html><title>Leaving</title><button style='position:fixed;inset:0'>x</button>\
              <script>onbeforeunload = event => event.preventDefault()</script>",
         ),
+        "/framing" => (
+            "200 OK",
+            "text/html",
+            "<!doctype html><title>Framing</title><script>\
+             const frame = document.createElement('iframe'); frame.src = 'http://localhost:' + location.port + '/other'; \
+             document.documentElement.append(frame)</script>",
+        ),
+        "/document.pdf" => ("200 OK", "application/pdf", DOCUMENT),
         "/api/one" | "/api/two" => ("200 OK", "application/json", "{\"ok\":true}"),
         _ => ("404 Not Found", "text/plain", "there is nothing here"),
     };
