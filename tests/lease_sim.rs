@@ -376,7 +376,7 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
     let ids = Arc::clone(world);
     SessionManager::of_parts(
         Places::new(Path::new("/nowhere")),
-        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6), retention: RETENTION },
+        SessionSettings { lease_ttl: LEASE, renew_every: Some(LEASE / 6), retention: RETENTION, ..Default::default() },
         handle,
         Arc::new(browsers),
         world.clone(),
@@ -387,7 +387,8 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
 
 fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) -> BrowserOrder {
     let ms = |time: Duration| Some(u64::try_from(time.as_millis()).unwrap());
-    let session = SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait) };
+    let session =
+        SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait), network: None };
     BrowserOrder {
         execution: ExecutionId::new(execution),
         session,

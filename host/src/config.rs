@@ -1,9 +1,10 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
+use crate::network::NetworkRules;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
-    session::SessionRequest,
+    session::{NetworkLists, SessionRequest},
 };
 use serde::Deserialize;
 use std::{env, fmt, fs, io, path::PathBuf};
@@ -115,6 +116,19 @@ pub struct Defaults {
     pub session: SessionRequest,
     /// How long what is over is remembered.
     pub keep: Keep,
+    /// What browsers may reach. A call may narrow it.
+    pub network: NetworkLists,
+}
+
+impl Defaults {
+    /// Everything that is wrong with it.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = self.session.faults();
+        let of_session = self.session.network.iter().filter_map(|lists| NetworkRules::parse(lists).err());
+        faults.extend(of_session.flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
+        faults.extend(NetworkRules::parse(&self.network).err().into_iter().flat_map(|wrong| wrong.lines()));
+        faults
+    }
 }
 
 /// How long what is over is remembered. What is not said is as it is everywhere.
@@ -149,7 +163,7 @@ impl Config {
         match fs::read_to_string(&path) {
             Ok(text) => {
                 let defaults: Defaults = toml::from_str(&text).map_err(|error| wrong(error.message()))?;
-                match defaults.session.faults() {
+                match defaults.faults() {
                     faults if faults.is_empty() => Ok(defaults),
                     faults => Err(wrong(&faults.join("; "))),
                 }

@@ -3,6 +3,7 @@
 use super::answer;
 use crate::{
     config::Config,
+    network::NetworkRules,
     session::{
         Places, SessionManager, SessionSettings, keeper,
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
@@ -67,13 +68,16 @@ pub(super) fn open(config: &Config) -> Result<SessionManager, ErrorReport> {
         })?,
     };
     let lease_ttl = Duration::from_millis(config.lease_ttl_ms.max(1));
-    let (keep, usual) = (config.defaults()?.keep, Retention::default());
+    let defaults = config.defaults()?;
+    let (keep, usual) = (defaults.keep, Retention::default());
     let retention = Retention {
         sessions_ms: keep.sessions_ms.unwrap_or(usual.sessions_ms),
         logins_ms: keep.logins_ms.unwrap_or(usual.logins_ms),
         audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
     };
-    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention };
+    let network = NetworkRules::parse(&defaults.network)
+        .map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
+    let settings = SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention, network };
     SessionManager::open(Places::new(&config.state_dir()), program, settings)
 }
 

@@ -6,8 +6,9 @@
 
 use super::{
     Places,
-    browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
+    browsers::{LaunchOrder, ORDER_BYTES_MAX, Started},
     clock::MachineClock,
+    fence::Fence,
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
@@ -80,6 +81,7 @@ impl Asked {
 struct Keeper {
     session: String,
     browser: Browser,
+    fence: Fence,
     store: SqliteStore,
     places: Places,
     /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
@@ -95,7 +97,7 @@ impl Keeper {
         let wrong = |error: &dyn std::fmt::Display| {
             ErrorReport::new(ErrorCode::InvalidArgument, format!("the keeper was not told what to start: {error}"))
         };
-        stdin.take(LINE_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
+        stdin.take(ORDER_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
         let hosts = HostLocks::open(places.hosts())?;
         let host = hosts.enter(&order.session)?;
@@ -108,6 +110,7 @@ impl Keeper {
             Some(executable) => executable,
             None => codemode_chromium::find(None)?.path,
         };
+        let mut fence = Fence::start(order.network).await?;
         let launched = Browser::launch(LaunchOptions {
             executable,
             profiles_dir: places.profiles(),
@@ -116,6 +119,7 @@ impl Keeper {
             keep_profile: order.profile_kept,
             bound_to_thread: true,
             headless: order.headless,
+            proxy: Some(fence.address()),
             start_timeout: START_MAX,
         });
         let browser = tokio::select! {
@@ -126,10 +130,12 @@ impl Keeper {
                 return Err(not_wanted(reason));
             }
         };
+        fence.serve(browser.pid());
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
         let keeper = Self {
             session: order.session,
             browser,
+            fence,
             store,
             store_file: file_id(&places.store()),
             places: places.clone(),
@@ -179,8 +185,11 @@ impl Keeper {
                     }
                 }
             }
+            // The store may fail for a while: what was ordered or refused meanwhile is seen later.
+            let _ = self.fence.look(&self.store, &self.session).await;
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = self.fence.refused() => {}
                 _ = asked.to_look.recv() => {}
                 () = gone(&mut host) => host = None,
             }
@@ -204,6 +213,7 @@ impl Keeper {
             self.browser.keep_profile_as(&heir);
         }
         self.browser.close().await?;
+        let _ = self.fence.note(&self.store, &self.session);
         self.store.session_ended(&self.session, reason)?;
         Ok(())
     }

@@ -4,6 +4,7 @@ use super::{
     Places,
     browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
     clock::{Clock, MachineClock},
+    fence::ordered,
     guarded::Guarded,
     held::{Held, Lent},
     hosts::{Host, HostLocks},
@@ -11,9 +12,10 @@ use super::{
     profile_of_key,
     store::{
         EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow, SessionState,
-        SqliteStore, Stale, StoreError, StoreHandle, Watch,
+        SessionStore, SqliteStore, Stale, StoreError, StoreHandle, Watch,
     },
 };
+use crate::network::{NetworkRules, Policy};
 use async_trait::async_trait;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
 use codemode_spec::{
@@ -31,7 +33,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 /// What can be set.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SessionSettings {
     /// A lease that is not renewed for so long is lost.
     pub lease_ttl: Duration,
@@ -39,6 +41,8 @@ pub struct SessionSettings {
     pub renew_every: Option<Duration>,
     /// How long what is over is remembered.
     pub retention: Retention,
+    /// What browsers may reach, whatever a call says.
+    pub network: NetworkRules,
 }
 
 impl Default for SessionSettings {
@@ -47,6 +51,7 @@ impl Default for SessionSettings {
             lease_ttl: Duration::from_millis(LEASE_TTL_MS),
             renew_every: Some(Duration::from_millis(LEASE_RENEW_MS)),
             retention: Retention::default(),
+            network: NetworkRules::default(),
         }
     }
 }
@@ -323,8 +328,16 @@ impl Inner {
         match found {
             Some(session) if is_usable(&session) => {
                 let (id, held, execution) = (session.id.clone(), lease.clone(), order.execution.to_string());
-                let ttl_ms = order.session.ttl_ms();
-                self.store.run(move |store| store.session_attached(&id, &held, &execution, ttl_ms)).await?;
+                let (ttl_ms, network) = (order.session.ttl_ms(), self.network(order)?);
+                let is_held = session.network_held == network && session.network == network;
+                let attached = network.clone();
+                let attach = move |store: &dyn SessionStore| {
+                    store.session_attached(&id, &held, &execution, ttl_ms, attached.as_deref())
+                };
+                self.store.run(attach).await?;
+                if !is_held {
+                    self.browsers.narrowed(&session).await?;
+                }
                 Ok(Lent { session, lease: lease.clone(), until_ms, fresh: false, warnings: Vec::new() })
             }
             // It ended while it was waited for.
@@ -371,6 +384,7 @@ impl Inner {
             ttl_ms: order.session.ttl_ms(),
             lease: lease.cloned(),
             lease_ttl_ms: self.lease_ttl_ms(),
+            network: self.network(order)?,
         };
         let launch = LaunchOrder {
             session: id.clone(),
@@ -379,6 +393,7 @@ impl Inner {
             executable: order.executable.clone(),
             headless: order.headless,
             downloads_dir: self.places.downloads(&id),
+            network: session.network.clone(),
         };
         let granted = self.store.run(move |store| store.session_begin(&session)).await?;
         let launched = self.renewing(&granted, self.browsers.launch(&launch)).await;
@@ -410,6 +425,13 @@ impl Inner {
                 })
             }
         }
+    }
+
+    /// What an execution's browser may reach: what the operator allows, narrowed by what it asked for itself.
+    fn network(&self, order: &BrowserOrder) -> Result<Option<String>, ErrorReport> {
+        let call = order.session.network.as_ref().map(NetworkRules::parse).transpose();
+        let call = call.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
+        Ok(ordered(&Policy::narrow(self.settings.network.clone(), call)))
     }
 
     /// Does something under the lease of a key that nobody uses and that has no browser. Gives whoever uses it, if somebody

@@ -9,6 +9,7 @@
 
 mod browsers;
 pub mod clock;
+mod fence;
 mod guarded;
 mod held;
 pub mod hosts;

@@ -207,6 +207,10 @@ impl BrowserSlot {
                 *lock(&self.leased) = Some(Arc::clone(&session));
                 Ok(State::Running { owner: Owner::Leased(session), endpoint })
             }
+            (Source::Launch { .. }, None) if self.context.session.network.is_some() => {
+                let message = "this host has no proxy that could enforce network rules";
+                Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint("Leave session.network out."))
+            }
             (Source::Launch { executable, headless }, None) if mode == SessionMode::OneShot => {
                 let browser = Browser::launch(LaunchOptions {
                     executable: found(executable.clone()).await?,
@@ -216,6 +220,7 @@ impl BrowserSlot {
                     keep_profile: false,
                     bound_to_thread: false,
                     headless: *headless,
+                    proxy: None,
                     start_timeout: START_MAX,
                 })
                 .await?;

@@ -47,24 +47,44 @@ const FLAGS: &[&str] = &[
 /// Without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
+/// WebRTC uses no UDP that does not go through the proxy, which is none.
+const WEBRTC_PROXIED: &str = "disable_non_proxied_udp";
+
 /// Writes the profile's first settings and gives the command line.
 pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
-    if let Some(folder) = &options.downloads_dir {
-        let folder = std::path::absolute(folder)?;
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+    let downloads_dir = options.downloads_dir.as_deref().map(std::path::absolute).transpose()?;
+    if let Some(folder) = &downloads_dir {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    if downloads_dir.is_some() || options.proxy.is_some() {
         let default = profile.join("Default");
         let file = default.join("Preferences");
         fs::create_dir_all(&default)?;
         // A profile that was kept has settings already.
         let kept = fs::read(&file).ok().and_then(|text| serde_json::from_slice(&text).ok());
         let mut settings: Json = kept.filter(Json::is_object).unwrap_or_else(|| json!({}));
-        settings["download"] =
-            json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+        if let Some(folder) = downloads_dir {
+            settings["download"] =
+                json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
+        }
+        if options.proxy.is_some() {
+            // Set as the flag below sets it, for whatever reads the one and not the other.
+            settings["webrtc"] = json!({ "ip_handling_policy": WEBRTC_PROXIED });
+        }
         fs::write(file, settings.to_string())?;
     }
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
     // The protocol, out of reach of the pages.
     arguments.extend([format!("--remote-debugging-port={port}").into(), ports::rules().into()]);
+    if let Some(proxy) = options.proxy {
+        arguments.extend([
+            format!("--proxy-server=http://{proxy}").into(),
+            // What is on this machine goes through it as well.
+            "--proxy-bypass-list=<-loopback>".into(),
+            // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
+            format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
+        ]);
+    }
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));
     }

@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 use std::{
     ffi::OsStr,
     io,
+    net::SocketAddr,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -69,6 +70,8 @@ pub struct LaunchOptions {
     pub bound_to_thread: bool,
     /// Without a window.
     pub headless: bool,
+    /// The proxy through which every page goes, those of this machine too.
+    pub proxy: Option<SocketAddr>,
     /// How long the start may take.
     pub start_timeout: Duration,
 }

@@ -8,11 +8,14 @@ use std::{
     fmt::Write as _,
     hash::{BuildHasher as _, Hasher as _, RandomState},
     net::{Ipv4Addr, TcpListener},
+    ops::RangeInclusive,
 };
 
 /// The first of them. All lie below those that Linux gives away by itself (32768 and above).
 const FIRST: u16 = 29_200;
 const COUNT: u16 = 512;
+/// All of them.
+pub const PROTOCOL_PORTS: RangeInclusive<u16> = FIRST..=FIRST + (COUNT - 1);
 /// Ports that a start tries.
 const TRIES_MAX: usize = 8;
 

@@ -64,6 +64,9 @@ pub enum EventKind {
     /// It did something that has an effect.
     #[serde(rename = "call")]
     Call,
+    /// A page was refused a destination by a network rule.
+    #[serde(rename = "network.refused")]
+    NetworkRefused,
     /// Older rows were removed.
     #[serde(rename = "audit.checkpoint")]
     Checkpoint,

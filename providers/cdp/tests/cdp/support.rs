@@ -122,6 +122,7 @@ impl Somebody {
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
+            proxy: None,
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();

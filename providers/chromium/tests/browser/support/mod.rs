@@ -46,6 +46,7 @@ impl Profiles {
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
+            proxy: None,
             start_timeout: PATIENCE,
         }
     }
