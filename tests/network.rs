@@ -302,8 +302,9 @@ fn nobody_else_can_use_the_proxy() {
     });
 }
 
-/// The title of a page, from a script.
-const TITLE: &str = "await visit('/'); await evaluate('document.title + \" | \" + document.body.innerText')";
+/// The title and the text of a page, from a script.
+const TITLE: &str = "await visit('/'); while (await evaluate('document.readyState') !== 'complete'); \
+                     await evaluate('document.title + \" | \" + document.body.innerText')";
 
 fn result(envelope: &Json) -> &str {
     envelope["data"]["result"].as_str().unwrap_or_else(|| panic!("{envelope}"))

@@ -48,6 +48,7 @@ const OWN_SERVICES: &[&str] = &[
     "content-autofill.googleapis.com",
     "edgedl.me.gvt1.com",
     "optimizationguide-pa.googleapis.com",
+    "passwordsleakcheck-pa.googleapis.com",
     "redirector.gvt1.com",
     "safebrowsing.googleapis.com",
     "update.googleapis.com",

@@ -70,6 +70,7 @@ pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io:
         if options.proxy.is_some() {
             // Set as the flag below sets it, for whatever reads the one and not the other.
             settings["webrtc"] = json!({ "ip_handling_policy": WEBRTC_PROXIED });
+            settings["profile"]["password_manager_leak_detection"] = json!(false);
         }
         fs::write(file, settings.to_string())?;
     }
@@ -83,6 +84,8 @@ pub(crate) fn prepare(profile: &Path, port: u16, options: &LaunchOptions) -> io:
             "--proxy-bypass-list=<-loopback>".into(),
             // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
             format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
+            // What the browser asks by itself is refused there, again and again: each form alone has it ask several times.
+            "--disable-features=AutofillServerCommunication,OptimizationHints,NetworkTimeServiceQuerying".into(),
         ]);
     }
     if options.headless {
