@@ -405,7 +405,8 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
 
 fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) -> BrowserOrder {
     let ms = |time: Duration| Some(u64::try_from(time.as_millis()).unwrap());
-    let session = SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait) };
+    let session =
+        SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait), network: None };
     BrowserOrder {
         execution: ExecutionId::new(execution),
         session,

@@ -92,6 +92,7 @@ fn begun(store: &SqliteStore, id: &str, lease: Option<&LeaseRef>) -> LeaseRef {
         ttl_ms: 5_000,
         lease: lease.cloned(),
         lease_ttl_ms: TTL_MS,
+        network: None,
     };
     let lease = store.session_begin(&session).unwrap();
     let browser = BrowserFacts {
@@ -255,6 +256,7 @@ fn a_start_whose_lease_is_lost_is_over() {
         ttl_ms: TTL_MS,
         lease: Some(lease),
         lease_ttl_ms: TTL_MS,
+        network: None,
     };
     store.session_begin(&session).unwrap();
     assert_eq!(store.session_watch("s").unwrap(), Watch::Keep);

@@ -13,6 +13,7 @@ mod lease_store;
 mod lease_torture;
 mod life_cycle;
 mod mcp;
+mod network;
 mod randomness;
 mod readme;
 mod session_keys;

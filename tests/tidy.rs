@@ -32,6 +32,10 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::"),
     ("host/src/session", r"\b(wasmtime|engine|program|result|surface)::"),
     ("host/src/session/manager.rs", r"\brusqlite\b"),
+    (
+        "host/src/network",
+        r"\bwasmtime\b|crate::(engine|exec|program|service|session|surface)\b|codemode_(chromium|cdp|provider)",
+    ),
     ("host/src/result", r"\bwasmtime\b"),
     ("host/src/program", r"\bwasmtime\b"),
     ("host/src/exec", r"\bwasmtime\b"),

@@ -1,12 +1,12 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
-use crate::state_dir::StateDir;
+use crate::{network::NetworkRules, state_dir::StateDir};
 use codemode_cdp::DevicePermission;
 use codemode_chromium::{ConfineMode, Confinement};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
-    session::SessionRequest,
+    session::{NetworkLists, SessionRequest},
     whole,
 };
 use serde::Deserialize;
@@ -128,6 +128,8 @@ pub struct Defaults {
     pub policy: Policy,
     /// How browsers are started.
     pub browser: BrowserDefaults,
+    /// What browsers may reach. A call may narrow it.
+    pub network: NetworkLists,
 }
 
 /// What scripts may do beyond what all may.
@@ -146,6 +148,17 @@ pub struct BrowserDefaults {
     pub confine: ConfineMode,
     /// Files and folders that they may read besides their own, as a company's certificates.
     pub readable: Vec<PathBuf>,
+}
+
+impl Defaults {
+    /// Everything that is wrong with it.
+    fn faults(&self) -> Vec<String> {
+        let mut faults = self.session.faults();
+        let of_session = self.session.network.iter().filter_map(|lists| NetworkRules::parse(lists).err());
+        faults.extend(of_session.flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
+        faults.extend(NetworkRules::parse(&self.network).err().into_iter().flat_map(|wrong| wrong.lines()));
+        faults
+    }
 }
 
 /// How long what is over is remembered. What is not said is as it is everywhere.
@@ -183,7 +196,7 @@ impl Config {
         match fs::read_to_string(&path) {
             Ok(text) => {
                 let defaults: Defaults = toml::from_str(&text).map_err(|error| wrong(error.message()))?;
-                match defaults.session.faults() {
+                match defaults.faults() {
                     faults if faults.is_empty() => Ok(defaults),
                     faults => Err(wrong(&faults.join("; "))),
                 }

@@ -8,6 +8,7 @@
 pub mod config;
 pub mod engine;
 pub mod exec;
+pub mod network;
 pub mod program;
 pub mod result;
 pub mod service;

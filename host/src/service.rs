@@ -19,7 +19,7 @@ pub use sessions::{SessionInfo, keep, sessions_close, sessions_list, sessions_re
 pub use warming::Warming;
 
 pub use crate::exec::{Observer, Unobserved};
-pub use codemode_spec::session::{SessionMode, SessionRequest, checked_key};
+pub use codemode_spec::session::{NetworkLists, SessionMode, SessionRequest, checked_key};
 
 use crate::{
     config::{Config, Defaults},
@@ -67,6 +67,9 @@ impl Service {
     pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
         let state = config.state()?;
         let defaults = config.defaults()?;
+        if config.cdp_url.is_some() && defaults.network != NetworkLists::default() {
+            return Err(not_ours("the file of defaults has [network] rules"));
+        }
         let sessions = sessions::open(config, &state)?;
         leftovers::remove(&state);
         let images = config.image_dir()?;
@@ -110,6 +113,9 @@ impl Service {
                 .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url.");
             return answer(TOOL, Err(error), Duration::ZERO);
         }
+        if self.external && session.network.is_some() {
+            return answer(TOOL, Err(not_ours("the session has network rules")), Duration::ZERO);
+        }
         let timeout = Duration::from_millis(request.timeout_ms.unwrap_or(WALL_MS_DEFAULT));
         let request = Request { timeout, cancel, session, ..Request::new(request.code) };
         let mut execution = self.executor.execute(request, observer).await;
@@ -119,6 +125,13 @@ impl Service {
         }
         envelope(execution)
     }
+}
+
+/// The refusal of rules that nothing would enforce.
+fn not_ours(what: &str) -> ErrorReport {
+    let message = format!("{what}, and the browser is that of an external endpoint, whose network is not ours to rule");
+    ErrorReport::new(ErrorCode::InvalidArgument, message)
+        .with_hint("Leave the rules out, or let the host launch its browsers: without --cdp-url.")
 }
 
 /// The providers of this build.

@@ -188,6 +188,30 @@ pub const RELAY_CLIENTS_MAX: usize = 16;
 pub const RELAY_SESSIONS_MAX: usize = 16_384;
 /// A client that does not take a message for this time is let go: it would hold up the others.
 pub const RELAY_STALL_MS: u64 = 5_000;
+/// Patterns in one list of network rules.
+pub const NETWORK_PATTERNS_MAX: usize = 128;
+/// Characters of one pattern: the longest name of a host and its ports.
+pub const NETWORK_PATTERN_CHARS_MAX: usize = 270;
+/// Connections of one browser that its proxy serves at the same time; further ones wait.
+pub const NETWORK_CONNECTIONS_MAX: usize = 512;
+/// The head of one HTTP message at a proxy.
+pub const NETWORK_HEADER_BYTES_MAX: usize = 256 * KIB;
+/// Headers of one HTTP message at a proxy.
+pub const NETWORK_HEADERS_MAX: usize = 256;
+/// What a proxy holds of a tunnel, in each direction.
+pub const NETWORK_TUNNEL_BUFFER_BYTES: usize = 32 * KIB;
+/// Time after which a proxy closes a connection over which nothing goes: no execution waits for longer.
+pub const NETWORK_IDLE_MS: u64 = WALL_MS_MAX;
+/// Time for resolving a name and connecting to one of its addresses.
+pub const NETWORK_CONNECT_MS_MAX: u64 = 30_000;
+/// Addresses of one name that are tried.
+pub const NETWORK_ADDRESSES_MAX: usize = 16;
+/// Time after which the next address is tried beside the one before.
+pub const NETWORK_ATTEMPT_DELAY_MS: u64 = 250;
+/// Refused destinations that wait to be noted; further ones are not.
+pub const NETWORK_REFUSALS_QUEUED_MAX: usize = 256;
+/// Refused destinations of one lease that are told apart in the audit.
+pub const NETWORK_REFUSALS_NOTED_MAX: usize = 128;
 
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);

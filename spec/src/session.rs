@@ -71,6 +71,19 @@ pub struct SessionRequest {
     /// How long to wait for a browser that another execution uses, in milliseconds.
     #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
     pub wait_ms: Option<u64>,
+    /// What the browser may reach, within what the operator allows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<NetworkLists>,
+}
+
+/// Patterns of what may be reached: host names, `*.example.com`, addresses, networks, each with `:port` or `:port-port`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NetworkLists {
+    /// If it is not empty, nothing else may be reached.
+    pub allow: Vec<String>,
+    /// May not be reached, whatever is allowed.
+    pub deny: Vec<String>,
 }
 
 impl SessionRequest {
@@ -150,7 +163,13 @@ mod tests {
         ] {
             assert_eq!(wrong.faults().len(), 1, "{wrong:?}");
         }
-        let all = SessionRequest { mode: SessionMode::Reuse, key: None, ttl_ms: Some(0), wait_ms: Some(u64::MAX) };
+        let all = SessionRequest {
+            mode: SessionMode::Reuse,
+            key: None,
+            ttl_ms: Some(0),
+            wait_ms: Some(u64::MAX),
+            network: None,
+        };
         assert_eq!(all.faults().len(), 3);
         assert_eq!("reuse".parse(), Ok(SessionMode::Reuse));
         assert!("re-use".parse::<SessionMode>().is_err());

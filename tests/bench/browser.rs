@@ -2,13 +2,16 @@
 
 use crate::measure::{Bench, Named, Table, execute, executor, medians_in_turn};
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions};
-use codemode_host::site;
+use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions, Peers};
+use codemode_host::{
+    network::{ForwardProxy, Gate, Policy, Serving, SystemResolver, Upstream},
+    site,
+};
 use codemode_provider::{CallContext, Provider as _, ProviderRuntime, testkit};
 use codemode_spec::Value;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
-use std::{sync::Arc, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{net::TcpStream, runtime::Runtime};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, tungstenite::Message};
 
@@ -17,6 +20,24 @@ pub const BENCHES: &[Named] = &[("cdp.send", cdp_send), ("login flow", login_flo
 const CALLS: u32 = 500;
 
 async fn launch(bench: &Bench) -> Browser {
+    launch_as(bench, "bench", None).await
+}
+
+/// A browser whose pages go through the proxy that enforces what holds by default.
+async fn proxied(bench: &Bench) -> (Browser, Serving) {
+    let (gate, _refusals) = Gate::new(Policy::default());
+    let proxy = ForwardProxy::bind(gate, Arc::new(SystemResolver), Upstream::default()).await.expect("a free port");
+    let local = proxy.address();
+    let browser = launch_as(bench, "proxied", Some(local)).await;
+    let peers = Peers::of(browser.pid()).expect("the browser runs");
+    let serving = proxy.serve(move |peer| match (peer, local) {
+        (SocketAddr::V4(peer), SocketAddr::V4(local)) => peers.hold(peer, local),
+        _ => false,
+    });
+    (browser, serving)
+}
+
+async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Browser {
     let executable = match codemode_chromium::find(None) {
         Ok(executable) => executable,
         Err(_) => codemode_chromium::install(&|line| eprintln!("{line}")).await.expect("Chromium can be installed"),
@@ -24,7 +45,7 @@ async fn launch(bench: &Bench) -> Browser {
     let options = LaunchOptions {
         executable: executable.path,
         profiles_dir: bench.state.path().join("profiles"),
-        name: "bench".to_owned(),
+        name: name.to_owned(),
         downloads_dir: None,
         keep_profile: false,
         bound_to_thread: false,
@@ -32,6 +53,7 @@ async fn launch(bench: &Bench) -> Browser {
         confinement: Confinement::default(),
         // For the bare side.
         listens: true,
+        proxy,
         start_timeout: Duration::from_secs(20),
     };
     Browser::launch(options).await.expect("Chromium starts")
@@ -224,7 +246,8 @@ fn login_flow(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         fill = json!(FILL),
         who = json!(WHO),
     );
-    let bare_login = async || {
+    let (fenced, _serving) = runtime.block_on(proxied(bench));
+    let bare_login = async |browser: &Browser| {
         let mut bare = Bare::connect(&browser.endpoint().expect("it listens").ws_url).await;
         bare.call("Page.navigate", json!({"url": login})).await;
         bare.event("Page.loadEventFired").await;
@@ -232,8 +255,14 @@ fn login_flow(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         bare.event("Page.loadEventFired").await;
         bare.call("Runtime.evaluate", json!({"expression": WHO})).await;
     };
-    let [ours, bound] =
-        medians_in_turn(15, [&mut || drop(execute(runtime, &executor, &code)), &mut || runtime.block_on(bare_login())]);
+    let [ours, bound, with_proxy] = medians_in_turn(
+        31,
+        [&mut || drop(execute(runtime, &executor, &code)), &mut || runtime.block_on(bare_login(&browser)), &mut || {
+            runtime.block_on(bare_login(&fenced))
+        }],
+    );
     table.time("login flow on a running browser", ours, Some(("the same by bare CDP", bound)), "≤ 1.3 ×");
+    table.time("… by bare CDP through the proxy", with_proxy, Some(("without the proxy", bound)), "≤ 1.05 ×");
+    runtime.block_on(fenced.close()).expect("the browser is ours to close");
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }

@@ -105,6 +105,7 @@ impl LeaseAndSession {
             ttl_ms: 60_000,
             lease: Some(lease.clone()),
             lease_ttl_ms: 30_000,
+            network: None,
         };
         store.session_begin(&session).expect("there is room");
         Self { lease, session: session.id }

@@ -7,6 +7,7 @@ pub mod leases;
 pub mod program;
 pub mod server;
 pub mod tools;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 

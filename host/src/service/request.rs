@@ -1,5 +1,6 @@
 //! What a caller of the tool sends, and the one schema that it is described and checked by.
 
+use crate::network::NetworkRules;
 use codemode_provider::faults_of;
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -42,6 +43,7 @@ impl ExecuteRequest {
     /// The JSON schema of a request.
     #[must_use]
     pub fn schema() -> Json {
+        let hosts = json!({"type": "array", "items": {"type": "string"}});
         json!({
             "type": "object",
             "properties": {
@@ -76,6 +78,10 @@ impl ExecuteRequest {
                             "default": LEASE_WAIT_MS_DEFAULT,
                             "description": "waits so long while another call uses it",
                         },
+                        "network": {
+                            "properties": {"allow": hosts, "deny": hosts},
+                            "description": "hosts, *.hosts, CIDRs, :ports to reach",
+                        },
                     },
                     "additionalProperties": false,
                 },
@@ -104,7 +110,10 @@ impl ExecuteRequest {
     /// # Errors
     /// `INVALID_ARGUMENT` with every fault.
     pub fn check(&self) -> Result<(), ErrorReport> {
-        let faults = self.session.as_ref().map(SessionRequest::faults).unwrap_or_default();
+        let mut faults = self.session.as_ref().map(SessionRequest::faults).unwrap_or_default();
+        let lists = self.session.as_ref().and_then(|session| session.network.as_ref());
+        let wrong = lists.and_then(|lists| NetworkRules::parse(lists).err());
+        faults.extend(wrong.into_iter().flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
         if faults.is_empty() { Ok(()) } else { Err(invalid(&faults)) }
     }
 }
@@ -113,7 +122,7 @@ fn invalid(faults: &[String]) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))
         .with_hint(
             "Send {code: string, timeout_ms?: integer, session?: {mode: \"one-shot\" | \"reuse\" | \"dynamic\", key?: \
-             string, ttl_ms?: integer, wait_ms?: integer}}.",
+             string, ttl_ms?: integer, wait_ms?: integer, network?: {allow?: string[], deny?: string[]}}}.",
         )
         .with_detail("faults", faults)
 }
@@ -131,7 +140,8 @@ mod tests {
         let most = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 5, "session": session})).unwrap();
         assert_eq!(most.timeout_ms, Some(5));
         let key = Some("shop".to_owned());
-        let session = SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0) };
+        let session =
+            SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0), network: None };
         assert_eq!(most.session, Some(session));
     }
 
@@ -143,6 +153,18 @@ mod tests {
         assert_eq!((request.timeout_ms, session.ttl_ms, session.wait_ms), (Some(1_000), Some(60_000), Some(0)));
         let error = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 1.5})).unwrap_err();
         assert!(error.message.contains("timeout_ms"), "{error}");
+    }
+
+    #[test]
+    fn a_call_names_what_it_may_reach() {
+        let request = |network| json!({"code": "1", "session": {"network": network}});
+        let lists = json!({"allow": ["*.shop.test", "10.0.0.0/8:443"], "deny": []});
+        let read = ExecuteRequest::from_json(request(lists)).unwrap().session.unwrap().network.unwrap();
+        assert_eq!((read.allow.len(), read.deny.len()), (2, 0));
+        let error = ExecuteRequest::from_json(request(json!({"deny": ["http://a.test", "*x", "b.test"]}))).unwrap_err();
+        assert_eq!(error.details["faults"].as_array().map(Vec::len), Some(2), "{error:?}");
+        assert!(error.message.contains("session.network.deny: \"http://a.test\""), "{}", error.message);
+        assert!(ExecuteRequest::from_json(request(json!({"forbid": []}))).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::answer;
 use crate::{
     config::Config,
+    network::NetworkRules,
     session::{
         SessionManager, SessionSettings, keeper, pages,
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
@@ -63,14 +64,22 @@ pub(super) fn open(config: &Config, state: &StateDir) -> Result<SessionManager, 
         })?,
     };
     let lease_ttl = Duration::from_millis(config.lease_ttl_ms.max(1));
-    let (keep, usual) = (config.defaults()?.keep, Retention::default());
+    let defaults = config.defaults()?;
+    let (keep, usual) = (defaults.keep, Retention::default());
     let retention = Retention {
         sessions_ms: keep.sessions_ms.unwrap_or(usual.sessions_ms),
         logins_ms: keep.logins_ms.unwrap_or(usual.logins_ms),
         audit_rows: keep.audit_rows.unwrap_or(usual.audit_rows).max(AUDIT_ROWS_MIN),
     };
-    let settings =
-        SessionSettings { lease_ttl, renew_every: Some(lease_ttl / 6), retention, confinement: config.confinement()? };
+    let network = NetworkRules::parse(&defaults.network)
+        .map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
+    let settings = SessionSettings {
+        lease_ttl,
+        renew_every: Some(lease_ttl / 6),
+        retention,
+        confinement: config.confinement()?,
+        network,
+    };
     SessionManager::open(state.clone(), program, settings)
 }
 

@@ -9,7 +9,10 @@ use crate::state_dir::StateDir;
 use async_trait::async_trait;
 use codemode_chromium::{Confinement, PrivateDir, ProcessId};
 use codemode_provider::BrowserChannel;
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{NETWORK_PATTERN_CHARS_MAX, NETWORK_PATTERNS_MAX},
+};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
@@ -39,8 +42,14 @@ const KEEPER_END_MAX: Duration = Duration::from_secs(11);
 const KEEPER_START_MAX: Duration = Duration::from_secs(2);
 /// How often it is looked whether a browser has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// How long a keeper may take to bring network rules into force.
+const NARROW_MAX: Duration = Duration::from_secs(10);
 /// What a keeper may say.
 pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024;
+/// What a keeper may be told: two pairs of lists of network rules above all, escaped twice.
+pub(super) const ORDER_BYTES_MAX: u64 = 1024 * 1024;
+const _: () =
+    assert!(4 * NETWORK_PATTERNS_MAX * (NETWORK_PATTERN_CHARS_MAX + 16) + 64 * 1024 < ORDER_BYTES_MAX as usize);
 
 /// A browser to be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,6 +69,8 @@ pub struct LaunchOrder {
     /// What it may reach of the machine.
     #[serde(default)]
     pub confinement: Confinement,
+    /// What it may reach, as JSON; `None` is what holds by default.
+    pub network: Option<String>,
 }
 
 /// Starts and ends browsers. A simulation has its own.
@@ -76,6 +87,14 @@ pub trait Browsers: Send + Sync {
     /// # Errors
     /// When the lease is not held, or the browser cannot be reached.
     async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport>;
+
+    /// Waits until what the lease of a live session orders is what its browser may reach.
+    ///
+    /// # Errors
+    /// When its keeper does not bring that about.
+    async fn narrowed(&self, _session: &SessionRow) -> Result<(), ErrorReport> {
+        Ok(())
+    }
 
     /// Ends what is left of the browser of a session that is marked as closing, and marks it as ended. It need not have
     /// started, and may have ended by itself.
@@ -218,6 +237,24 @@ impl Browsers for BrowsersOfKeepers {
 
     async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport> {
         door::enter(&self.places.sockets(), session, lease, execution).await
+    }
+
+    async fn narrowed(&self, session: &SessionRow) -> Result<(), ErrorReport> {
+        // It looks into the store now.
+        if let Some(BrowserFacts { keeper_pid: pid, keeper_started: start_ticks, .. }) = session.browser {
+            ProcessId { pid, start_ticks }.terminate();
+        }
+        let deadline = Instant::now() + NARROW_MAX;
+        while Instant::now() < deadline {
+            let id = session.id.clone();
+            match self.store.run(move |store| store.session(&id)).await? {
+                Some(now) if now.network != now.network_held => tokio::time::sleep(LOOK_INTERVAL).await,
+                _ => return Ok(()),
+            }
+        }
+        let message = format!("the keeper of the session {} does not take its network rules", session.id);
+        Err(ErrorReport::new(ErrorCode::SessionLost, message)
+            .with_hint("An older codemode may have started the browser: close it with `codemode sessions close`."))
     }
 
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {

@@ -5,9 +5,10 @@
 //! closes), and the ledger tells the next start what is left to remove.
 
 use super::{
-    browsers::{LINE_BYTES_MAX, LaunchOrder, Started},
+    browsers::{LaunchOrder, ORDER_BYTES_MAX, Started},
     clock::MachineClock,
     door::Door,
+    fence::Fence,
     hosts::{Host, HostLocks},
     profile_of_key,
     store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
@@ -82,6 +83,7 @@ struct Keeper {
     session: String,
     browser: Browser,
     program: PathBuf,
+    fence: Fence,
     /// Closed before the browser ends.
     door: Option<Door>,
     store: Arc<SqliteStore>,
@@ -99,7 +101,7 @@ impl Keeper {
         let wrong = |error: &dyn std::fmt::Display| {
             ErrorReport::new(ErrorCode::InvalidArgument, format!("the keeper was not told what to start: {error}"))
         };
-        stdin.take(LINE_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
+        stdin.take(ORDER_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
         let hosts = HostLocks::open(places.hosts())?;
         let host = hosts.enter(&order.session)?;
@@ -112,6 +114,7 @@ impl Keeper {
             Some(executable) => executable,
             None => codemode_chromium::find(None)?.path,
         };
+        let mut fence = Fence::start(order.network).await?;
         let launched = Browser::launch(LaunchOptions {
             executable: program.clone(),
             profiles_dir: places.profiles(),
@@ -122,6 +125,7 @@ impl Keeper {
             headless: order.headless,
             confinement: order.confinement,
             listens: false,
+            proxy: Some(fence.address()),
             start_timeout: START_MAX,
         });
         let browser = tokio::select! {
@@ -132,12 +136,14 @@ impl Keeper {
                 return Err(not_wanted(reason));
             }
         };
+        fence.serve(browser.pid());
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
         let door = Door::open(&places.sockets(), &order.session, browser.relay().clone(), Arc::clone(&store))?;
         let keeper = Self {
             session: order.session,
             browser,
             program,
+            fence,
             door: Some(door),
             store,
             store_file: file_id(&places.store()),
@@ -190,8 +196,11 @@ impl Keeper {
                     }
                 }
             }
+            // The store may fail for a while: what was ordered or refused meanwhile is seen later.
+            let _ = self.fence.look(&self.store, &self.session).await;
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
+                () = self.fence.refused() => {}
                 _ = asked.to_look.recv() => {}
                 () = gone(&mut host) => host = None,
             }
@@ -216,6 +225,7 @@ impl Keeper {
             self.browser.keep_profile_as(&heir);
         }
         self.browser.close().await?;
+        let _ = self.fence.note(&self.store, &self.session);
         self.store.session_ended(&self.session, reason)?;
         Ok(())
     }

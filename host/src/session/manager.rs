@@ -4,6 +4,7 @@ use super::{
     browsers::{Browsers, BrowsersOfKeepers, LaunchOrder},
     clock::{Clock, MachineClock},
     door,
+    fence::ordered,
     guarded::Guarded,
     held::{Held, Lent},
     hosts::{Host, HostLocks, Liveness as _},
@@ -11,10 +12,13 @@ use super::{
     profile_of_key,
     store::{
         EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow, SessionState,
-        SqliteStore, Stale, StoreError, StoreHandle, Watch,
+        SessionStore, SqliteStore, Stale, StoreError, StoreHandle, Watch,
     },
 };
-use crate::state_dir::StateDir;
+use crate::{
+    network::{NetworkRules, Policy},
+    state_dir::StateDir,
+};
 use async_trait::async_trait;
 use codemode_chromium::Confinement;
 use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
@@ -43,6 +47,8 @@ pub struct SessionSettings {
     pub retention: Retention,
     /// What browsers may reach of the machine.
     pub confinement: Confinement,
+    /// What browsers may reach, whatever a call says.
+    pub network: NetworkRules,
 }
 
 impl Default for SessionSettings {
@@ -52,6 +58,7 @@ impl Default for SessionSettings {
             renew_every: Some(Duration::from_millis(LEASE_RENEW_MS)),
             retention: Retention::default(),
             confinement: Confinement::default(),
+            network: NetworkRules::default(),
         }
     }
 }
@@ -329,8 +336,16 @@ impl Inner {
         match found {
             Some(session) if is_usable(&session) => {
                 let (id, held, execution) = (session.id.clone(), lease.clone(), order.execution.to_string());
-                let ttl_ms = order.session.ttl_ms();
-                self.store.run(move |store| store.session_attached(&id, &held, &execution, ttl_ms)).await?;
+                let (ttl_ms, network) = (order.session.ttl_ms(), self.network(order)?);
+                let is_held = session.network_held == network && session.network == network;
+                let attached = network.clone();
+                let attach = move |store: &dyn SessionStore| {
+                    store.session_attached(&id, &held, &execution, ttl_ms, attached.as_deref())
+                };
+                self.store.run(attach).await?;
+                if !is_held {
+                    self.browsers.narrowed(&session).await?;
+                }
                 Ok(Lent { session, lease: lease.clone(), until_ms, fresh: false, warnings: Vec::new() })
             }
             // It ended while it was waited for.
@@ -377,6 +392,7 @@ impl Inner {
             ttl_ms: order.session.ttl_ms(),
             lease: lease.cloned(),
             lease_ttl_ms: self.lease_ttl_ms(),
+            network: self.network(order)?,
         };
         let launch = LaunchOrder {
             session: id.clone(),
@@ -386,6 +402,7 @@ impl Inner {
             headless: order.headless,
             downloads_dir: self.places.downloads(&id),
             confinement: self.settings.confinement.clone(),
+            network: session.network.clone(),
         };
         let granted = self.store.run(move |store| store.session_begin(&session)).await?;
         let launched = self.renewing(&granted, self.browsers.launch(&launch)).await;
@@ -417,6 +434,13 @@ impl Inner {
                 })
             }
         }
+    }
+
+    /// What an execution's browser may reach: what the operator allows, narrowed by what it asked for itself.
+    fn network(&self, order: &BrowserOrder) -> Result<Option<String>, ErrorReport> {
+        let call = order.session.network.as_ref().map(NetworkRules::parse).transpose();
+        let call = call.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
+        Ok(ordered(&Policy::narrow(self.settings.network.clone(), call)))
     }
 
     /// Does something under the lease of a key that nobody uses and that has no browser. Gives whoever uses it, if somebody

@@ -10,6 +10,7 @@
 mod browsers;
 pub mod clock;
 mod door;
+mod fence;
 mod guarded;
 mod held;
 pub mod hosts;

@@ -234,6 +234,10 @@ impl BrowserSlot {
                 *lock(&self.leased) = Some(Arc::clone(&session));
                 Ok(Owner::Leased(session))
             }
+            (Source::Launch { .. }, None) if self.context.session.network.is_some() => {
+                let message = "this host has no proxy that could enforce network rules";
+                Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint("Leave session.network out."))
+            }
             (Source::Launch { executable, headless, confinement }, None) if mode == SessionMode::OneShot => {
                 let program = found(executable.clone()).await?;
                 let browser = Browser::launch(LaunchOptions {
@@ -246,6 +250,7 @@ impl BrowserSlot {
                     headless: *headless,
                     confinement: confinement.clone(),
                     listens: false,
+                    proxy: None,
                     start_timeout: START_MAX,
                 })
                 .await?;

@@ -41,22 +41,43 @@ const FLAGS: &[&str] = &[
 /// Without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
+/// WebRTC uses no UDP that does not go through the proxy, which is none.
+const WEBRTC_PROXIED: &str = "disable_non_proxied_udp";
+
 /// Writes the profile's first settings and gives the command line.
 pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
-    if let Some(folder) = &options.downloads_dir {
-        let folder = std::path::absolute(folder)?;
-        let (of_all, own) = (folder.parent().unwrap_or(&folder), folder.file_name().unwrap_or_default());
+    let downloads_dir = options.downloads_dir.as_deref().map(std::path::absolute).transpose()?;
+    if let Some(folder) = &downloads_dir {
+        let (of_all, own) = (folder.parent().unwrap_or(folder), folder.file_name().unwrap_or_default());
         PrivateDir::make(of_all)?.make_folder_of_any(own)?;
-        settings::change(profile, |settings| {
+    }
+    settings::change(profile, |settings| {
+        if let Some(folder) = &downloads_dir {
             settings["download"] =
                 json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
             // A PDF is a download as well. The viewer is an extension that may open any URL, a file of this machine too.
             settings["plugins"] = json!({ "always_open_pdf_externally": true });
-        })?;
-    }
+        }
+        if options.proxy.is_some() {
+            // Set as the flag below sets it, for whatever reads the one and not the other.
+            settings["webrtc"] = json!({ "ip_handling_policy": WEBRTC_PROXIED });
+            settings["profile"]["password_manager_leak_detection"] = json!(false);
+        }
+    })?;
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
     if options.listens {
         arguments.push("--remote-debugging-port=0".into());
+    }
+    if let Some(proxy) = options.proxy {
+        arguments.extend([
+            format!("--proxy-server=http://{proxy}").into(),
+            // What is on this machine goes through it as well.
+            "--proxy-bypass-list=<-loopback>".into(),
+            // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
+            format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
+            // What the browser asks by itself is refused there, again and again: each form alone has it ask several times.
+            "--disable-features=AutofillServerCommunication,OptimizationHints,NetworkTimeServiceQuerying".into(),
+        ]);
     }
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));

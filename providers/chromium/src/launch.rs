@@ -19,6 +19,7 @@ use crate::{
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{
+    net::SocketAddr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -56,6 +57,8 @@ pub struct LaunchOptions {
     /// It also listens on a loopback port, where anybody on this machine can reach it. For a browser that holds nothing:
     /// one that only describes its protocol, or stands for a user's own in a test.
     pub listens: bool,
+    /// The proxy through which every page goes, those of this machine too.
+    pub proxy: Option<SocketAddr>,
     /// How long the start may take.
     pub start_timeout: Duration,
 }

@@ -92,6 +92,18 @@ impl Group {
         Stat::read(pid).map(|stat| Self { leader: pid, start_ticks: stat.start_ticks })
     }
 
+    /// Whether a process is one of it.
+    pub(crate) fn has(self, pid: i32) -> bool {
+        self.is_proven() && Stat::read(pid).is_some_and(|stat| !stat.dead && stat.group == self.leader)
+    }
+
+    /// Its processes.
+    pub(crate) fn members(self) -> impl Iterator<Item = i32> {
+        let entries = fs::read_dir("/proc").ok().filter(|_| self.is_proven()).into_iter().flatten().flatten();
+        let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        pids.filter(move |pid| Stat::read(*pid).is_some_and(|stat| !stat.dead && stat.group == self.leader))
+    }
+
     /// Whether the leader still is the process that it was; a dead one that nobody has reaped yet counts.
     fn is_proven(self) -> bool {
         Stat::read(self.leader).is_some_and(|stat| stat.start_ticks == self.start_ticks)

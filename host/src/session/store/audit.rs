@@ -67,6 +67,9 @@ pub enum EventKind {
     /// A page or a frame of its was taken from it, because it went to a scheme that is not for scripts.
     #[serde(rename = "policy.refused")]
     PolicyRefused,
+    /// A page was refused a destination by a network rule.
+    #[serde(rename = "network.refused")]
+    NetworkRefused,
     /// Older rows were removed.
     #[serde(rename = "audit.checkpoint")]
     Checkpoint,

@@ -122,6 +122,8 @@ pub struct NewSession {
     pub lease: Option<LeaseRef>,
     /// How long that one holds without being renewed, in milliseconds.
     pub lease_ttl_ms: u64,
+    /// What its browser may reach, as JSON; `None` is what holds by default.
+    pub network: Option<String>,
 }
 
 /// A browser that runs.
@@ -172,6 +174,10 @@ pub struct SessionRow {
     pub reason: Option<EndReason>,
     /// The boot in which it lives.
     pub boot: String,
+    /// What its browser may reach, as the last lease ordered it.
+    pub network: Option<String>,
+    /// The same as its keeper enforces it.
+    pub network_held: Option<String>,
 }
 
 impl SessionRow {
@@ -410,11 +416,24 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     fn session_started(&self, id: &str, browser: &BrowserFacts) -> Result<bool, StoreError>;
 
-    /// Notes that an execution uses a session that was there before.
+    /// Notes that an execution uses a session that was there before, and what its browser may reach from now on.
     ///
     /// # Errors
     /// When the store fails.
-    fn session_attached(&self, id: &str, lease: &LeaseRef, execution: &str, ttl_ms: u64) -> Result<(), StoreError>;
+    fn session_attached(
+        &self,
+        id: &str,
+        lease: &LeaseRef,
+        execution: &str,
+        ttl_ms: u64,
+        network: Option<&str>,
+    ) -> Result<(), StoreError>;
+
+    /// Notes, as its keeper, what the browser of a session may reach now.
+    ///
+    /// # Errors
+    /// When the store fails.
+    fn session_network_held(&self, id: &str, network: Option<&str>) -> Result<(), StoreError>;
 
     /// The session that is a key's and has not ended.
     ///

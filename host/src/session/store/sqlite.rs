@@ -30,7 +30,8 @@ use std::{
 use step::{Lease, SESSION, Standing, Step, session_row, text};
 
 /// Never changed once it has shipped: what comes later is a step of its own.
-const STEPS: &[M<'static>] = &[M::up(include_str!("../schema/0001_sessions.sql"))];
+const STEPS: &[M<'static>] =
+    &[M::up(include_str!("../schema/0001_sessions.sql")), M::up(include_str!("../schema/0002_network.sql"))];
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
 /// How long a transaction of another process is waited for.
@@ -335,8 +336,9 @@ impl SessionStore for SqliteStore {
             };
             step.execute(
                 "INSERT INTO session (id, mode, key, state, profile, profile_kept, execution, ttl_ms, created_ms, used_ms,
-                     boot, idle_steady)
-                 VALUES (:id, :mode, :key, 'starting', :profile, :kept, :execution, :ttl, :wall, :wall, :boot, :steady)",
+                     boot, idle_steady, network)
+                 VALUES (:id, :mode, :key, 'starting', :profile, :kept, :execution, :ttl, :wall, :wall, :boot, :steady,
+                     :network)",
                 named_params! {
                     ":id": session.id,
                     ":mode": session.mode.as_str(),
@@ -348,6 +350,7 @@ impl SessionStore for SqliteStore {
                     ":wall": step.wall,
                     ":boot": step.boot,
                     ":steady": step.steady,
+                    ":network": session.network,
                 },
             )?;
             let event = Event::new(EventKind::SessionCreated).key(session.key.as_deref()).session(&session.id);
@@ -360,7 +363,7 @@ impl SessionStore for SqliteStore {
     fn session_started(&self, id: &str, browser: &BrowserFacts) -> Result<bool, StoreError> {
         self.change(|step| {
             let changed = step.execute(
-                "UPDATE session SET state = 'live', browser = ?2 WHERE id = ?1 AND state = 'starting'",
+                "UPDATE session SET state = 'live', browser = ?2, network_held = network WHERE id = ?1 AND state = 'starting'",
                 params![id, text(browser)],
             )?;
             if changed > 0 {
@@ -372,12 +375,29 @@ impl SessionStore for SqliteStore {
         })
     }
 
-    fn session_attached(&self, id: &str, lease: &LeaseRef, execution: &str, ttl_ms: u64) -> Result<(), StoreError> {
+    fn session_attached(
+        &self,
+        id: &str,
+        lease: &LeaseRef,
+        execution: &str,
+        ttl_ms: u64,
+        network: Option<&str>,
+    ) -> Result<(), StoreError> {
         self.change(|step| {
             step.require_held(lease)?;
-            step.execute("UPDATE session SET used_ms = ?2, ttl_ms = ?3 WHERE id = ?1", params![id, step.wall, ttl_ms])?;
+            step.execute(
+                "UPDATE session SET used_ms = ?2, ttl_ms = ?3, network = ?4 WHERE id = ?1",
+                params![id, step.wall, ttl_ms, network],
+            )?;
             let event = Event::new(EventKind::SessionAttached).key(lease.name.key()).session(id);
             step.audit(&event.execution(execution).token(lease.token))
+        })
+    }
+
+    fn session_network_held(&self, id: &str, network: Option<&str>) -> Result<(), StoreError> {
+        self.change(|step| {
+            step.execute("UPDATE session SET network_held = ?2 WHERE id = ?1", params![id, network])?;
+            Ok(())
         })
     }
 

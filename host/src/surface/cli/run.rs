@@ -3,7 +3,10 @@
 use super::{Cli, Output, Text};
 use crate::{
     config::Config,
-    service::{self, ExecuteRequest, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming, checked_key},
+    service::{
+        self, ExecuteRequest, NetworkLists, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming,
+        checked_key,
+    },
     surface::text,
 };
 use clap::{Args, CommandFactory as _, error::ErrorKind};
@@ -60,13 +63,27 @@ struct SessionArgs {
     /// How long to wait for it while another execution uses it [default: 30s]
     #[arg(long, value_parser = milliseconds_or_none, value_name = "TIME")]
     session_wait: Option<u64>,
+
+    /// What pages may reach, and nothing else: a host, *.HOST, an address or a CIDR, each with :PORT; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    net_allow: Vec<String>,
+
+    /// What pages may not reach; may be repeated
+    #[arg(long, value_name = "PATTERN")]
+    net_deny: Vec<String>,
 }
 
 impl SessionArgs {
     /// What was asked for; `None` leaves it to the host.
     fn request(self) -> Option<SessionRequest> {
-        let Self { session_mode, session_key, session_ttl, session_wait } = self;
-        if session_mode.is_none() && session_key.is_none() && session_ttl.is_none() && session_wait.is_none() {
+        let Self { session_mode, session_key, session_ttl, session_wait, net_allow: allow, net_deny: deny } = self;
+        let network = (!allow.is_empty() || !deny.is_empty()).then_some(NetworkLists { allow, deny });
+        if session_mode.is_none()
+            && session_key.is_none()
+            && session_ttl.is_none()
+            && session_wait.is_none()
+            && network.is_none()
+        {
             return None;
         }
         let implied = if session_key.is_some() { SessionMode::Reuse } else { SessionMode::OneShot };
@@ -76,7 +93,7 @@ impl SessionArgs {
             let message = "the argument '--session-mode one-shot' cannot be used with '--session-key <KEY>'";
             Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
         }
-        Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait })
+        Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait, network })
     }
 }
 

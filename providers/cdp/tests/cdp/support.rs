@@ -156,6 +156,7 @@ impl Somebody {
             headless: true,
             confinement: Confinement::default(),
             listens: true,
+            proxy: None,
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();

@@ -231,7 +231,7 @@ impl Step<'_> {
 }
 
 pub(super) const SESSION: &str = "SELECT id, mode, key, state, profile, profile_kept, execution, browser, ttl_ms, created_ms, used_ms, \
-                       ended_ms, reason, boot FROM session";
+                       ended_ms, reason, boot, network, network_held FROM session";
 
 pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
     Ok(SessionRow {
@@ -255,6 +255,8 @@ pub(super) fn session_row(row: &Row<'_>) -> rusqlite::Result<SessionRow> {
             None => None,
         },
         boot: row.get(13)?,
+        network: row.get(14)?,
+        network_held: row.get(15)?,
     })
 }
 

@@ -48,6 +48,7 @@ impl Profiles {
             headless: true,
             confinement: Confinement::default(),
             listens: false,
+            proxy: None,
             start_timeout: PATIENCE,
         }
     }

@@ -1,0 +1,118 @@
+//! From a name to a connection to an address that was judged.
+
+use super::{gate::Gate, pattern::literal, rules::Rule};
+use async_trait::async_trait;
+use codemode_spec::limits::{NETWORK_ADDRESSES_MAX, NETWORK_ATTEMPT_DELAY_MS, NETWORK_CONNECT_MS_MAX};
+use futures::{StreamExt as _, stream::FuturesUnordered};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    time::Duration,
+};
+use tokio::net::TcpStream;
+use url::Host;
+
+/// Where names lead.
+#[async_trait]
+pub trait Resolve: Send + Sync {
+    /// The addresses of a name, those to be tried first in front.
+    ///
+    /// # Errors
+    /// When it has none, or nobody can say.
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+}
+
+/// The name service of this machine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemResolver;
+
+#[async_trait]
+impl Resolve for SystemResolver {
+    async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+        // As browsers do it, whatever the name service says (RFC 6761).
+        if name == "localhost" || name.ends_with(".localhost") {
+            return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
+        }
+        Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect())
+    }
+}
+
+/// Why there is no connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// A rule refuses it.
+    Refused(Rule),
+    /// It could not be reached: what to tell the reader.
+    Unreachable(String),
+}
+
+impl Failure {
+    pub(super) fn unreachable(error: &dyn std::fmt::Display) -> Self {
+        Self::Unreachable(error.to_string())
+    }
+}
+
+/// Connects to a host: its name is resolved once, every address is judged, and one of those that may be reached is
+/// connected to. A refused one is never tried.
+pub(super) async fn connect(
+    gate: &Gate,
+    resolver: &dyn Resolve,
+    host: &Host<String>,
+    port: u16,
+) -> Result<(TcpStream, IpAddr), Failure> {
+    if let Some(rule) = gate.policy().refuses_name(host, port) {
+        return Err(Failure::Refused(rule));
+    }
+    let connecting = async {
+        let addresses = match (literal(host), host) {
+            (None, Host::Domain(name)) => {
+                resolver.resolve(name).await.map_err(|_| Failure::unreachable(&"its name leads to no address"))?
+            }
+            (address, _) => address.into_iter().collect(),
+        };
+        let policy = gate.policy();
+        let (mut allowed, mut refused) = (Vec::new(), None);
+        for address in addresses.into_iter().take(NETWORK_ADDRESSES_MAX) {
+            match policy.judge(host, port, Some(address)).refused() {
+                None => allowed.push(SocketAddr::new(address, port)),
+                Some(rule) => refused = refused.or(Some(rule)),
+            }
+        }
+        match (allowed.is_empty(), refused) {
+            (true, Some(rule)) => Err(Failure::Refused(rule)),
+            (true, None) => Err(Failure::unreachable(&"its name leads to no address")),
+            (false, _) => any_of(allowed).await.map_err(|error| Failure::unreachable(&error)),
+        }
+    };
+    tokio::time::timeout(Duration::from_millis(NETWORK_CONNECT_MS_MAX), connecting)
+        .await
+        .unwrap_or_else(|_| Err(Failure::unreachable(&"it did not answer in time")))
+}
+
+/// A connection to the first of several addresses that takes one. The next is tried when one fails, or takes long
+/// (RFC 8305).
+pub(super) async fn any_of(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream, IpAddr)> {
+    let mut rest = addresses.into_iter();
+    let mut attempts = FuturesUnordered::new();
+    let mut failure = io::Error::from(io::ErrorKind::AddrNotAvailable);
+    loop {
+        match rest.next() {
+            Some(address) => attempts.push(async move { (address, TcpStream::connect(address).await) }),
+            None if attempts.is_empty() => return Err(failure),
+            None => {}
+        }
+        let patience = match rest.len() {
+            0 => Duration::MAX,
+            _ => Duration::from_millis(NETWORK_ATTEMPT_DELAY_MS),
+        };
+        match tokio::time::timeout(patience, attempts.next()).await {
+            Ok(Some((address, Ok(stream)))) => {
+                // Small messages go at once, as a browser's own connection would have them.
+                stream.set_nodelay(true)?;
+                return Ok((stream, address.ip()));
+            }
+            Ok(Some((_, Err(error)))) => failure = error,
+            Ok(None) | Err(_) => {}
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! One connection of a browser to its proxy.
+//!
+//! A browser opens connections to a proxy for each destination, and uses them again. So a connection here keeps its way
+//! to the last destination open; while it does, the destination stays the one that was judged.
+
+use super::{
+    connect::{self, Failure},
+    gate::Refusal,
+    page,
+    pattern::host as parse_host,
+    proxy::Shared,
+    tunnel::{Activity, Both, Counted, join},
+    upstream::{Proxy, Scheme},
+};
+use codemode_spec::limits::{NETWORK_HEADER_BYTES_MAX, NETWORK_HEADERS_MAX};
+use http_body_util::{Either, Empty, Full};
+use hyper::{
+    HeaderMap, Method, Request, Response, StatusCode, Uri, Version,
+    body::{Bytes, Incoming},
+    client::conn::http1::{self as client, SendRequest},
+    header::{
+        CONNECTION, HOST, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
+        TRANSFER_ENCODING, UPGRADE,
+    },
+    server::conn::http1 as server,
+    service::service_fn,
+    upgrade::OnUpgrade,
+};
+use hyper_util::rt::TokioIo;
+use std::{
+    net::IpAddr,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+use thiserror::Error;
+use tokio::net::TcpStream;
+use tokio_util::task::AbortOnDropHandle;
+use url::Host;
+
+/// Headers that are about one connection, and end with it (RFC 9110, 7.6.1), those that `Connection` names aside.
+const HOP_BY_HOP: [HeaderName; 9] = [
+    CONNECTION,
+    HeaderName::from_static("keep-alive"),
+    HeaderName::from_static("proxy-connection"),
+    PROXY_AUTHENTICATE,
+    PROXY_AUTHORIZATION,
+    TE,
+    TRAILER,
+    TRANSFER_ENCODING,
+    UPGRADE,
+];
+
+type Body = Either<Incoming, Full<Bytes>>;
+
+/// The way to the destination was lost before it answered. The browser's connection is closed without an answer, as the
+/// destination has done it: a browser then tries once more.
+#[derive(Debug, Error)]
+#[error("the destination closed a connection that was used again")]
+struct Lost;
+
+struct Connection {
+    shared: Arc<Shared>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What it is used for.
+    destination: Option<Destination>,
+    /// The way to it, while no request uses it.
+    link: Option<Link>,
+    /// What takes the place of HTTP when the answer is written.
+    tunnel: Option<(OnUpgrade, Box<dyn Both>)>,
+}
+
+/// Where a connection leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Destination {
+    host: Host<String>,
+    port: u16,
+    /// `None` when a proxy further on resolves the name.
+    address: Option<IpAddr>,
+}
+
+/// A connection to a destination, or to a proxy further on.
+struct Link {
+    sender: SendRequest<Incoming>,
+    via: Option<Arc<Proxy>>,
+    _driver: AbortOnDropHandle<()>,
+}
+
+/// Serves a connection to its end: that of either side, of its idle time, or of the rules that allowed it.
+pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
+    let activity = Activity::default();
+    let connection = Arc::new(Connection { shared, state: Mutex::default() });
+    let answering = Arc::clone(&connection);
+    let service = service_fn(move |request| {
+        let answering = Arc::clone(&answering);
+        async move { answering.answer(request).await }
+    });
+    let http = server::Builder::new()
+        .preserve_header_case(true)
+        .half_close(true)
+        .auto_date_header(false)
+        .max_headers(NETWORK_HEADERS_MAX)
+        .max_buf_size(NETWORK_HEADER_BYTES_MAX)
+        .serve_connection(TokioIo::new(Counted::new(stream, activity.clone())), service)
+        .with_upgrades();
+    let serving = async {
+        if http.await.is_err() {
+            return;
+        }
+        let tunnel = connection.state().tunnel.take();
+        if let Some((upgrade, mut server)) = tunnel
+            && let Ok(client) = upgrade.await
+        {
+            join(&mut TokioIo::new(client), &mut server).await;
+        }
+    };
+    tokio::select! {
+        () = connection.refused() => {}
+        () = activity.idle() => {}
+        () = serving => {}
+    }
+}
+
+impl Connection {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends when rules come into force that refuse where this leads.
+    async fn refused(&self) {
+        let mut changes = self.shared.gate.changes();
+        while changes.changed().await.is_ok() {
+            let destination = self.state().destination.clone();
+            if destination.is_some_and(|destination| self.refuse(&destination).is_err()) {
+                return;
+            }
+        }
+    }
+
+    /// Judges a destination by the rules in force, and tells if they refuse it.
+    fn refuse(&self, destination: &Destination) -> Result<(), Failure> {
+        let Destination { host, port, address } = destination;
+        match self.shared.gate.policy().judge(host, *port, *address).refused() {
+            None => Ok(()),
+            Some(rule) => {
+                let refusal = Refusal { host: host.to_string(), port: *port, rule: rule.clone() };
+                self.shared.gate.refused(refusal);
+                Err(Failure::Refused(rule))
+            }
+        }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Lost> {
+        let Some((host, port)) = destination(&request) else { return Ok(page::malformed().map(Either::Right)) };
+        let named = host.to_string();
+        let answered = if request.method() == Method::CONNECT {
+            self.tunnel(request, host, port).await.map(|()| Ok(Response::new(Either::Right(Full::default()))))
+        } else {
+            self.forward(request, host, port).await
+        };
+        answered.unwrap_or_else(|failure| Ok(page::failed(&named, port, &failure).map(Either::Right)))
+    }
+
+    /// Connects to a destination, or to the proxy further on that leads there.
+    async fn connect(
+        &self,
+        scheme: Scheme,
+        host: Host<String>,
+        port: u16,
+    ) -> Result<(TcpStream, Option<Arc<Proxy>>), Failure> {
+        let Shared { gate, resolver, upstream } = &*self.shared;
+        let via = upstream.route(scheme, &host, port);
+        let connected = match &via {
+            None => connect::connect(gate, &**resolver, &host, port).await,
+            // What the name leads to is the business of whoever resolves it.
+            Some(proxy) => match gate.policy().judge(&host, port, None).refused() {
+                Some(rule) => Err(Failure::Refused(rule)),
+                None => proxy.connect(&**resolver).await,
+            },
+        };
+        let (stream, address) = connected.inspect_err(|failure| {
+            if let Failure::Refused(rule) = failure {
+                gate.refused(Refusal { host: host.to_string(), port, rule: rule.clone() });
+            }
+        })?;
+        let address = via.is_none().then_some(address);
+        let destination = Destination { host, port, address };
+        self.state().destination = Some(destination.clone());
+        // Other rules may have come into force meanwhile; from here on a change is seen.
+        self.refuse(&destination)?;
+        Ok((stream, via))
+    }
+
+    async fn tunnel(&self, mut request: Request<Incoming>, host: Host<String>, port: u16) -> Result<(), Failure> {
+        let (stream, via) = self.connect(Scheme::Connect, host, port).await?;
+        let server: Box<dyn Both> = match via {
+            None => Box::new(stream),
+            Some(proxy) => Box::new(through(stream, &proxy, request.uri()).await?),
+        };
+        let upgrade = hyper::upgrade::on(&mut request);
+        self.state().tunnel = Some((upgrade, server));
+        Ok(())
+    }
+
+    async fn forward(
+        &self,
+        mut request: Request<Incoming>,
+        host: Host<String>,
+        port: u16,
+    ) -> Result<Result<Response<Body>, Lost>, Failure> {
+        let kept = self.link_to(&host, port);
+        let is_kept = kept.is_some();
+        let mut link = match kept {
+            Some(link) => link,
+            None => self.link(host, port).await?,
+        };
+        prepare(&mut request, link.via.as_deref());
+        let exchange = async {
+            link.sender.ready().await?;
+            link.sender.send_request(request).await
+        };
+        match exchange.await {
+            Ok(mut response) => {
+                remove_hop_by_hop(response.headers_mut());
+                self.state().link = Some(link);
+                Ok(Ok(response.map(Either::Left)))
+            }
+            Err(_) if is_kept => Ok(Err(Lost)),
+            Err(error) => Err(Failure::unreachable(&error)),
+        }
+    }
+
+    /// The way to a destination that was used before, if it is still open and still allowed.
+    fn link_to(&self, host: &Host<String>, port: u16) -> Option<Link> {
+        let link = self.state().link.take()?;
+        let destination = self.state().destination.clone()?;
+        let is_same = destination.host == *host && destination.port == port;
+        (is_same && !link.sender.is_closed() && self.refuse(&destination).is_ok()).then_some(link)
+    }
+
+    async fn link(&self, host: Host<String>, port: u16) -> Result<Link, Failure> {
+        let (stream, via) = self.connect(Scheme::Http, host, port).await?;
+        let shaking = client::Builder::new()
+            .preserve_header_case(true)
+            .max_headers(NETWORK_HEADERS_MAX)
+            .max_buf_size(NETWORK_HEADER_BYTES_MAX)
+            .handshake(TokioIo::new(stream));
+        let (sender, driver) = shaking.await.map_err(|error| Failure::unreachable(&error))?;
+        let driver = tokio::spawn(async move { drop(driver.await) });
+        Ok(Link { sender, via, _driver: AbortOnDropHandle::new(driver) })
+    }
+}
+
+/// The host and port of a request to a proxy: one with a whole `http` URL, or `CONNECT`.
+fn destination<T>(request: &Request<T>) -> Option<(Host<String>, u16)> {
+    let uri = request.uri();
+    let usual = match (request.method() == Method::CONNECT, uri.scheme_str()) {
+        (true, None) => None,
+        (false, Some("http")) => Some(80),
+        _ => return None,
+    };
+    let authority = uri.authority()?;
+    Some((parse_host(authority.host())?, authority.port_u16().or(usual)?))
+}
+
+/// Makes a request to a proxy one to its destination, or to a proxy further on.
+fn prepare(request: &mut Request<Incoming>, via: Option<&Proxy>) {
+    remove_hop_by_hop(request.headers_mut());
+    *request.version_mut() = Version::HTTP_11;
+    // What was judged is what is asked for.
+    if let Some(authority) = request.uri().authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
+    match via {
+        Some(proxy) => proxy.authorize(request.headers_mut()),
+        None => {
+            let path = request.uri().path_and_query().cloned();
+            *request.uri_mut() = path.map_or_else(|| Uri::from_static("/"), Uri::from);
+        }
+    }
+}
+
+fn remove_hop_by_hop(headers: &mut HeaderMap) {
+    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<_> =
+        named.flat_map(|value| value.split(',')).filter_map(|name| name.trim().parse::<HeaderName>().ok()).collect();
+    for name in named.into_iter().chain(HOP_BY_HOP) {
+        headers.remove(name);
+    }
+}
+
+/// A tunnel through a proxy further on.
+async fn through(stream: TcpStream, proxy: &Proxy, to: &Uri) -> Result<impl Both + use<>, Failure> {
+    let failed = |error: hyper::Error| Failure::unreachable(&error);
+    let (mut sender, driver) = client::handshake(TokioIo::new(stream)).await.map_err(failed)?;
+    let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(driver.with_upgrades().await) }));
+    let mut request = Request::new(Empty::<Bytes>::new());
+    *request.method_mut() = Method::CONNECT;
+    if let Some(authority) = to.authority()
+        && let Ok(host) = HeaderValue::from_str(authority.as_str())
+    {
+        request.headers_mut().insert(HOST, host);
+    }
+    *request.uri_mut() = to.clone();
+    proxy.authorize(request.headers_mut());
+    let response = sender.send_request(request).await.map_err(failed)?;
+    match response.status() {
+        StatusCode::OK => Ok(TokioIo::new(hyper::upgrade::on(response).await.map_err(failed)?)),
+        status => Err(Failure::Unreachable(format!("the proxy {proxy} answered {status}"))),
+    }
+}

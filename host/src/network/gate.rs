@@ -1,0 +1,62 @@
+//! The rules in force, and what they refused.
+
+use super::rules::{NetworkRules, Policy, Rule};
+use codemode_spec::limits::NETWORK_REFUSALS_QUEUED_MAX;
+use std::sync::Arc;
+use tokio::sync::{
+    mpsc::{self, Receiver, Sender},
+    watch,
+};
+
+/// A destination that was refused. Never more of a URL than this.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The host, as it was named.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The rule that refused it.
+    pub rule: Rule,
+}
+
+/// The rules that a proxy enforces. They can be exchanged while it runs: what is open and refused from then on is closed.
+#[derive(Debug)]
+pub struct Gate {
+    policy: watch::Sender<Arc<Policy>>,
+    refused: Sender<Refusal>,
+}
+
+impl Gate {
+    /// A gate with these rules, and where its refusals come out. What nobody takes in time is not told.
+    #[must_use]
+    pub fn new(policy: Policy) -> (Arc<Self>, Receiver<Refusal>) {
+        let (refused, refusals) = mpsc::channel(NETWORK_REFUSALS_QUEUED_MAX);
+        (Arc::new(Self { policy: watch::Sender::new(Arc::new(policy)), refused }), refusals)
+    }
+
+    /// Narrows the operator's rules by those of a call, in the place of those of another call; `None` has the operator's
+    /// rules alone.
+    pub fn narrow(&self, call: Option<NetworkRules>) {
+        self.policy.send_modify(|policy| *policy = Arc::new(Policy::narrow(policy.operator.clone(), call)));
+    }
+
+    /// Exchanges all rules.
+    pub fn replace(&self, policy: Policy) {
+        self.policy.send_replace(Arc::new(policy));
+    }
+
+    /// The rules in force.
+    #[must_use]
+    pub fn policy(&self) -> Arc<Policy> {
+        Arc::clone(&self.policy.borrow())
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<Arc<Policy>> {
+        self.policy.subscribe()
+    }
+
+    pub(super) fn refused(&self, refusal: Refusal) {
+        // Nobody may listen, and whoever listens may be slow.
+        let _ = self.refused.try_send(refusal);
+    }
+}

@@ -1,0 +1,63 @@
+//! What a browser is answered that gets no connection.
+
+use super::{connect::Failure, rules::Rule};
+use http_body_util::Full;
+use hyper::{
+    Response, StatusCode,
+    body::Bytes,
+    header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue},
+};
+
+/// The header that names the rule.
+const RULE_HEADER: &str = "codemode-network-rule";
+
+/// The answer to a request, or to a `CONNECT`, of which a browser shows nothing but the status.
+pub(super) fn failed(host: &str, port: u16, failure: &Failure) -> Response<Full<Bytes>> {
+    match failure {
+        Failure::Refused(rule) => refused(host, port, rule),
+        Failure::Unreachable(why) => {
+            let words = format!("{} could not be reached: {}.", escaped(&place(host, port)), escaped(why));
+            page(StatusCode::BAD_GATEWAY, "Not reached", &words)
+        }
+    }
+}
+
+/// The answer to what is no request to a proxy.
+pub(super) fn malformed() -> Response<Full<Bytes>> {
+    page(StatusCode::BAD_REQUEST, "Not understood", "This proxy takes requests for http URLs, and CONNECT.")
+}
+
+fn refused(host: &str, port: u16, rule: &Rule) -> Response<Full<Bytes>> {
+    let (place, rule) = (place(host, port), rule.to_string());
+    let words = format!(
+        "{} is refused by a network rule of codemode: <code>{}</code>. An operator can change it: [network] in \
+         config.toml.",
+        escaped(&place),
+        escaped(&rule)
+    );
+    let mut response = page(StatusCode::FORBIDDEN, "Refused", &words);
+    if let Ok(value) = HeaderValue::from_str(&format!("{place}; {rule}")) {
+        response.headers_mut().insert(RULE_HEADER, value);
+    }
+    response
+}
+
+fn page(status: StatusCode, title: &str, words: &str) -> Response<Full<Bytes>> {
+    let text = format!("<!doctype html><meta charset=\"utf-8\"><title>{title}</title><h1>{title}</h1><p>{words}</p>\n");
+    let mut response = Response::new(Full::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    // It stands in the origin of the host that was refused.
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
+    response
+}
+
+fn place(host: &str, port: u16) -> String {
+    format!("{host}:{port}")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
