@@ -5,6 +5,7 @@ pub mod case;
 pub mod lab;
 pub mod leases;
 pub mod program;
+pub mod range;
 pub mod server;
 pub mod tools;
 pub mod web;

@@ -1,0 +1,561 @@
+//! Attacks on the walls between a script and everything that is not its own: each a script as a model would send it, run
+//! by the program as its users have it, against a real Chromium. What is aimed at is in `support/range.rs`.
+//!
+//! A case is a file of `attacks/`. After a remark of what it tries come lines `// key: value`, then the script, which
+//! returns what it got, or for many attempts an array of `{attempt, got}` and `{attempt, code}`. `attacks/prelude.js`
+//! stands before every script.
+//!
+//! | key | value |
+//! |---|---|
+//! | `family` | cases of a family run together |
+//! | `seen` | whether it was seen to succeed on the commit before there were these walls |
+//! | `expect` | the codes with which every attempt must be refused, as `A \| B`, or `nothing`: it only must not succeed |
+//! | `walls` | which walls must each stop it alone: `table`, `confinement`, `network`, `relay` |
+//! | `leak` | a regular expression for what must not be in its answer, besides the secret |
+//! | `alone` | `yes`: in a browser of its own, since it changes more than its tab |
+//! | `apart` | `yes`: on a network of its own, so that nothing leaves this machine |
+//! | `env` | a variable of the host's environment, as `NAME=value`; may be repeated |
+//! | `rules` | `deny victim`: the operator has denied the other browser's port |
+//!
+//! An attack succeeds when a secret is in the answer in any form, when its `leak` is, or when it had an effect: on the
+//! site, on the other browser, on the proxy, on the folder where nothing may be written. Whatever it does, the host
+//! answers, and no process and no file of it is left.
+//!
+//! Each case is tried with all walls, with the table as the only one, and without the table.
+
+use crate::support::{
+    browsing::{held, processes},
+    program::{Place, need_browser, wait_until},
+    range::{AttackSite, Canaries, OpenProxy, Secret, Stranger, escape},
+    root,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use regex::Regex;
+use serde_json::Value as Json;
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Longer than a family takes on a slow machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+/// How long one case may take.
+const CASE_MS_MAX: u32 = 40_000;
+/// How often a user opens a tab while a script has the browser.
+const TAB_INTERVAL: Duration = Duration::from_millis(300);
+/// How long a tab may take to load.
+const TABS_SETTLED: Duration = Duration::from_secs(8);
+/// Characters of an answer that a report shows.
+const SHOWN_CHARS: usize = 400;
+/// Has a test build leave the table out, so that the other walls are seen to stand alone.
+const WITHOUT_TABLE: &str = "CODEMODE_TEST_WITHOUT_TABLE";
+const CONFINE: &str = "CODEMODE_CONFINE";
+const SCRIPTS: &str = "tests/attacks";
+
+macro_rules! attacks {
+    ($($tried:ident as $mode:ident: $($family:ident)+;)+) => {
+        $(mod $tried {
+            use super::{Mode, attack};
+            $(#[test]
+            fn $family() {
+                attack(stringify!($family), Mode::$mode);
+            })+
+        })+
+
+        const TRIED: &[(Mode, &str)] = &[$($((Mode::$mode, stringify!($family))),+),+];
+    };
+}
+
+attacks! {
+    all_walls as AllWalls: addresses browsers events external files network pages permissions targets viewer;
+    table_alone as TableAlone: addresses browsers events external files permissions targets viewer;
+    without_the_table as WithoutTable: addresses browsers files network pages targets viewer;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Wall {
+    Table,
+    Confinement,
+    Network,
+    Relay,
+}
+
+/// Which walls there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Mode {
+    AllWalls,
+    TableAlone,
+    WithoutTable,
+}
+
+impl Mode {
+    const ALL: [Self; 3] = [Self::AllWalls, Self::TableAlone, Self::WithoutTable];
+
+    fn tries(self, case: &Case) -> bool {
+        match self {
+            Self::AllWalls => true,
+            Self::TableAlone => case.walls.contains(&Wall::Table),
+            Self::WithoutTable => case.walls.iter().any(|wall| *wall != Wall::Table),
+        }
+    }
+
+    fn set(self, command: &mut Command) {
+        match self {
+            Self::AllWalls => {}
+            Self::TableAlone => drop(command.env(CONFINE, "off")),
+            Self::WithoutTable => drop(command.env(WITHOUT_TABLE, "1").env(CONFINE, "require")),
+        }
+    }
+
+    /// Whether a case's refusals are those that it names: they are the table's, if the table is one of its walls.
+    fn names_refusals(self, case: &Case) -> bool {
+        self != Self::WithoutTable || !case.walls.contains(&Wall::Table)
+    }
+}
+
+struct Case {
+    name: String,
+    family: String,
+    /// None: it only must not succeed.
+    expect: Option<Vec<String>>,
+    walls: Vec<Wall>,
+    leak: Option<Regex>,
+    alone: bool,
+    apart: bool,
+    env: Vec<(String, String)>,
+    rules: bool,
+    script: String,
+}
+
+fn cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for file in fs::read_dir(root().join(SCRIPTS)).unwrap().flatten() {
+        let name = file.file_name().into_string().unwrap();
+        if name != "prelude.js" {
+            let text = fs::read_to_string(file.path()).unwrap();
+            cases.push(Case::parse(&name, &text).unwrap_or_else(|fault| panic!("{name}: {fault}")));
+        }
+    }
+    cases.sort_by(|one, other| one.name.cmp(&other.name));
+    cases
+}
+
+impl Case {
+    fn parse(name: &str, text: &str) -> Result<Self, String> {
+        let header = Regex::new(r"^// (\w+): ?(.*)$").unwrap();
+        let comments = text.lines().take_while(|line| line.starts_with("// "));
+        let headers: Vec<_> = comments
+            .filter_map(|line| header.captures(line))
+            .map(|found| (found[1].to_owned(), found[2].trim().to_owned()))
+            .collect();
+        let keys = ["family", "seen", "expect", "walls", "leak", "alone", "apart", "env", "rules"];
+        if let Some((key, _)) = headers.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
+            return Err(format!("there is no key {key}"));
+        }
+        let value = |key: &str| headers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str());
+        let needed = |key: &str| value(key).ok_or(format!("{key} is missing"));
+        let seen = needed("seen")?;
+        if !(seen.starts_with("yes (on ") || seen.starts_with("no")) {
+            return Err(format!("seen is `yes (on COMMIT)` or `no`, not {seen}"));
+        }
+        let wall = |name: &str| match name {
+            "table" => Ok(Wall::Table),
+            "confinement" => Ok(Wall::Confinement),
+            "network" => Ok(Wall::Network),
+            "relay" => Ok(Wall::Relay),
+            _ => Err(format!("there is no wall {name}")),
+        };
+        let expect = needed("expect")?;
+        let codes = expect.split('|').map(|code| code.trim().to_owned()).collect();
+        let envs = headers.iter().filter(|(key, _)| key == "env").map(|(_, value)| {
+            let (name, value) = value.split_once('=').ok_or("env is written NAME=value")?;
+            Ok((name.to_owned(), value.to_owned()))
+        });
+        Ok(Self {
+            name: name.trim_end_matches(".js").to_owned(),
+            family: needed("family")?.to_owned(),
+            expect: (expect != "nothing").then_some(codes),
+            walls: needed("walls")?.split(',').map(|name| wall(name.trim())).collect::<Result<_, _>>()?,
+            leak: value("leak").map(Regex::new).transpose().map_err(|error| error.to_string())?,
+            alone: value("alone") == Some("yes"),
+            apart: value("apart") == Some("yes"),
+            env: envs.collect::<Result<_, String>>()?,
+            rules: match value("rules") {
+                None => false,
+                Some("deny victim") => true,
+                Some(other) => return Err(format!("there are no rules {other}")),
+            },
+            script: text.to_owned(),
+        })
+    }
+
+    /// What of its answer must not be.
+    fn faults(&self, result: &Json, secret: &Secret, mode: Mode) -> Vec<String> {
+        let text = result.to_string();
+        let mut faults = Vec::new();
+        if let Some(form) = secret.found_in(&text) {
+            faults.push(format!("the secret is in the answer {form}"));
+        }
+        if let Some(found) = self.leak.as_ref().and_then(|leak| leak.find(&text)) {
+            faults.push(format!("the answer has {:?}", found.as_str()));
+        }
+        if result["late"] == true || (result["value"].is_null() && result["error"].is_null()) {
+            faults.push(format!("it did not end within {CASE_MS_MAX} ms"));
+        }
+        let Some(codes) = self.expect.as_ref().filter(|_| mode.names_refusals(self)) else { return faults };
+        let refused = |outcome: &Json| outcome["code"].as_str().is_some_and(|code| codes.iter().any(|c| c == code));
+        if result["error"].is_null() {
+            let attempts = result["value"].as_array().filter(|all| all.iter().all(|one| one["attempt"].is_string()));
+            let went_through = attempts.map(|all| all.iter().filter(|one| !refused(one)).collect::<Vec<_>>());
+            match went_through {
+                Some(went_through) => {
+                    faults.extend(went_through.iter().map(|one| format!("not refused: {}", short(one))))
+                }
+                None => faults.push(format!("not refused: {}", short(&result["value"]))),
+            }
+        } else if !refused(&result["error"]) {
+            faults.push(format!("not refused with {codes:?}: {}", short(&result["error"])));
+        }
+        faults
+    }
+}
+
+fn short(value: &Json) -> String {
+    value.to_string().chars().take(SHOWN_CHARS).collect()
+}
+
+/// Everything that the cases of a family are aimed at.
+struct Range {
+    secret: Secret,
+    site: AttackSite,
+    canaries: Canaries,
+    proxy: OpenProxy,
+    stranger: Option<Stranger>,
+    neighbour: Option<Neighbour>,
+}
+
+impl Range {
+    fn new(cases: &[&Case]) -> Self {
+        let (secret, site) = (Secret::new(), AttackSite::serve());
+        let canaries = Canaries::new(&secret, &site.url());
+        let names = |what: &str| cases.iter().any(|case| case.script.contains(what));
+        let title = format!("<title>{}</title>", secret.text());
+        let shown = format!("{}/echo?body={}", site.url(), escape(&title));
+        Self {
+            stranger: (names("{{victim_port}}") || cases.iter().any(|case| case.family == "external"))
+                .then(|| Stranger::start(&shown, secret.text())),
+            neighbour: (names("{{session_port}}") || names("{{cookies_file}}"))
+                .then(|| Neighbour::start(&shown, &secret)),
+            secret,
+            site,
+            canaries,
+            proxy: OpenProxy::serve(),
+        }
+    }
+
+    fn fill(&self, text: &str) -> String {
+        let folder = self.canaries.folder().to_str().unwrap();
+        let port = |port: Option<u16>| port.unwrap_or(1).to_string();
+        let names = [
+            ("{{site}}", self.site.url()),
+            ("{{other}}", self.site.other_url()),
+            ("{{canary_dir}}", folder.to_owned()),
+            ("{{drop_dir}}", format!("{folder}/drop")),
+            ("{{proxy}}", self.proxy.url()),
+            ("{{victim_port}}", port(self.stranger.as_ref().map(Stranger::port))),
+            ("{{session_port}}", port(self.neighbour.as_ref().and_then(|neighbour| neighbour.port))),
+            ("{{cookies_file}}", self.neighbour.as_ref().map(|other| other.cookies.clone()).unwrap_or_default()),
+            ("{{taken_base64}}", STANDARD.encode("<title>TAKEN</title>")),
+        ];
+        names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    /// The script of some cases, one after the other in one browser.
+    fn script(&self, cases: &[&Case]) -> String {
+        let mut script = fs::read_to_string(root().join(SCRIPTS).join("prelude.js")).unwrap();
+        script.push_str("const attacks = {\n");
+        script.push_str(&format!("{PROBE}: () => send('Page.disable').then(() => '{PROBED}'),\n"));
+        for Case { name, script: code, .. } in cases {
+            script.push_str(&format!("{name}: async () => {{\n{code}}},\n"));
+        }
+        script.push_str(&format!(
+            "}};
+const results = {{}};
+for (const [name, attack] of Object.entries(attacks)) {{
+  const ended = attack().then((value) => ({{ value: value ?? 'nothing' }}), (error) => ({{ error: {{ code: error.code ?? String(error), message: error.message }} }}));
+  results[name] = await Promise.race([ended, pause({CASE_MS_MAX}).then(() => ({{ late: true }}))]);
+  if (Object.keys(attacks).length > 1) await leave();
+}}
+return results;"
+        ));
+        self.fill(&script)
+    }
+
+    /// What came of it outside of any answer, since the last time.
+    fn effects(&self, tabs: &[(String, String)]) -> Vec<String> {
+        let mut effects = Vec::new();
+        let mut add = |what: &str, seen: Vec<String>| {
+            if !seen.is_empty() {
+                effects.push(format!("{what}: {seen:?}"));
+            }
+        };
+        add("the site heard", self.site.shouts());
+        add("files were written", self.canaries.dropped());
+        let ports = [self.stranger.as_ref().map(Stranger::port), self.neighbour.as_ref().and_then(|other| other.port)];
+        for port in ports.into_iter().flatten() {
+            add("the proxy was asked for another browser", self.proxy.asked_for(port));
+        }
+        if let Some(stranger) = &self.stranger {
+            let is_users = |tab: &(String, String)| tabs.contains(tab) || tab.0 == USERS;
+            let began = Instant::now();
+            let mut strange = Vec::new();
+            // A tab that was just opened is on its way; a tab that is held is not.
+            wait_until("the other browser's tabs", PATIENCE, || {
+                strange = stranger.tabs().into_iter().filter(|tab| !is_users(tab)).collect();
+                strange.is_empty() || began.elapsed() > TABS_SETTLED
+            });
+            add("tabs of the other browser", strange.iter().map(|tab| format!("{tab:?}")).collect());
+        }
+        effects
+    }
+}
+
+/// The title of what a user opens.
+const USERS: &str = "of the user";
+
+/// The browser of another key, which waits for its next execution with a secret in a tab and in a cookie.
+struct Neighbour {
+    place: Place,
+    port: Option<u16>,
+    /// Where the host keeps its cookies.
+    cookies: String,
+}
+
+impl Neighbour {
+    const KEY: &str = "neighbour";
+
+    fn start(url: &str, secret: &Secret) -> Self {
+        let place = Place::new();
+        let cookie = secret.text();
+        let code = format!(
+            "const sessionId = await cdp.attachToTarget();
+             await cdp.send('Page.navigate', {{ url: '{url}' }}, {{ sessionId }});
+             await cdp.waitForEvent('Page.loadEventFired', {{ sessionId }});
+             await cdp.send('Runtime.evaluate', {{ expression: 'document.cookie = \"login={cookie}\"' }}, {{ sessionId }});"
+        );
+        let output = place.run(&["run", "--json", "--session-key", Self::KEY, "-e", &code]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        let state = place.folder().join("state");
+        let option = Regex::new(r"--remote-debugging-port=(\d+)").unwrap();
+        let port = processes(&state).iter().find_map(|(_, line)| option.captures(line)?[1].parse().ok());
+        let cookies = file_with(&state, secret.text()).expect("the host keeps the cookies").display().to_string();
+        Self { place, port, cookies }
+    }
+}
+
+/// The file of ours that holds a text; Chromium has its own in its profile.
+fn file_with(folder: &Path, text: &str) -> Option<PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !path.join("Default").exists() => file_with(&path, text),
+            Ok(kind) if kind.is_file() => {
+                fs::read_to_string(&path).is_ok_and(|found| found.contains(text)).then_some(path)
+            }
+            _ => None,
+        }
+    })
+}
+
+impl Drop for Neighbour {
+    fn drop(&mut self) {
+        self.place.run(&["sessions", "close", Self::KEY, "--json"]);
+    }
+}
+
+/// Tries a family's cases, those that share a browser first.
+fn attack(family: &str, mode: Mode) {
+    need_browser();
+    let cases = cases();
+    let cases: Vec<_> = cases.iter().filter(|case| case.family == family && mode.tries(case)).collect();
+    let range = Range::new(&cases);
+    let (alone, together): (Vec<_>, Vec<_>) = cases.iter().copied().partition(|case| case.alone);
+    let mut faults = Vec::new();
+    let batches = [together].into_iter().chain(alone.into_iter().map(|case| vec![case]));
+    for batch in batches.filter(|batch| !batch.is_empty()) {
+        try_together(&range, &batch, mode, &mut faults);
+    }
+    assert!(faults.is_empty(), "{family}, {mode:?}: {} faults\n{}", faults.len(), faults.join("\n"));
+}
+
+fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<String>) {
+    let place = Place::new();
+    let state = place.folder().join("state");
+    let names: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
+    let mut fault = |what: String| faults.push(format!("{}: {what}", names.join(", ")));
+
+    let tabs = range.stranger.as_ref().map(Stranger::tabs).unwrap_or_default();
+    let (answer, all) = run(range, cases, &place, mode);
+    if let Some(form) = range.secret.found_in(&all) {
+        fault(format!("the secret is in the answer {form}"));
+    }
+    for effect in range.effects(&tabs) {
+        fault(effect);
+    }
+    // What a page has downloaded is kept for whoever asks for it.
+    let left: Vec<_> = held(&state).into_iter().filter(|left| !left.contains("/downloads/")).collect();
+    if !left.is_empty() {
+        fault(format!("this is left: {left:?}"));
+    }
+    if answer["ok"] != true {
+        fault(format!("the host says {}", short(&answer)));
+        return;
+    }
+    let results = &answer["data"]["result"];
+    for case in cases {
+        let found = case.faults(&results[&case.name], &range.secret, mode);
+        faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case.name)));
+    }
+    if mode == Mode::WithoutTable && results[PROBE]["value"] != PROBED {
+        faults.push(format!("the table is there still: {}", short(&results[PROBE])));
+    }
+}
+
+/// Asks whether the table is there, by something that it refuses and that does no harm.
+const PROBE: &str = "table_probe";
+const PROBED: &str = "there is no table";
+
+/// Runs cases in one browser: the envelope, and all that the program has said or written.
+fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, String) {
+    let script = place.folder().join("attack.js");
+    fs::write(&script, range.script(cases)).unwrap();
+    write_rules(range, cases, place, mode);
+    let output = place.folder().join("answer.json");
+    let mut command = place.command(&["run", "--json", "--timeout", "400s", script.to_str().unwrap()]);
+    if cases.iter().any(|case| case.apart) {
+        command = apart(command);
+    }
+    mode.set(&mut command);
+    let external = range.stranger.as_ref().filter(|_| cases.iter().any(|case| case.family == "external"));
+    if let Some(stranger) = external {
+        command.env("CODEMODE_CDP_URL", format!("http://127.0.0.1:{}", stranger.port()));
+    }
+    for (name, value) in cases.iter().flat_map(|case| &case.env) {
+        command.env(name, range.fill(value));
+    }
+    command.stdin(Stdio::null()).stdout(File::create(&output).unwrap());
+    command.stderr(File::create(place.folder().join("stderr")).unwrap());
+    let mut child = command.spawn().unwrap();
+    let url = range.fill("{{site}}/echo?body=") + &escape(&format!("<title>{USERS}</title>"));
+    let mut opened = Instant::now();
+    wait_until("the host's answer", PATIENCE, || {
+        if let Some(stranger) = external.filter(|_| opened.elapsed() > TAB_INTERVAL) {
+            stranger.open(&url);
+            opened = Instant::now();
+        }
+        child.try_wait().unwrap().is_some()
+    });
+
+    let mut all = fs::read_to_string(&output).unwrap();
+    let mut answer: Json = serde_json::from_str(&all).unwrap_or_else(|error| panic!("{error} in {all:?}"));
+    all += &fs::read_to_string(place.folder().join("stderr")).unwrap();
+    // A result that is too long for an answer is whole in a file.
+    if let Some(artifact) = answer["data"]["artifact"].as_str().map(Path::new) {
+        let whole = fs::read_to_string(artifact).unwrap();
+        fs::remove_dir_all(artifact.parent().unwrap()).unwrap();
+        all += &whole;
+        answer["data"]["result"] = serde_json::from_str(&whole).unwrap();
+    }
+    (answer, all)
+}
+
+/// What the operator has denied.
+fn write_rules(range: &Range, cases: &[&Case], place: &Place, mode: Mode) {
+    let is_needed = |case: &&Case| case.rules || mode == Mode::WithoutTable && case.walls.contains(&Wall::Network);
+    let port = range.stranger.as_ref().map(Stranger::port).filter(|_| cases.iter().any(is_needed));
+    let Some(port) = port else { return };
+    let folder = place.folder().join("config/codemode");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("config.toml"), format!("[network]\ndeny = [\"*:{port}\"]\n")).unwrap();
+}
+
+/// The same command on a network of its own, with nothing on it but loopback.
+fn apart(command: Command) -> Command {
+    let mut apart = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        apart.arg("--map-root-user");
+    }
+    apart.args(["--net", "sh", "-c", "ip link set lo up; exec \"$@\"", "sh"]);
+    apart.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => apart.env(name, value),
+            None => apart.env_remove(name),
+        };
+    }
+    apart
+}
+
+#[test]
+fn every_case_is_tried_and_every_wall_has_its_cases() {
+    let cases = cases();
+    let tried: BTreeSet<(Mode, &str)> = TRIED.iter().copied().collect();
+    let needed = Mode::ALL
+        .iter()
+        .flat_map(|mode| cases.iter().filter(|case| mode.tries(case)).map(|case| (*mode, case.family.as_str())));
+    assert_eq!(tried, needed.collect());
+    for wall in [Wall::Table, Wall::Confinement, Wall::Network, Wall::Relay] {
+        assert!(cases.iter().any(|case| case.walls.contains(&wall)), "no case for {wall:?}");
+    }
+}
+
+/// The judge itself: what an answer must not have is found in it.
+#[test]
+fn secrets_are_found_in_every_form() {
+    let secret = Secret::new();
+    let hex: String = secret.text().bytes().map(|byte| format!("{byte:02X}")).collect();
+    let forms = [
+        (format!("file:\n{}", secret.text()), "as it is"),
+        (secret.text().to_lowercase(), "as it is"),
+        (STANDARD.encode(secret.text()), "in base64"),
+        (STANDARD.encode(format!("x{}", secret.text())), "in base64"),
+        (STANDARD.encode(format!("xy{}\nand more", secret.text())), "in base64"),
+        (hex, "in hexadecimal"),
+    ];
+    for (text, form) in forms {
+        assert_eq!(secret.found_in(&text), Some(form), "{text}");
+    }
+    assert_eq!(secret.found_in(Secret::new().text()), None);
+}
+
+/// A browser that listens nowhere cannot be asked by anybody.
+#[test]
+fn no_browser_of_ours_listens_on_a_port() {
+    need_browser();
+    let site = AttackSite::serve();
+    let neighbour = Neighbour::start(&site.url(), &Secret::new());
+    let state = neighbour.place.folder().join("state");
+    let inodes: BTreeSet<_> = processes(&state).into_iter().flat_map(|(pid, _)| sockets(pid)).collect();
+    assert!(!inodes.is_empty(), "the browser's sockets are seen");
+    let listening: Vec<_> = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .iter()
+        .filter_map(|table| fs::read_to_string(table).ok())
+        .flat_map(|table| table.lines().skip(1).map(str::to_owned).collect::<Vec<_>>())
+        .filter(|line| {
+            let columns: Vec<_> = line.split_whitespace().collect();
+            // State 0A is `LISTEN`.
+            columns[3] == "0A" && inodes.contains(columns[9])
+        })
+        .collect();
+    assert!(listening.is_empty(), "{listening:#?}");
+}
+
+/// The inodes of a process's sockets.
+fn sockets(pid: i32) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+    let names = files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.display().to_string()));
+    names.filter_map(|name| Some(name.strip_prefix("socket:[")?.trim_end_matches(']').to_owned())).collect()
+}
