@@ -410,8 +410,12 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     if !left.is_empty() {
         fault(format!("this is left: {left:?}"));
     }
+    // Chromium may crash on pages of its own that are not meant to be opened so. What the answer must not have was looked for.
+    if mode == Mode::WithoutTable && answer["error"]["code"] == "BROWSER_GONE" {
+        return;
+    }
     if answer["ok"] != true {
-        fault(format!("the host says {}", short(&answer)));
+        fault(format!("the host says {}", short(&answer["error"])));
         return;
     }
     let results = &answer["data"]["result"];
@@ -538,7 +542,9 @@ fn no_browser_of_ours_listens_on_a_port() {
     let site = AttackSite::serve();
     let neighbour = Neighbour::start(&site.url(), &Secret::new());
     let state = neighbour.place.folder().join("state");
-    let inodes: BTreeSet<_> = processes(&state).into_iter().flat_map(|(pid, _)| sockets(pid)).collect();
+    // The proxy that its keeper has for it is no way into the browser: see `network::nobody_else_can_use_the_proxy`.
+    let browsers = processes(&state).into_iter().filter(|(_, line)| !line.trim_end().ends_with(" keep"));
+    let inodes: BTreeSet<_> = browsers.flat_map(|(pid, _)| sockets(pid)).collect();
     assert!(!inodes.is_empty(), "the browser's sockets are seen");
     let listening: Vec<_> = ["/proc/net/tcp", "/proc/net/tcp6"]
         .iter()

@@ -8,6 +8,7 @@ mod attacks;
 mod browser;
 mod cases;
 mod cli;
+mod door;
 mod lease_faults;
 mod lease_sim;
 mod lease_store;

@@ -440,7 +440,10 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
             let key = (mode == SessionMode::Reuse).then(|| "shop".to_owned());
             context.session = SessionRequest { mode, key, ..SessionRequest::default() };
             context.sessions = Some(Arc::new(manager.clone()));
-            let provider: Arc<dyn Provider> = Arc::new(CdpProvider::new(CdpConfig::default()));
+            let provider: Arc<dyn Provider> = {
+                let protocols_dir = Some(crate::support::image_dir());
+                Arc::new(CdpProvider::new(CdpConfig { protocols_dir, ..CdpConfig::default() }))
+            };
             let runtime = provider.create(context).await.unwrap();
             let attach = async || testkit::call(&provider, &runtime, "attachToTarget", Vec::new()).await;
             let page = attach().await.unwrap();

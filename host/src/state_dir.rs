@@ -304,14 +304,12 @@ fn real(path: &Path) -> Result<PathBuf, StateDirError> {
         }
         require_stable(&current).map_err(failed("look at", &current))?.map_or(Ok(()), |fault| Err(above(fault)))?;
         let next = current.join(&name);
-        match DirBuilder::new().mode(0o700).create(&next) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                // It may be there and in a folder that cannot be written.
-                if fs::symlink_metadata(&next).is_err() {
-                    return Err(failed("make the folder", &next)(error));
-                }
-            }
-            _ => {}
+        if let Err(error) = DirBuilder::new().mode(0o700).create(&next)
+            && error.kind() != io::ErrorKind::AlreadyExists
+            // It may be there and in a folder that cannot be written.
+            && fs::symlink_metadata(&next).is_err()
+        {
+            return Err(failed("make the folder", &next)(error));
         }
         let metadata = fs::symlink_metadata(&next).map_err(failed("look at", &next))?;
         if !metadata.is_symlink() {
@@ -491,7 +489,7 @@ mod tests {
         symlink("folder", &link).unwrap();
         let state = StateDir::open(&link.join("../link/state")).unwrap();
         assert_eq!(state.path(), folder.join("state"));
-        symlink(&link, &folder.join("round")).unwrap();
+        symlink(&link, folder.join("round")).unwrap();
         symlink(folder.join("loop"), folder.join("loop")).unwrap();
         assert!(StateDir::open(&folder.join("loop/state")).is_err());
         if geteuid().is_root() {

@@ -7,7 +7,7 @@ const file = 'file://{{canary_dir}}/canary.html';
 await send('Fetch.enable', { patterns: [{ urlPattern: '*/held*', requestStage: 'Request' }] });
 const held = async () => {
   send('Page.navigate', { url: '{{site}}/held' }).catch(() => {});
-  return (await cdp.waitForEvent('Fetch.requestPaused', { sessionId: page, timeoutMs: 4000 })).params.requestId;
+  return (await cdp.waitForEvent('Fetch.requestPaused', { sessionId: page, timeoutMs: 1500 })).params.requestId;
 };
 const read = async () => { await pause(200); return evaluate('location.href + document.documentElement.innerText'); };
 const urls = [file, 'view-source:' + file, 'chrome://version', 'FILE:{{canary_dir}}/canary.html'];

@@ -3,7 +3,7 @@
 // seen: no
 // expect: nothing
 // leak: FRAME (file|chrome)
-// walls: confinement
+// walls: table
 // alone: yes
 const urls = ['file://{{canary_dir}}/canary.html', 'chrome://version'];
 await cdp.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: [{ type: 'page' }, { type: 'iframe' }] });

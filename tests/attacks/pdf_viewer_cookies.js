@@ -1,7 +1,7 @@
 // The cookies of another key, which the host keeps in its folder.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 await prepared();
 await viewer(`(async () => {

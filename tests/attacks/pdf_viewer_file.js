@@ -1,7 +1,7 @@
 // A tab is prepared while it shows an http page; the viewer's own rights then move it to a file.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 await prepared();
 await viewer(`(async () => {

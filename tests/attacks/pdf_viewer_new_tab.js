@@ -2,7 +2,7 @@
 // line until the file is there.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 // alone: yes
 await cdp.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: [{ type: 'page' }] });

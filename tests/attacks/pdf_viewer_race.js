@@ -1,7 +1,7 @@
 // A tab that the viewer moves to a file, while commands for it are under way: judged by where it was.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 const { targetId } = await cdp.send('Target.createTarget', { url: '{{site}}/' });
 const { sessionId } = await cdp.send('Target.attachToTarget', { targetId, flatten: true });

@@ -1,7 +1,7 @@
 // What the viewer can read by itself.
 // family: viewer
 // seen: no
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 await viewer(`(async () => {
   const read = (name, promise) => promise.then((text) => tell('READ ' + name + ' ' + String(text).slice(0, 300)), (error) => tell('READ ' + name + ' ' + error));

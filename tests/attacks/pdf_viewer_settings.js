@@ -1,7 +1,7 @@
 // The same way into the browser's settings, where a script may ask for more than a page may.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // leak: PREPARED chrome:
 // walls: table
 await prepared();

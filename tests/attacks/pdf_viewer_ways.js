@@ -1,7 +1,7 @@
 // Other ways to show a PDF, and other ways to be there when it begins.
 // family: viewer
 // seen: yes (on 79f594e)
-// expect: POLICY_REFUSED
+// expect: nothing
 // walls: table, confinement
 // alone: yes
 const drive = `(async () => {

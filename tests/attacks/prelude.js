@@ -8,7 +8,7 @@ const evaluate = async (expression, sessionId = page) => {
 const visit = async (url, sessionId = page) => {
   const { errorText } = await send('Page.navigate', { url }, sessionId);
   if (errorText) return errorText;
-  await cdp.waitForEvent('Page.loadEventFired', { sessionId, timeoutMs: 4000 });
+  await cdp.waitForEvent('Page.loadEventFired', { sessionId, timeoutMs: 8000 });
 };
 const html = (body) => '{{site}}/echo?body=' + encodeURIComponent('<!doctype html><meta charset=utf-8>' + body);
 const tab = async (url = 'about:blank', more = {}) => cdp.attachToTarget((await cdp.send('Target.createTarget', { url, ...more })).targetId);
@@ -21,7 +21,7 @@ const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 // The events of a name in any session, since the case began.
 const happened = async (name, since = began) => (await cdp.events({ names: [name], limit: 1000, since })).events;
 // Asks until there is an answer that is not undefined.
-const until = async (ask, ms = 6000) => {
+const until = async (ask, ms = 2500) => {
   for (const end = Date.now() + ms; Date.now() < end; await pause(50)) {
     const answer = await ask();
     if (answer !== undefined) return answer;
@@ -68,7 +68,7 @@ const prepare = async (sessionId, source) => {
 const viewer = async (source, url = '{{site}}/pdf') => {
   await send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
   send('Page.navigate', { url }).catch(() => {});
-  const { sessionId } = (await cdp.waitForEvent('Target.attachedToTarget', { sessionId: page, where: { targetInfo: { type: 'iframe' } }, timeoutMs: 4000 })).params;
+  const { sessionId } = (await cdp.waitForEvent('Target.attachedToTarget', { sessionId: page, where: { targetInfo: { type: 'iframe' } }, timeoutMs: 1500 })).params;
   await prepare(sessionId, source);
   await send('Runtime.runIfWaitingForDebugger', {}, sessionId);
 };

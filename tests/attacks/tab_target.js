@@ -1,7 +1,7 @@
 // The tab around a page is a target of its own, and attaches to what the page becomes.
 // family: targets
 // seen: no
-// expect: POLICY_REFUSED | CDP_TARGET_CLOSED
+// expect: POLICY_REFUSED | CDP_TARGET_CLOSED | INVALID_ARGUMENT
 // walls: table, confinement
 // alone: yes
 const { targetInfos } = await cdp.send('Target.getTargets', { filter: [{ type: 'tab' }] });

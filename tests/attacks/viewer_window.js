@@ -1,7 +1,7 @@
 // No PDF is needed: a page may open the viewer in a window, and is caught there before the window has an address.
 // family: viewer
 // seen: no
-// expect: POLICY_REFUSED
+// expect: POLICY_REFUSED | CALL_TIMEOUT
 // walls: table, confinement
 // alone: yes
 await prepared();

@@ -40,7 +40,7 @@ impl Browsing {
     pub async fn with(transform: Arc<dyn Transform>) -> Self {
         let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
         let settings = Settings { transform, ..Settings::new(state.path()) };
-        let cdp = CdpProvider::new(CdpConfig::default());
+        let cdp = CdpProvider::new(CdpConfig { protocols_dir: Some(super::image_dir()), ..CdpConfig::default() });
         let lab = Lab::with(vec![Arc::new(FakeProvider::new("fake")), Arc::new(cdp)], settings);
         Self { lab, site: site::serve().await.expect("a port"), state }
     }

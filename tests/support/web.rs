@@ -1,6 +1,6 @@
 //! A real Chromium behind a proxy, and servers on addresses of this machine that write down what is asked of them.
 
-use super::program::PATIENCE;
+use super::program::{PATIENCE, need_browser};
 use async_trait::async_trait;
 use axum::{
     Router,
@@ -8,7 +8,7 @@ use axum::{
     extract::{Request, State},
     response::{Html, IntoResponse as _, Response},
 };
-use codemode_chromium::{Browser, Command, Connection, LaunchOptions, Peers, find};
+use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions, Peers, find};
 use codemode_host::network::{ForwardProxy, Gate, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream};
 use codemode_spec::session::NetworkLists;
 use futures::{SinkExt as _, StreamExt as _};
@@ -17,6 +17,7 @@ use std::{
     collections::{HashMap, VecDeque},
     io,
     net::{IpAddr, SocketAddr},
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -198,6 +199,12 @@ impl std::ops::Deref for Proxied {
     }
 }
 
+/// The program of a browser that is surely there.
+fn browser() -> PathBuf {
+    need_browser();
+    find(None).unwrap().path
+}
+
 /// A page of a browser.
 pub struct Page {
     pub browser: Browser,
@@ -210,18 +217,20 @@ impl Page {
     pub async fn launch(proxy: Option<SocketAddr>) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let options = LaunchOptions {
-            executable: tokio::task::spawn_blocking(|| find(None)).await.unwrap().unwrap().path,
+            executable: tokio::task::spawn_blocking(browser).await.unwrap(),
             profiles_dir: folder.path().join("profiles"),
             name: "proxied".to_owned(),
             downloads_dir: None,
             keep_profile: false,
             bound_to_thread: false,
             headless: true,
+            confinement: Confinement::default(),
+            listens: false,
             proxy,
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();
-        let connection = Connection::connect(browser.endpoint(), PATIENCE).await.unwrap();
+        let connection = browser.connect().await.unwrap();
         let created = call(&connection, None, "Target.createTarget", json!({"url": "about:blank"})).await;
         let attach = json!({"targetId": created["targetId"], "flatten": true});
         let attached = call(&connection, None, "Target.attachToTarget", attach).await;

@@ -180,7 +180,7 @@ impl NetworkRules {
                 if let Some(found) = names.iter().find(|known| *known == name)
                     && !self.allow.iter().any(is_named)
                 {
-                    return Some(rule(*found));
+                    return Some(rule(found));
                 }
             }
         }

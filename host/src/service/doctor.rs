@@ -2,8 +2,9 @@
 
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
 use crate::{config::Config, engine::Image, exec::Unobserved, state_dir::StateDir};
+use codemode_chromium::ConfineMode;
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
-use rustix::{fs::statvfs, process::geteuid};
+use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 use std::{
     fs,
@@ -70,7 +71,7 @@ pub async fn doctor(config: &Config, progress: &Progress, cancel: CancellationTo
     checks.push(sandbox);
     checks.push(browser(config).await);
     checks.push(browser_start(config, service.as_ref(), &cancel).await);
-    checks.extend([isolation(config), kernel()]);
+    checks.extend([isolation(config), confinement(config), kernel()]);
 
     let failed: Vec<_> = checks.iter().filter(|check| check.status == Status::Failed).collect();
     let error = failed.first().map(|first| {
@@ -193,6 +194,8 @@ async fn browser_start(config: &Config, service: Option<&Service>, cancel: &Canc
     let answer = execute(service, "(await cdp.send(\"Browser.getVersion\")).product", cancel).await;
     match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
         (Some(error), _) => Check::failed(name, &error),
+        // What is missing of the walls around it.
+        (None, _) if !answer.meta.warnings.is_empty() => Check::new(name, Status::Note, answer.meta.warnings.join(" ")),
         (None, product) => {
             let product = product.as_ref().and_then(|product| product.as_str()).unwrap_or("a browser");
             Check::new(
@@ -215,10 +218,6 @@ fn isolation(config: &Config) -> Check {
     if config.cdp_url.is_some() {
         return Check::new(name, Status::Ok, "the business of the external endpoint");
     }
-    if geteuid().is_root() {
-        return Check::new(name, Status::Note, "as root, Chromium runs without its own sandbox")
-            .remedy("Run codemode as an ordinary user, or in a container that holds nothing else.");
-    }
     let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
     let forbidden = [
         ("/proc/sys/kernel/unprivileged_userns_clone", "0", "1"),
@@ -234,6 +233,27 @@ fn isolation(config: &Config) -> Check {
                 .remedy(format!("If the browser does not start, run: sudo sysctl -w {setting}={better}"))
         }
         None => Check::new(name, Status::Ok, "Chromium can use its own sandbox"),
+    }
+}
+
+/// Whether browsers can be kept from the machine's files.
+fn confinement(config: &Config) -> Check {
+    let name = "browser confinement";
+    if config.cdp_url.is_some() {
+        return Check::new(name, Status::Ok, "the business of the external endpoint");
+    }
+    let mode = match config.confinement() {
+        Ok(confinement) => confinement.mode,
+        Err(error) => return Check::failed(name, &error),
+    };
+    match (mode, codemode_chromium::can_confine()) {
+        (ConfineMode::Off, _) => Check::new(name, Status::Note, "switched off: a browser can read what this user can")
+            .remedy("Set [browser] confine = \"try\" or \"require\"."),
+        (_, Ok(())) => Check::new(name, Status::Ok, "browsers see no files but their own"),
+        (ConfineMode::Try, Err(missing)) => Check::new(name, Status::Note, missing)
+            .remedy("Linux 6.2 or newer with Landlock keeps browsers from this user's files."),
+        (ConfineMode::Require, Err(missing)) => Check::new(name, Status::Failed, missing)
+            .remedy("It is required: use Linux 6.2 or newer with Landlock, or set [browser] confine = \"try\"."),
     }
 }
 

@@ -314,7 +314,9 @@ async fn greet(folder: &Path, session: &str, hello: &Hello) -> Result<(Welcome, 
     let error = match greeted.await {
         Ok(Ok(greeted)) => return Ok(greeted),
         Ok(Err(error)) => error,
-        Err(_) => return Err(unreachable(session, &format!("its keeper did not answer within {GREETING_MAX:?}"))),
+        Err(_) => {
+            return Err(unreachable(session, &format!("there was no answer within {} ms", GREETING_MAX.as_millis())));
+        }
     };
     let is_certain = matches!(
         error.kind(),

@@ -4,18 +4,11 @@ use super::store::{
     SessionStore as _, SqliteStore, StoreError,
     audit::{Event, EventKind},
 };
-use crate::network::{
-    ForwardProxy, Gate, HostPattern, Net, Pattern, Policy, Refusal, Rule, Serving, SystemResolver, Upstream,
-};
+use crate::network::{ForwardProxy, Gate, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
 use codemode_chromium::Peers;
 use codemode_spec::{ErrorCode, ErrorReport, limits::NETWORK_REFUSALS_NOTED_MAX};
 use serde_json::json;
-use std::{
-    collections::HashMap,
-    fmt::Display,
-    net::{Ipv4Addr, Ipv6Addr, SocketAddr},
-    sync::Arc,
-};
+use std::{collections::HashMap, fmt::Display, net::SocketAddr, sync::Arc};
 use tokio::sync::mpsc::Receiver;
 
 /// The rules, as a lease orders them: `None` is what holds by default.
@@ -162,14 +155,7 @@ impl Noted {
     }
 }
 
-/// The rules that are ordered, and that no page reaches the protocol of a browser: through a proxy, what the browser is
-/// told of these ports says nothing.
+/// The rules that are ordered.
 fn policy(order: &Ordered) -> serde_json::Result<Policy> {
-    let mut policy: Policy = order.as_deref().map_or_else(|| Ok(Policy::default()), serde_json::from_str)?;
-    let loopback = [Net::new(Ipv4Addr::LOCALHOST.into(), 8), Net::new(Ipv6Addr::LOCALHOST.into(), 128)];
-    let guarded = loopback.into_iter().flatten();
-    policy.operator.deny.extend(
-        guarded.map(|net| Pattern { host: HostPattern::Net(net), ports: Some(codemode_chromium::PROTOCOL_PORTS) }),
-    );
-    Ok(policy)
+    order.as_deref().map_or_else(|| Ok(Policy::default()), serde_json::from_str)
 }

@@ -196,7 +196,7 @@ fn start(ledger: &Ledger, options: &LaunchOptions, identity: Identity) -> io::Re
     let folders: Vec<PathBuf> =
         [Some(profile), temporary, options.downloads_dir.as_deref()].into_iter().flatten().map(PathBuf::from).collect();
     let folders = folders.iter().map(std::path::absolute).collect::<io::Result<_>>()?;
-    let needs = Needs { executable, folders, headed: !options.headless };
+    let needs = Needs { executable, folders, headed: !options.headless, proxy: options.proxy };
     confine::spawn(command, identity, options.confinement.clone(), needs)
 }
 

@@ -245,7 +245,7 @@ async fn describe(
     let _ = tokio::task::spawn_blocking(move || crate::reap(&left)).await;
     let browser = Browser::launch(LaunchOptions {
         executable: program.to_owned(),
-        profiles_dir,
+        profiles_dir: profiles_dir.clone(),
         name: format!("p-{:016x}", RandomState::new().build_hasher().finish()),
         downloads_dir: None,
         keep_profile: false,
@@ -253,6 +253,7 @@ async fn describe(
         headless: true,
         confinement: Confinement::default(),
         listens: true,
+        proxy: None,
         start_timeout: timeout,
     })
     .await?;
@@ -271,6 +272,8 @@ async fn describe(
     };
     let described = described.await;
     browser.close().await?;
+    // Unless another process is at it.
+    let _ = fs::remove_dir(&profiles_dir);
     described
 }
 

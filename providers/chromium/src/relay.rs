@@ -6,7 +6,7 @@
 //! drops everything below: sessions, interceptors, disposable contexts (seen on Chromium 156). The next client finds a
 //! clean protocol.
 
-use crate::{connection::Connection, error::CdpError, frames::Frames};
+use crate::{connection::Connection, error::CdpError, frames::Frames, transport::REFUSED};
 use bytes::Bytes;
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -175,7 +175,14 @@ impl Relay {
             return Err(failed(&format!("it has {RELAY_CLIENTS_MAX} clients already")));
         }
         let answer = self.call("Target.attachToBrowserTarget", json!({}), ASK_MAX).await;
-        let answer = answer.map_err(|error| failed(&error))?;
+        let answer = answer.map_err(|error| match error {
+            // That the pipe is closed is certain.
+            CdpError::Closed { .. } => failed(&error).with_detail(REFUSED, true),
+            CdpError::Timeout { timeout, .. } => {
+                failed(&format!("there was no answer within {} ms", timeout.as_millis()))
+            }
+            error => failed(&error),
+        })?;
         let root = answer["sessionId"].as_str().ok_or_else(|| failed(&"it named no session"))?.to_owned();
         let client = Arc::new(Client {
             root: root.clone(),

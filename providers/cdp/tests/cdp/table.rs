@@ -158,7 +158,7 @@ async fn a_popup_is_used_from_its_first_moment_on() {
 #[tokio::test]
 async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
     let (somebody, site) = (Somebody::begin().await, Site::serve().await);
-    let theirs = Connection::connect(somebody.browser.endpoint(), PATIENCE).await.unwrap();
+    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let ask = async |method: &str, params: Json, session: Option<&str>| {
         theirs.call(Command { method, params, session, timeout: PATIENCE }).await.unwrap()
     };
@@ -221,7 +221,7 @@ async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
 #[tokio::test]
 async fn the_browser_itself_is_no_target() {
     let somebody = Somebody::begin().await;
-    let theirs = Connection::connect(somebody.browser.endpoint(), PATIENCE).await.unwrap();
+    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let params = Json::Null;
     let ask = Command { method: "Target.getTargetInfo", params, session: None, timeout: PATIENCE };
     let own = theirs.call(ask).await.unwrap()["targetInfo"]["targetId"].clone();

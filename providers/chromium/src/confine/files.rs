@@ -1,12 +1,12 @@
-//! The file system as a browser sees it, by Landlock.
+//! The file system as a browser sees it, and the one port that it may connect to if it has a proxy, by Landlock.
 //!
 //! Found by trying on Chromium 156: these paths are enough for pages, fonts, certificates, name resolution and its own
 //! sandbox, which writes its map of users below `/proc`. `file:` URLs elsewhere are `ERR_ACCESS_DENIED`.
 
 use super::{Needs, real};
 use landlock::{
-    ABI, Access as _, AccessFs, CompatLevel, Compatible as _, PathBeneath, PathFd, Ruleset, RulesetAttr as _,
-    RulesetCreatedAttr as _, RulesetStatus, Scope,
+    ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath, PathFd, Ruleset,
+    RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
 use std::{
     env, fmt,
@@ -83,7 +83,15 @@ pub(super) fn restrict(needs: &Needs, readable: &[PathBuf]) -> Result<(), String
         may_be_written.extend(env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from));
         may_be_read.extend(env::var_os("XAUTHORITY").map(PathBuf::from));
     }
-    let mut rules = ruleset().and_then(Ruleset::create).map_err(told)?;
+    let mut ruleset = ruleset().map_err(told)?;
+    if needs.proxy.is_some() {
+        // A context of a script's own may have another proxy, and would go around ours. From Linux 6.7 on.
+        ruleset = ruleset.handle_access(AccessNet::ConnectTcp | AccessNet::BindTcp).map_err(told)?;
+    }
+    let mut rules = ruleset.create().map_err(told)?;
+    if let Some(proxy) = needs.proxy {
+        rules = rules.add_rule(NetPort::new(proxy.port(), AccessNet::ConnectTcp)).map_err(told)?;
+    }
     for (paths, access) in [(may_be_read, read), (may_be_written, all)] {
         for path in paths {
             // What this system does not have needs no rule.

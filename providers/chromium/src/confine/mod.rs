@@ -12,6 +12,7 @@ mod user;
 use serde::{Deserialize, Serialize};
 use std::{
     fmt, io,
+    net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command},
     str::FromStr,
@@ -82,6 +83,8 @@ pub(crate) struct Needs {
     /// To be written to.
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) headed: bool,
+    /// The only address that it may connect to by TCP; without one there is no such rule.
+    pub(crate) proxy: Option<SocketAddr>,
 }
 
 /// What became of it.

@@ -20,7 +20,7 @@ fn open(profiles_dir: &Path, name: &str, kept: bool) -> Ledger {
 }
 
 /// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
-fn repeated<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
+fn wait_for_some<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         match attempt() {
@@ -37,11 +37,11 @@ fn inherit(path: &Path) -> Option<Ledger> {
 }
 
 fn inherited(path: &Path) -> Ledger {
-    repeated(|| inherit(path))
+    wait_for_some(|| inherit(path))
 }
 
 fn reaped(profiles_dir: &Path) -> Reaped {
-    repeated(|| Some(reap(profiles_dir).unwrap()).filter(|reaped| *reaped != Reaped::default()))
+    wait_for_some(|| Some(reap(profiles_dir).unwrap()).filter(|reaped| *reaped != Reaped::default()))
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_kept_profile_stays_and_can_be_opened_again() {
     assert_eq!(names(&folder.path().join("key-1")), ["cookies"]);
     // Its owner dies.
     drop(open(folder.path(), "key-1", true));
-    repeated(|| {
+    wait_for_some(|| {
         reap(folder.path()).unwrap();
         (names(folder.path()) == ["key-1"]).then_some(())
     });
@@ -96,7 +96,7 @@ fn a_name_whose_owner_has_died_is_free_and_one_whose_owner_lives_is_waited_for()
     fs::write(dead.profile().join("cookies"), "x").unwrap();
     let temporary = dead.temporary().unwrap().to_owned();
     drop(dead);
-    let living = repeated(|| Ledger::try_open(folder.path(), "key-1", true).unwrap());
+    let living = wait_for_some(|| Ledger::try_open(folder.path(), "key-1", true).unwrap());
     assert_eq!((names(living.profile()), temporary.exists()), (vec!["cookies".to_owned()], false));
 
     thread::scope(|scope| {
@@ -141,7 +141,7 @@ fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_whoever_reap
     fs::rename(kept.profile(), gone.profile()).unwrap();
     drop((kept, gone));
     remove_kept_profile(folder.path(), "key-1").unwrap();
-    repeated(|| reap(folder.path()).ok().filter(|_| names(folder.path()).is_empty()));
+    wait_for_some(|| reap(folder.path()).ok().filter(|_| names(folder.path()).is_empty()));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::result_large_err, reason = "as in the crate")]
 
+mod confine;
 mod connection;
 mod launch;
 mod protocol;

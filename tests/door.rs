@@ -1,0 +1,182 @@
+//! The way to a kept browser: only with its lease, and into a clean protocol.
+
+use crate::support::{
+    leases::Leases,
+    program::{PATIENCE, wait_until},
+};
+use codemode_chromium::{CdpError, Command, Connection};
+use codemode_host::{
+    session::{SessionManager, SessionSettings},
+    state_dir::StateDir,
+};
+use codemode_provider::{BrowserChannel, BrowserOrder, BrowserSession, ExecutionId, Sessions as _};
+use codemode_spec::{
+    ErrorCode,
+    limits::LEASE_WAIT_MS_MAX,
+    session::{SessionMode, SessionRequest},
+};
+use serde_json::{Value as Json, json};
+use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc, time::Duration};
+use tokio::{io::AsyncWriteExt as _, net::UnixStream, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+const KEY: &str = "shop";
+
+impl Leases {
+    fn sessions(&self) -> SessionManager {
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        SessionManager::open(StateDir::open(self.state()).unwrap(), program, SessionSettings::default()).unwrap()
+    }
+}
+
+async fn lease(manager: &SessionManager, execution: &str) -> Arc<dyn BrowserSession> {
+    let session = SessionRequest { mode: SessionMode::Reuse, key: Some(KEY.to_owned()), ..SessionRequest::default() };
+    let order = BrowserOrder {
+        execution: ExecutionId::new(execution),
+        session,
+        executable: None,
+        headless: true,
+        deadline: Instant::now() + Duration::from_millis(LEASE_WAIT_MS_MAX),
+        cancel: CancellationToken::new(),
+    };
+    manager.open(order).await.unwrap()
+}
+
+async fn connect(session: &dyn BrowserSession) -> Connection {
+    let BrowserChannel { socket, root } = session.connect().await.unwrap();
+    Connection::over(socket, root)
+}
+
+async fn call(connection: &Connection, session: Option<&str>, method: &str, params: Json) -> Result<Json, CdpError> {
+    connection.call(Command { method, params, session, timeout: PATIENCE }).await
+}
+
+/// The protocol session of the first page.
+async fn page(connection: &Connection) -> String {
+    let targets = call(connection, None, "Target.getTargets", json!({})).await.unwrap();
+    let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
+    let attach = json!({"targetId": page["targetId"], "flatten": true});
+    let attached = call(connection, None, "Target.attachToTarget", attach).await.unwrap();
+    attached["sessionId"].as_str().unwrap().to_owned()
+}
+
+/// What a host writes that was stopped between its look at the lease and its write: here it does not even look.
+#[tokio::test]
+async fn nothing_arrives_of_one_who_has_lost_the_lease() {
+    let leases = Leases::new();
+    let manager = leases.sessions();
+    let first = lease(&manager, "x-first").await;
+    let connection = connect(&*first).await;
+    let session = page(&connection).await;
+    let url = |path: &str| json!({"url": format!("{}{path}", leases.site.url())});
+    call(&connection, Some(&session), "Page.navigate", url("/while-held")).await.unwrap();
+    leases.site.wait_for("/while-held");
+
+    assert_eq!(leases.ask(&["sessions", "revoke", KEY, "--json"])["ok"], true);
+    let late = call(&connection, Some(&session), "Page.navigate", url("/after-loss")).await;
+    assert!(matches!(late, Err(CdpError::Closed { .. })), "{late:?}");
+    let refused = first.connect().await.map(|_| ()).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::SessionLost, "{refused}");
+
+    let second = lease(&manager, "x-second").await;
+    let connection = connect(&*second).await;
+    let session = page(&connection).await;
+    call(&connection, Some(&session), "Page.navigate", url("/of-the-next")).await.unwrap();
+    leases.site.wait_for("/of-the-next");
+    assert!(!leases.site.was_visited("/after-loss"));
+    second.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+/// The second holder comes while the first is still connected, as after a lease that expired.
+#[tokio::test]
+async fn the_next_holder_finds_nothing_of_the_last_one() {
+    let leases = Leases::new();
+    let manager = leases.sessions();
+    let first = lease(&manager, "x-first").await;
+    let connection = connect(&*first).await;
+    let session = page(&connection).await;
+    let context =
+        call(&connection, None, "Target.createBrowserContext", json!({"disposeOnDetach": true})).await.unwrap();
+    let own = json!({"url": "about:blank", "browserContextId": context["browserContextId"]});
+    let target = call(&connection, None, "Target.createTarget", own).await.unwrap()["targetId"].clone();
+    for (method, params) in [
+        ("Page.enable", json!({})),
+        ("Runtime.enable", json!({})),
+        ("Page.addScriptToEvaluateOnNewDocument", json!({"source": "globalThis.left = 1"})),
+        ("Runtime.addBinding", json!({"name": "leftBinding"})),
+        ("Network.enable", json!({})),
+        ("Network.setExtraHTTPHeaders", json!({"headers": {"X-Left": "1"}})),
+        ("Emulation.setUserAgentOverride", json!({"userAgent": "left"})),
+        ("Fetch.enable", json!({})),
+    ] {
+        call(&connection, Some(&session), method, params).await.unwrap_or_else(|error| panic!("{method}: {error}"));
+    }
+    assert_eq!(leases.ask(&["sessions", "revoke", KEY, "--json"])["ok"], true);
+
+    let second = lease(&manager, "x-second").await;
+    let next = connect(&*second).await;
+    // It is not the first one's goodbye that cleans up.
+    drop(connection);
+    let targets = call(&next, None, "Target.getTargets", json!({})).await.unwrap();
+    assert!(targets["targetInfos"].as_array().unwrap().iter().all(|info| info["targetId"] != target), "{targets}");
+    let of_another = call(&next, Some(&session), "Runtime.evaluate", json!({"expression": "1"})).await;
+    assert!(matches!(of_another, Err(CdpError::Protocol { code: -32001, .. })), "{of_another:?}");
+    let session = page(&next).await;
+    // It would be held for ever.
+    let url = format!("{}/of-the-next", leases.site.url());
+    call(&next, Some(&session), "Page.navigate", json!({ "url": url })).await.unwrap();
+    let expression =
+        "JSON.stringify([location.pathname, globalThis.left ?? null, typeof leftBinding, navigator.userAgent])";
+    let seen = call(&next, Some(&session), "Runtime.evaluate", json!({ "expression": expression })).await.unwrap();
+    let seen: Json = serde_json::from_str(seen["result"]["value"].as_str().unwrap()).unwrap();
+    assert_eq!((&seen[0], &seen[1], &seen[2]), (&json!("/of-the-next"), &Json::Null, &json!("undefined")), "{seen}");
+    assert_ne!(seen[3], "left");
+    second.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+/// Whoever comes to the socket without a lease, or with nonsense, is sent away, and the holder is not disturbed.
+#[tokio::test]
+async fn nobody_is_let_in_without_a_lease() {
+    let leases = Leases::new();
+    let manager = leases.sessions();
+    let holder = lease(&manager, "x-holder").await;
+    let connection = connect(&*holder).await;
+    let session = page(&connection).await;
+    let folder = leases.state().join("run");
+    let socket = folder.join(format!("{}.sock", holder.facts().id));
+    let mode = |path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&folder), mode(&socket)), (0o700, 0o600));
+
+    let hello = |words: &str| [&u32::try_from(words.len()).unwrap().to_le_bytes()[..], words.as_bytes()].concat();
+    let token = holder.facts().token;
+    let with = |lease: &str, token: u64| {
+        hello(&json!({"use": {"lease": lease, "token": token, "execution": "x-holder"}}).to_string())
+    };
+    for (what, words) in [
+        ("an older token", with("key:shop", token - 1)),
+        ("a token that nobody has yet", with("key:shop", token + 1)),
+        ("another key", with("key:other", token)),
+        ("no lease", with("shop", token)),
+        ("no words", hello("{}")),
+        ("no length", vec![0xff; 64]),
+        ("a message of the protocol", b"{\"id\":1,\"method\":\"Browser.close\"}\0".to_vec()),
+    ] {
+        let mut stranger = UnixStream::connect(&socket).await.unwrap();
+        stranger.write_all(&words).await.unwrap();
+        stranger.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        let read = tokio::io::AsyncReadExt::read_to_end(&mut stranger, &mut answer);
+        // One that is sent away in the middle of its words is reset.
+        let _ = tokio::time::timeout(PATIENCE, read).await.unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.is_empty() || answer.contains("refused"), "{what}: {answer}");
+    }
+    let sum = call(&connection, Some(&session), "Runtime.evaluate", json!({"expression": "1 + 1"})).await.unwrap();
+    assert_eq!(sum["result"]["value"], 2);
+    drop(connection);
+    holder.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+    wait_until("the end of the socket", PATIENCE, || !socket.exists());
+}
