@@ -136,7 +136,7 @@ async fn the_next_holder_finds_nothing_of_the_last_one() {
     leases.wait_until_all_ended(PATIENCE);
 }
 
-/// Whoever comes to the socket without a lease, or with nonsense, is sent away, and the holder is not disturbed.
+/// A client without a lease, or with nonsense, is sent away, and the holder is not disturbed.
 #[tokio::test]
 async fn nobody_is_let_in_without_a_lease() {
     let leases = Leases::new();

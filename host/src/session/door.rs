@@ -72,8 +72,9 @@ pub(super) struct Door {
 struct Inner {
     session: String,
     relay: Relay,
-    /// For looks that wait for nobody, and for those that may.
+    /// For looks that do not wait for a write of another process.
     reader: SqliteStore,
+    /// For looks that the reader could not answer at once.
     store: Arc<SqliteStore>,
     guests: Mutex<Vec<Guest>>,
 }

@@ -37,7 +37,7 @@ const QUIT_MAX: Duration = Duration::from_secs(6);
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Keeps one browser, which is ordered on standard input, until it has ended. What became of the start is told in one
-/// line on standard output. To be called on the main thread: the browser is bound to the thread that launches it.
+/// line on standard output.
 ///
 /// # Errors
 /// When the browser could not be ended: whoever sweeps tries again.

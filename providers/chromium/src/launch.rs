@@ -4,7 +4,7 @@
 //! or dropped; the process that launched it dies, and with it our ends of the debugging pipe, whereupon Chromium ends by
 //! itself; or [`crate::reap`] finds its ledger without an owner.
 //!
-//! It has no port: its protocol is spoken on the debugging pipe, and nobody but its owner holds the ends of that.
+//! It has no port: its protocol is spoken on the debugging pipe, whose ends only its owner holds.
 
 use crate::{
     confine::{ConfineMode, Confinement, Identity},

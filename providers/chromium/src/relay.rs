@@ -386,7 +386,7 @@ impl Inner {
     }
 
     fn answer(&self, id: u64, message: &[u8]) {
-        // One that nobody waits for any more came after its timeout.
+        // An answer without an entry came after the timeout of its command.
         let Some(waiting) = self.state().pending.remove(&id) else { return };
         let answer = match serde_json::from_slice(message) {
             Ok(Answer { error: None, result }) => Ok(result),

@@ -1,8 +1,8 @@
 //! The user that a browser runs as.
 //!
 //! An ordinary user's browser runs as that user. Root's runs as a user of its own, who owns the browser's profile and
-//! downloads and nothing else: root's Chromium must do without its own sandbox, and whoever breaks out of it has the
-//! machine. The way to these folders may lead through some that only root may enter; so the browser gets a mount namespace
+//! downloads and nothing else: root's Chromium must do without its own sandbox, and a page that breaks out of a renderer has
+//! the machine. The way to these folders may lead through some that only root may enter; so the browser gets a mount namespace
 //! in which an empty file system stands in the place of the first of them, with the browser's own folders in it where they
 //! were. The paths stay the same, and nothing else of root's folder can be seen.
 
@@ -35,7 +35,7 @@ const COUNT: u32 = 0x00ff_ffff;
 pub(crate) enum Identity {
     /// The user that we are.
     Ours,
-    /// Nobody else.
+    /// A user that no other browser and no person has.
     Own(u32),
 }
 
