@@ -36,7 +36,7 @@ async fn read(connection: &Connection, session: &str, file: &Path) -> Option<Str
     }
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let text = evaluate(connection, session, "document.readyState == 'complete' && document.body.innerText").await;
+        let text = evaluate(connection, session, "document.readyState == 'complete' && document.body?.innerText").await;
         if let Some(text) = text.as_str() {
             return Some(text.to_owned());
         }
@@ -77,7 +77,7 @@ async fn chromium_has_its_own_sandbox_and_root_gives_it_a_user_of_its_own() {
     let (_, session) = page(&connection, "chrome://sandbox").await;
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
-        let text = evaluate(&connection, &session, "document.body.innerText").await;
+        let text = evaluate(&connection, &session, "document.body?.innerText ?? ''").await;
         if text.as_str().is_some_and(|text| text.contains("You are adequately sandboxed.")) {
             break;
         }
