@@ -162,15 +162,14 @@ impl Inner {
             Hello::Use { lease, token, execution } => {
                 let Some(lease) = LeaseName::parse(&lease).map(|name| LeaseRef { name, token }) else { return };
                 let pass = Arc::new(Pass { execution, lease: Mutex::new(lease) });
-                if let Err(report) = Arc::clone(&self).serve(&mut Some(stream), pass).await {
+                if let Err(report) = self.serve(stream, pass).await {
                     tracing::debug!(%report, "a client was not let in");
                 }
             }
         }
     }
 
-    async fn serve(self: Arc<Self>, stream: &mut Option<UnixStream>, pass: Arc<Pass>) -> Result<(), ErrorReport> {
-        let Some(mut stream) = stream.take() else { return Ok(()) };
+    async fn serve(&self, mut stream: UnixStream, pass: Arc<Pass>) -> Result<(), ErrorReport> {
         let admitted = async {
             self.check(&pass)?;
             self.make_room_for(&pass).await?;

@@ -218,14 +218,6 @@ impl Relay {
     pub fn is_closed(&self) -> bool {
         self.owner.inner.closed.is_cancelled()
     }
-
-    /// Waits until the browser has closed the pipe.
-    ///
-    /// # Cancellation
-    /// May be dropped at any time.
-    pub async fn closed(&self) {
-        self.owner.inner.closed.cancelled().await;
-    }
 }
 
 impl Drop for Owner {
