@@ -302,12 +302,21 @@ fn nobody_else_can_use_the_proxy() {
     });
 }
 
-/// The title and the text of a page, from a script.
+/// The title and the text of a page, from a script. What a refused navigation leaves in its place can be read as well.
 const TITLE: &str = "await visit('/'); while (await evaluate('document.readyState') !== 'complete'); \
                      await evaluate('document.title + \" | \" + document.body.innerText')";
 
 fn result(envelope: &Json) -> &str {
     envelope["data"]["result"].as_str().unwrap_or_else(|| panic!("{envelope}"))
+}
+
+/// A script's navigation was refused: where to and by which rule.
+#[track_caller]
+fn assert_network_refused(answer: &Json, words: &str) {
+    let error = &answer["error"];
+    let message = error["message"].as_str().unwrap_or_default();
+    let begin = "Page.navigate is refused: a network rule of codemode refuses ";
+    assert!(error["code"] == "POLICY_REFUSED" && message.starts_with(begin) && message.ends_with(words), "{answer}");
 }
 
 fn refusals(leases: &Leases) -> Vec<Json> {
@@ -328,8 +337,7 @@ fn an_operators_rule_refuses_and_the_audit_tells() {
     assert_eq!(result(&run(&code("127.0.0.1"))), "A page | ");
     let refused = run(&code("127.0.0.2"));
     let (_, port) = site.split_once(':').unwrap();
-    let words = format!("127.0.0.2:{port} is refused by a network rule of codemode: deny 127.0.0.2.");
-    assert!(result(&refused).contains(&words), "{refused}");
+    assert_network_refused(&refused, &format!("127.0.0.2:{port} (deny 127.0.0.2)"));
     let rows = refusals(&leases);
     let [row] = rows.as_slice() else { panic!("{rows:?}") };
     assert_eq!(row["execution"], refused["context"]["execution_id"], "{row}");
@@ -356,10 +364,10 @@ fn a_call_narrows_a_shared_browser_for_its_own_lease() {
     assert_eq!(result(&run(&[])), "A page | ");
     let first = leases.session("shop")["id"].clone();
     let refused = run(&["--net-deny", "127.0.0.0/8"]);
-    assert!(result(&refused).contains("the call's deny 127.0.0.0/8"), "{refused}");
+    assert_network_refused(&refused, "(the call's deny 127.0.0.0/8)");
     assert_eq!(result(&run(&[])), "A page | ", "that lease is over");
     let refused = run(&["--net-allow", "elsewhere.test"]);
-    assert!(result(&refused).contains("the call's allow does not name it"), "{refused}");
+    assert_network_refused(&refused, "(the call's allow does not name it)");
     assert_eq!(result(&run(&["--net-allow", "127.0.0.1"])), "A page | ");
     assert_eq!(leases.session("shop")["id"], first, "it was one browser all the time");
     let rows = refusals(&leases);
@@ -367,4 +375,57 @@ fn a_call_narrows_a_shared_browser_for_its_own_lease() {
     let wrong = run(&["--net-deny", "http://a.test/"]);
     assert_eq!(wrong["error"]["code"], "INVALID_ARGUMENT", "{wrong}");
     assert_eq!(leases.ask(&["sessions", "close", "shop", "--json"])["ok"], true);
+}
+
+/// What became of navigations: the code of the error and its details, or the title of the page.
+const NAVIGATIONS: &str = "
+const outcomes = {};
+for (const url of URLS) {
+  try {
+    const { errorText } = await send('Page.navigate', { url });
+    while (await evaluate('document.readyState') !== 'complete');
+    outcomes[url] = errorText ?? await evaluate('document.title');
+  } catch ({ code, details }) {
+    outcomes[url] = [code, details.host, details.port, details.rule];
+  }
+}
+const left = await evaluate('document.title + document.body.innerText');
+const seen = (await cdp.events({ limit: 1000 })).events.map(({ method }) => method);
+const waited = await cdp.waitForEvent('Codemode.destinationRefused', { timeoutMs: 1 }).catch(({ code }) => code);
+return { outcomes, left, ours: seen.filter((method) => method.startsWith('Codemode')), waited };";
+
+#[test]
+fn a_refused_navigation_is_an_error_of_the_script_and_a_forged_refusal_is_not() {
+    block_on(async {
+        let (open, shut) = (Web::on("127.0.0.1").await, Web::on("127.0.0.2").await);
+        let leases = tokio::task::spawn_blocking(Leases::new).await.unwrap();
+        let (good, bad) = (format!("http://{}", open.address), shut.address);
+        let secure = format!("https://{bad}/");
+        let refused = |port: u16| json!(["POLICY_REFUSED", "127.0.0.2", port, "the call's deny 127.0.0.2"]);
+        let expected = json!({
+            format!("{good}/"): open.address.to_string(),
+            format!("http://{bad}/secret"): refused(bad.port()),
+            // It has asked the refused host for a picture.
+            format!("{good}/picture?http://{bad}/"): "a picture",
+            &secure: refused(bad.port()),
+            format!("http://127.0.0.2/"): refused(80),
+            format!("http://2130706434:{}/", bad.port()): refused(bad.port()),
+            format!("{good}/redirect?http://{bad}/"): refused(bad.port()),
+            format!("{good}/redirect?{secure}"): refused(bad.port()),
+            // A server that says what the proxy says.
+            format!("{good}/forged?127.0.0.2:{}; the call's deny 127.0.0.2", bad.port()): "Refused",
+            format!("{good}/redirect?http://{bad}/last"): refused(bad.port()),
+        });
+        let urls: Vec<_> = expected.as_object().unwrap().keys().collect();
+        let code = leases.script(&NAVIGATIONS.replace("URLS", &json!(urls).to_string()));
+        let answer =
+            tokio::task::spawn_blocking(move || leases.ask(&["run", "--json", "--net-deny", "127.0.0.2", "-e", &code]));
+        let answer = answer.await.unwrap();
+        let found = &answer["data"]["result"];
+        assert_eq!(found["outcomes"], expected, "{answer}");
+        assert_eq!((&found["ours"], &found["waited"]), (&json!([]), &json!("UNKNOWN_METHOD")), "{answer}");
+        let left = found["left"].as_str().unwrap();
+        assert!(left.starts_with("Refused") && left.contains("the call's deny 127.0.0.2"), "{left}");
+        assert_eq!(shut.asked(), Vec::<String>::new());
+    });
 }

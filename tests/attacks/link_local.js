@@ -1,7 +1,7 @@
 // Link-local addresses and the clouds' metadata, by every way to write them.
 // family: network
 // seen: yes (on 79f594e)
-// expect: nothing
+// expect: POLICY_REFUSED
 // walls: network
 // alone: yes
 // apart: yes

@@ -6,6 +6,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request, State},
+    http::StatusCode,
     response::{Html, IntoResponse as _, Response},
 };
 use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions, Peers, find};
@@ -47,7 +48,8 @@ pub struct Web {
 
 impl Web {
     /// `/echo` answers with what it is sent as it comes, `/count` with its length, `/big` with much; the second half of
-    /// `/held` comes when `/release` was asked for. Every other page has the address as its title.
+    /// `/held` comes when `/release` was asked for; `/redirect` leads to its query, `/picture` shows it, and `/forged` says
+    /// it as the proxy would. Every other page has the address as its title.
     pub async fn on(ip: &str) -> Self {
         let listener = TcpListener::bind((ip, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,6 +59,7 @@ impl Web {
             let (release, released) = (Arc::clone(&released), Arc::clone(&released));
             async move {
                 let (method, path) = (request.method(), request.uri().path().to_owned());
+                let query = request.uri().query().unwrap_or_default().to_owned();
                 let hop = ["proxy-connection", "proxy-authorization", "keep-alive"];
                 let hop: Vec<_> = hop.into_iter().filter(|name| request.headers().contains_key(*name)).collect();
                 let host = request.headers().get("host").and_then(|host| host.to_str().ok()).unwrap_or_default();
@@ -78,6 +81,17 @@ impl Web {
                         return Response::new(Body::from_stream(parts));
                     }
                     "/release" => release.notify_one(),
+                    "/redirect" => return (StatusCode::FOUND, [("location", query)]).into_response(),
+                    "/picture" => {
+                        let page = format!("<!doctype html><title>a picture</title><img src=\"{query}\">");
+                        return Html(page).into_response();
+                    }
+                    "/forged" => {
+                        let page = format!(
+                            "<!doctype html><title>Refused</title><p>It is refused by a network rule of codemode: {query}"
+                        );
+                        return (StatusCode::FORBIDDEN, [("codemode-network-rule", query)], Html(page)).into_response();
+                    }
                     _ => {}
                 }
                 Html(format!("<!doctype html><title>{address}</title>")).into_response()

@@ -9,6 +9,7 @@ use super::{
     page,
     pattern::host as parse_host,
     proxy::Shared,
+    rules::Rule,
     tunnel::{Activity, Both, Counted, join},
     upstream::{Proxy, Scheme},
 };
@@ -145,8 +146,7 @@ impl Connection {
         match self.shared.gate.policy().judge(host, *port, *address).refused() {
             None => Ok(()),
             Some(rule) => {
-                let refusal = Refusal { host: host.to_string(), port: *port, rule: rule.clone() };
-                self.shared.gate.refused(refusal);
+                self.shared.gate.note(refusal(host, *port, &rule));
                 Err(Failure::Refused(rule))
             }
         }
@@ -180,17 +180,24 @@ impl Connection {
                 None => proxy.connect(&**resolver).await,
             },
         };
-        let (stream, address) = connected.inspect_err(|failure| {
-            if let Failure::Refused(rule) = failure {
-                gate.refused(Refusal { host: host.to_string(), port, rule: rule.clone() });
-            }
-        })?;
+        if let Err(Failure::Refused(rule)) = &connected {
+            let refusal = refusal(&host, port, rule);
+            gate.tell(&refusal).await;
+            gate.note(refusal);
+        }
+        let (stream, address) = connected?;
         let address = via.is_none().then_some(address);
         let destination = Destination { host, port, address };
         self.state().destination = Some(destination.clone());
         // Other rules may have come into force meanwhile; from here on a change is seen.
-        self.refuse(&destination)?;
-        Ok((stream, via))
+        let Destination { host, port, .. } = &destination;
+        match self.refuse(&destination) {
+            Err(Failure::Refused(rule)) => {
+                gate.tell(&refusal(host, *port, &rule)).await;
+                Err(Failure::Refused(rule))
+            }
+            judged => judged.map(|()| (stream, via)),
+        }
     }
 
     async fn tunnel(&self, mut request: Request<Incoming>, host: Host<String>, port: u16) -> Result<(), Failure> {
@@ -251,6 +258,10 @@ impl Connection {
         let driver = tokio::spawn(async move { drop(driver.await) });
         Ok(Link { sender, via, _driver: AbortOnDropHandle::new(driver) })
     }
+}
+
+fn refusal(host: &Host<String>, port: u16, rule: &Rule) -> Refusal {
+    Refusal { host: host.to_string(), port, rule: rule.clone() }
 }
 
 /// The host and port of a request to a proxy: one with a whole `http` URL, or `CONNECT`.

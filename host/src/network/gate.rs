@@ -1,8 +1,12 @@
 //! The rules in force, and what they refused.
 
 use super::rules::{NetworkRules, Policy, Rule};
+use async_trait::async_trait;
 use codemode_spec::limits::NETWORK_REFUSALS_QUEUED_MAX;
-use std::sync::Arc;
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+};
 use tokio::sync::{
     mpsc::{self, Receiver, Sender},
     watch,
@@ -19,11 +23,18 @@ pub struct Refusal {
     pub rule: Rule,
 }
 
+/// Who is to know of a refusal before the browser hears of it.
+#[async_trait]
+pub trait Hear: Send + Sync {
+    /// Takes in a refusal. The browser is answered when this ends.
+    async fn hear(&self, refusal: &Refusal);
+}
+
 /// The rules that a proxy enforces. They can be exchanged while it runs: what is open and refused from then on is closed.
-#[derive(Debug)]
 pub struct Gate {
     policy: watch::Sender<Arc<Policy>>,
     refused: Sender<Refusal>,
+    hearer: OnceLock<Box<dyn Hear>>,
 }
 
 impl Gate {
@@ -31,7 +42,13 @@ impl Gate {
     #[must_use]
     pub fn new(policy: Policy) -> (Arc<Self>, Receiver<Refusal>) {
         let (refused, refusals) = mpsc::channel(NETWORK_REFUSALS_QUEUED_MAX);
-        (Arc::new(Self { policy: watch::Sender::new(Arc::new(policy)), refused }), refusals)
+        let policy = watch::Sender::new(Arc::new(policy));
+        (Arc::new(Self { policy, refused, hearer: OnceLock::new() }), refusals)
+    }
+
+    /// Has `hearer` told of each refusal before the browser is answered. Only the first one is kept.
+    pub fn set_hearer(&self, hearer: impl Hear + 'static) {
+        let _ = self.hearer.set(Box::new(hearer));
     }
 
     /// Narrows the operator's rules by those of a call, in the place of those of another call; `None` has the operator's
@@ -55,8 +72,21 @@ impl Gate {
         self.policy.subscribe()
     }
 
-    pub(super) fn refused(&self, refusal: Refusal) {
+    pub(super) fn note(&self, refusal: Refusal) {
         // Nobody may listen, and whoever listens may be slow.
         let _ = self.refused.try_send(refusal);
+    }
+
+    /// Tells of a refusal, before the browser is answered.
+    pub(super) async fn tell(&self, refusal: &Refusal) {
+        if let Some(hearer) = self.hearer.get() {
+            hearer.hear(refusal).await;
+        }
+    }
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Gate").field("policy", &self.policy).finish_non_exhaustive()
     }
 }

@@ -21,7 +21,7 @@ mod upstream;
 
 pub use address::Net;
 pub use connect::{Resolve, SystemResolver};
-pub use gate::{Gate, Refusal};
+pub use gate::{Gate, Hear, Refusal};
 pub use pattern::{HostPattern, Pattern, PatternFault};
 pub use proxy::{ForwardProxy, Serving};
 pub use rules::{Decision, NetworkRules, Owner, Policy, Rule, RuleFault, RuleFaults};

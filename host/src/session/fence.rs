@@ -4,8 +4,9 @@ use super::store::{
     SessionStore as _, SqliteStore, StoreError,
     audit::{Event, EventKind},
 };
-use crate::network::{ForwardProxy, Gate, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
-use codemode_chromium::Peers;
+use crate::network::{ForwardProxy, Gate, Hear, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
+use async_trait::async_trait;
+use codemode_chromium::{Peers, RefusedDestination, Relay};
 use codemode_spec::{ErrorCode, ErrorReport, limits::NETWORK_REFUSALS_NOTED_MAX};
 use serde_json::json;
 use std::{collections::HashMap, fmt::Display, net::SocketAddr, sync::Arc};
@@ -72,8 +73,9 @@ impl Fence {
         self.address
     }
 
-    /// Serves the browser with this main process, and nobody else.
-    pub(super) fn serve(&mut self, browser: u32) {
+    /// Serves the browser with this main process, and nobody else. Its clients are told of each refusal.
+    pub(super) fn serve(&mut self, browser: u32, relay: Relay) {
+        self.gate.set_hearer(Clients(relay));
         let Proxy::Bound(proxy) = std::mem::replace(&mut self.proxy, Proxy::Closed) else { return };
         // One that is gone already opens no connections.
         let Some(peers) = Peers::of(browser) else { return };
@@ -137,6 +139,20 @@ impl Fence {
             events.push(Event { execution, token, ..event });
         }
         if events.is_empty() { Ok(()) } else { store.audit_append(&events) }
+    }
+}
+
+/// The clients of a browser.
+struct Clients(Relay);
+
+#[async_trait]
+impl Hear for Clients {
+    async fn hear(&self, Refusal { host, port, rule }: &Refusal) {
+        // No script navigates there.
+        if !matches!(rule, Rule::OwnService(_)) {
+            let refused = RefusedDestination { host: host.clone(), port: *port, rule: rule.to_string() };
+            self.0.tell_refused(&refused).await;
+        }
     }
 }
 

@@ -136,7 +136,7 @@ impl Keeper {
                 return Err(not_wanted(reason));
             }
         };
-        fence.serve(browser.pid());
+        fence.serve(browser.pid(), browser.relay().clone());
         let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
         let door = Door::open(&places.sockets(), &order.session, browser.relay().clone(), Arc::clone(&store))?;
         let keeper = Self {

@@ -3,6 +3,7 @@
 use crate::{
     browser::gone,
     live::Live,
+    navigation::Navigation,
     policy::{self, Holdings as _, Request, Standing, is_of_a_page},
     runtime::CdpRuntime,
     session::Attached,
@@ -93,7 +94,12 @@ impl CdpRuntime {
         policy::check(request, &holdings)?;
         let is_refused = |target: &String| matches!(holdings.standing(target), Standing::Refused(_));
         if let Some(target) = meant.as_ref().filter(|target| is_refused(target)) {
-            return live.leave(target, method, params, timeout).await;
+            let navigation = Navigation::of(&live, method, &params);
+            let answer = live.leave(target, method, params, timeout).await?;
+            if let Some(navigation) = navigation {
+                navigation.check(&live, None, &answer).await?;
+            }
+            return Ok(answer);
         }
         let session = match &options.session_id {
             Some(session) => Some(live.resolve(session, timeout).await?),
@@ -113,6 +119,7 @@ impl CdpRuntime {
         if let (Some(Attached { raw, .. }), GO_ON) = (&session, method) {
             live.targets.goes_on(raw);
         }
+        let navigation = Navigation::of(&live, method, &params);
         let answer = match &session {
             _ if self.slot.is_external() && matches!(method, "Target.createTarget" | "Target.createBrowserContext") => {
                 let raw = session.as_ref().map(|session| session.raw.as_str());
@@ -142,6 +149,9 @@ impl CdpRuntime {
             }
         }?;
         live.take_note(method, session.as_ref(), target.as_deref(), &answer);
+        if let Some(navigation) = navigation {
+            navigation.check(&live, session.as_ref().map(|session| session.raw.as_str()), &answer).await?;
+        }
         if let Some(Attached { raw, .. }) = session.filter(|_| method != GO_ON) {
             // The browser tells where a page went before it answers what was sent there.
             live.still_usable(&raw, method)?;

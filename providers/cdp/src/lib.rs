@@ -18,6 +18,7 @@ mod guard;
 mod live;
 mod made;
 mod manifest;
+mod navigation;
 mod policy;
 mod popups;
 mod provider;

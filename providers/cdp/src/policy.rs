@@ -17,6 +17,7 @@ pub(crate) use scripts::guard;
 pub(crate) use table::{is_of_a_page, is_refused};
 pub(crate) use urls::{Shown, shown};
 
+use codemode_chromium::RefusedDestination;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::path::{Component, Path};
@@ -153,6 +154,16 @@ pub(crate) fn has_left(method: &str, why: &Why) -> ErrorReport {
 /// The report of a target of which it is not known what it will show.
 pub(crate) fn not_known_yet(method: &str) -> ErrorReport {
     refusal(method, table::NOT_KNOWN_YET, table::LET_IT_GO_ON)
+}
+
+/// The report of a navigation to what network rules refuse.
+pub(crate) fn refused_by_the_network(RefusedDestination { host, port, rule }: &RefusedDestination) -> ErrorReport {
+    let reason = format!("a network rule of codemode refuses {host}:{port} ({rule})");
+    let hint = "Go elsewhere. The operator's rules are [network] in config.toml, the call's those of its session.";
+    refusal("Page.navigate", &reason, hint)
+        .with_detail("host", host.as_str())
+        .with_detail("port", *port)
+        .with_detail("rule", rule.as_str())
 }
 
 fn refusal(method: &str, reason: &str, hint: &str) -> ErrorReport {

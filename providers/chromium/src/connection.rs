@@ -5,6 +5,7 @@ use crate::{
     error::CdpError,
     events::EventLog,
     message::{self, Incoming, TooLarge, Unreadable},
+    refusals::{DESTINATION_REFUSED, Refusals, RefusedDestination},
     transport::{self, Broken, Reader, Writer},
 };
 use codemode_spec::{
@@ -65,6 +66,7 @@ struct Shared {
     root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
+    refusals: Refusals,
     closed: CancellationToken,
 }
 
@@ -125,6 +127,7 @@ impl Connection {
             root,
             pending: Mutex::default(),
             events: EventLog::new(),
+            refusals: Refusals::default(),
             closed: CancellationToken::new(),
         });
         let reader = tokio::spawn(read(reader, Arc::clone(&shared))).abort_handle();
@@ -169,6 +172,20 @@ impl Connection {
     #[must_use]
     pub fn events(&self) -> &EventLog {
         &self.inner.shared.events
+    }
+
+    /// How many refusals of network rules the relay has told of so far: a point from which to ask for them.
+    #[must_use]
+    pub fn refusals_told(&self) -> u64 {
+        self.inner.shared.refusals.count()
+    }
+
+    /// The refusal of a destination by network rules, if the relay has told of one from a point on. It is told before the
+    /// browser hears of it, and so before the answer of a command that failed because of it. Only the connection over a
+    /// relay is ever told.
+    #[must_use]
+    pub fn refusal_of(&self, host: &str, port: u16, from: u64) -> Option<RefusedDestination> {
+        self.inner.shared.refusals.of(host, port, from)
     }
 
     /// Whether the connection has ended, for whatever reason.
@@ -294,6 +311,12 @@ impl Shared {
                     Some(error) => Err(refusal(error)),
                 },
             ),
+            // Another endpoint than a relay could have been told to say this.
+            Ok(Incoming { method: Some(method), params, .. })
+                if self.root.is_some() && method == DESTINATION_REFUSED =>
+            {
+                self.refusals.take(params);
+            }
             Ok(Incoming { method: Some(method), session, params, bytes, .. }) => {
                 let session = session.filter(|session| self.root.as_deref() != Some(session));
                 let silenced = silenced(&method, session.as_deref(), &params);

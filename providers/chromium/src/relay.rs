@@ -6,13 +6,19 @@
 //! drops everything below: sessions, interceptors, disposable contexts (seen on Chromium 156). The next client finds a
 //! clean protocol.
 
-use crate::{connection::Connection, error::CdpError, frames::Frames, transport::REFUSED};
+use crate::{
+    connection::Connection,
+    error::CdpError,
+    frames::Frames,
+    refusals::{DESTINATION_REFUSED, RefusedDestination},
+    transport::REFUSED,
+};
 use bytes::Bytes;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{CDP_MESSAGE_BYTES_MAX, RELAY_CLIENTS_MAX, RELAY_SESSIONS_MAX, RELAY_STALL_MS},
 };
-use futures::{SinkExt as _, StreamExt as _};
+use futures::{SinkExt as _, StreamExt as _, future::join_all};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{
@@ -213,6 +219,23 @@ impl Relay {
         Ok(connection)
     }
 
+    /// Tells all clients of a destination that network rules refuse: they know of it when this ends, before whatever the
+    /// browser says from then on.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: some clients are told, others not.
+    pub async fn tell_refused(&self, refused: &RefusedDestination) {
+        let clients: HashMap<_, _> = {
+            let state = self.owner.inner.state();
+            state.sessions.values().map(|client| (client.root.clone(), Arc::clone(client))).collect()
+        };
+        let told = clients.values().map(|client| {
+            let event = json!({"method": DESTINATION_REFUSED, "params": refused, "sessionId": client.root});
+            client.deliver(event.to_string().into())
+        });
+        join_all(told).await;
+    }
+
     /// Whether the browser has closed the pipe.
     #[must_use]
     pub fn is_closed(&self) -> bool {
@@ -356,6 +379,9 @@ impl Inner {
             }
             return;
         };
+        if method.as_deref() == Some(DESTINATION_REFUSED) {
+            return;
+        }
         let client = {
             let mut state = self.state();
             let Some(client) = state.sessions.get(&*session).map(Arc::clone) else { return };

@@ -1,0 +1,73 @@
+//! A navigation that network rules refuse: an error for the script, which otherwise has a page of the proxy's in the place
+//! of the one that it wanted, or for `https` an `errorText` that does not say why.
+//!
+//! What counts is only what the proxy itself tells (`Connection::refusal_of`). A server can send the page and the headers
+//! of a refusal as well, and is not believed.
+
+use crate::{live::Live, policy};
+use codemode_chromium::Command;
+use codemode_spec::ErrorReport;
+use serde_json::Value as Json;
+use std::time::Duration;
+use url::Url;
+
+/// How Chromium says that a proxy did not connect it.
+const NO_TUNNEL: &str = "net::ERR_TUNNEL_CONNECTION_FAILED";
+/// How long the document that an answer speaks of may take to be the one of its page.
+const COMMITTED_MAX: Duration = Duration::from_millis(500);
+/// How often it is looked whether it is.
+const LOOK_INTERVAL: Duration = Duration::from_millis(10);
+
+/// A navigation that is under way.
+pub(crate) struct Navigation {
+    url: Option<Url>,
+    in_frame: bool,
+    /// Refusals that had been told before.
+    from: u64,
+}
+
+impl Navigation {
+    /// The navigation that a command asks for, if it asks for one. To be called before the command is sent.
+    pub(crate) fn of(live: &Live, method: &str, params: &Json) -> Option<Self> {
+        let parsed = || params["url"].as_str().and_then(|url| Url::parse(url).ok());
+        let from = live.connection.refusals_told();
+        (method == "Page.navigate").then(|| Self { url: parsed(), in_frame: params.get("frameId").is_some(), from })
+    }
+
+    /// Whether network rules refused it, or where it was redirected to, by the command's answer.
+    ///
+    /// # Errors
+    /// `POLICY_REFUSED` with host and rule.
+    pub(crate) async fn check(&self, live: &Live, session: Option<&str>, answer: &Json) -> Result<(), ErrorReport> {
+        // The connection may have failed for a request that was under way before. A lease's rules do not change: what was
+        // refused once is why.
+        let from = if answer["errorText"] == NO_TUNNEL { 0 } else { self.from };
+        if live.connection.refusals_told() == from {
+            return Ok(());
+        }
+        let refusal = |url: &Url| live.connection.refusal_of(url.host_str()?, url.port_or_known_default()?, from);
+        let mut refused = self.url.as_ref().and_then(refusal);
+        if let (None, false, Some(session), Some(loader)) =
+            (&refused, self.in_frame, session, answer["loaderId"].as_str())
+        {
+            let committed = tokio::time::timeout(COMMITTED_MAX, committed(live, session, loader)).await;
+            refused = committed.ok().flatten().as_ref().and_then(refusal);
+        }
+        refused.map_or(Ok(()), |refused| Err(policy::refused_by_the_network(&refused)))
+    }
+}
+
+/// The URL of a document, which Chromium commits only after it has answered.
+async fn committed(live: &Live, session: &str, loader: &str) -> Option<Url> {
+    loop {
+        let command =
+            Command { method: "Page.getFrameTree", params: Json::Null, session: Some(session), timeout: COMMITTED_MAX };
+        let mut answer = live.connection.call(command).await.ok()?;
+        let frame = answer["frameTree"]["frame"].take();
+        if frame["loaderId"] == loader {
+            let url = frame.get("unreachableUrl").or_else(|| frame.get("url"));
+            return Url::parse(url?.as_str()?).ok();
+        }
+        tokio::time::sleep(LOOK_INTERVAL).await;
+    }
+}
