@@ -1,70 +1,21 @@
 //! The way to a kept browser: only with its lease, and into a clean protocol.
 
 use crate::support::{
+    holder::{KEY, call, connect, lease, page, sessions},
     leases::Leases,
     program::{PATIENCE, wait_until},
 };
-use codemode_chromium::{CdpError, Command, Connection};
-use codemode_host::{
-    session::{SessionManager, SessionSettings},
-    state_dir::StateDir,
-};
-use codemode_provider::{BrowserChannel, BrowserOrder, BrowserSession, ExecutionId, Sessions as _};
-use codemode_spec::{
-    ErrorCode,
-    limits::LEASE_WAIT_MS_MAX,
-    session::{SessionMode, SessionRequest},
-};
+use codemode_chromium::CdpError;
+use codemode_spec::ErrorCode;
 use serde_json::{Value as Json, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc, time::Duration};
-use tokio::{io::AsyncWriteExt as _, net::UnixStream, time::Instant};
-use tokio_util::sync::CancellationToken;
-
-const KEY: &str = "shop";
-
-impl Leases {
-    fn sessions(&self) -> SessionManager {
-        let program = env!("CARGO_BIN_EXE_codemode").into();
-        SessionManager::open(StateDir::open(self.state()).unwrap(), program, SessionSettings::default()).unwrap()
-    }
-}
-
-async fn lease(manager: &SessionManager, execution: &str) -> Arc<dyn BrowserSession> {
-    let session = SessionRequest { mode: SessionMode::Reuse, key: Some(KEY.to_owned()), ..SessionRequest::default() };
-    let order = BrowserOrder {
-        execution: ExecutionId::new(execution),
-        session,
-        executable: None,
-        headless: true,
-        deadline: Instant::now() + Duration::from_millis(LEASE_WAIT_MS_MAX),
-        cancel: CancellationToken::new(),
-    };
-    manager.open(order).await.unwrap()
-}
-
-async fn connect(session: &dyn BrowserSession) -> Connection {
-    let BrowserChannel { socket, root } = session.connect().await.unwrap();
-    Connection::over(socket, root)
-}
-
-async fn call(connection: &Connection, session: Option<&str>, method: &str, params: Json) -> Result<Json, CdpError> {
-    connection.call(Command { method, params, session, timeout: PATIENCE }).await
-}
-
-/// The protocol session of the first page.
-async fn page(connection: &Connection) -> String {
-    let targets = call(connection, None, "Target.getTargets", json!({})).await.unwrap();
-    let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();
-    let attach = json!({"targetId": page["targetId"], "flatten": true});
-    let attached = call(connection, None, "Target.attachToTarget", attach).await.unwrap();
-    attached["sessionId"].as_str().unwrap().to_owned()
-}
+use std::{fs, os::unix::fs::PermissionsExt as _};
+use tokio::{io::AsyncWriteExt as _, net::UnixStream};
 
 /// What a host writes that was stopped between its look at the lease and its write: here it does not even look.
 #[tokio::test]
 async fn nothing_arrives_of_one_who_has_lost_the_lease() {
     let leases = Leases::new();
-    let manager = leases.sessions();
+    let manager = sessions(&leases);
     let first = lease(&manager, "x-first").await;
     let connection = connect(&*first).await;
     let session = page(&connection).await;
@@ -92,7 +43,7 @@ async fn nothing_arrives_of_one_who_has_lost_the_lease() {
 #[tokio::test]
 async fn the_next_holder_finds_nothing_of_the_last_one() {
     let leases = Leases::new();
-    let manager = leases.sessions();
+    let manager = sessions(&leases);
     let first = lease(&manager, "x-first").await;
     let connection = connect(&*first).await;
     let session = page(&connection).await;
@@ -140,7 +91,7 @@ async fn the_next_holder_finds_nothing_of_the_last_one() {
 #[tokio::test]
 async fn nobody_is_let_in_without_a_lease() {
     let leases = Leases::new();
-    let manager = leases.sessions();
+    let manager = sessions(&leases);
     let holder = lease(&manager, "x-holder").await;
     let connection = connect(&*holder).await;
     let session = page(&connection).await;

@@ -10,6 +10,7 @@ mod cases;
 mod cli;
 mod door;
 mod lease_faults;
+mod lease_fencing;
 mod lease_sim;
 mod lease_store;
 mod lease_torture;

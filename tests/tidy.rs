@@ -94,11 +94,12 @@ fn features_for_tests_are_for_tests_only() {
             .extend(text.lines().filter(|line| line.starts_with("default = [")).map(|line| format!("{path}: {line}")));
     }
     assert!(faults.is_empty(), "{faults:#?}");
-    let word = "CODEMODE_TEST_WITHOUT_TABLE";
-    for (path, text) in sources().iter().filter(|(path, text)| path.contains("src/") && text.contains(word)) {
-        let mut lines = text.lines().collect::<Vec<_>>().into_iter().rev().skip_while(|line| !line.contains(word));
-        let stands = lines.any(|line| line == "#[cfg(feature = \"test-walls\")]");
-        assert!(stands, "{path} asks for {word} in every build");
+    for word in ["CODEMODE_TEST_WITHOUT_TABLE", "CODEMODE_TEST_STOP_BEFORE"] {
+        for (path, text) in sources().iter().filter(|(path, text)| path.contains("src/") && text.contains(word)) {
+            let mut lines = text.lines().collect::<Vec<_>>().into_iter().rev().skip_while(|line| !line.contains(word));
+            let stands = lines.any(|line| line == "#[cfg(feature = \"test-walls\")]");
+            assert!(stands, "{path} asks for {word} in every build");
+        }
     }
 }
 

@@ -120,6 +120,8 @@ impl CdpRuntime {
             live.targets.goes_on(raw);
         }
         let navigation = Navigation::of(&live, method, &params);
+        #[cfg(feature = "test-walls")]
+        stop_before(&params);
         let answer = match &session {
             _ if self.slot.is_external() && matches!(method, "Target.createTarget" | "Target.createBrowserContext") => {
                 let raw = session.as_ref().map(|session| session.raw.as_str());
@@ -175,6 +177,19 @@ impl CdpRuntime {
             policy::check(request, &self.slot.holdings(live))?;
         }
         live.resolve(session, timeout).await
+    }
+}
+
+/// Stops this process, as a scheduler may do it: between its look at the lease and its write. Others let it go on.
+#[cfg(feature = "test-walls")]
+fn stop_before(params: &Json) {
+    let is_meant = |words: String| params["url"].as_str().is_some_and(|url| url.ends_with(&words));
+    if std::env::var("CODEMODE_TEST_STOP_BEFORE").is_ok_and(is_meant) {
+        // The signal meets one thread, and this one only after that: it is waited for here.
+        const STOP: &str =
+            "kill -STOP $PPID; for turn in $(seq 200); do grep -q ') T' /proc/$PPID/stat && exit; done; true";
+        let stopped = std::process::Command::new("sh").args(["-c", STOP]).status();
+        assert!(stopped.is_ok_and(|status| status.success()), "a test must be able to stop its process");
     }
 }
 
