@@ -31,6 +31,7 @@ use crate::support::{
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use regex::Regex;
+use rustix::process::{Pid, getpgid};
 use serde_json::Value as Json;
 use std::{
     collections::BTreeSet,
@@ -493,14 +494,19 @@ fn apart(command: Command) -> Command {
         apart.arg("--map-root-user");
     }
     apart.args(["--net", "sh", "-c", "ip link set lo up; exec \"$@\"", "sh"]);
-    apart.arg(command.get_program()).args(command.get_args());
+    started_by(apart, &command)
+}
+
+/// A command, started by another program that takes it as its last arguments.
+fn started_by(mut program: Command, command: &Command) -> Command {
+    program.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => apart.env(name, value),
-            None => apart.env_remove(name),
+            Some(value) => program.env(name, value),
+            None => program.env_remove(name),
         };
     }
-    apart
+    program
 }
 
 #[test]
@@ -557,6 +563,86 @@ fn no_browser_of_ours_listens_on_a_port() {
         })
         .collect();
     assert!(listening.is_empty(), "{listening:#?}");
+}
+
+/// The number of CAP_SYS_ADMIN.
+const SYS_ADMIN: u32 = 21;
+
+/// A field of a process's status.
+fn status(pid: &str, field: &str) -> String {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let found = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    found.unwrap_or_default().trim().to_owned()
+}
+
+/// Whether this process is root and can give a browser a user of its own.
+fn is_root_with_all_rights() -> bool {
+    let effective = u64::from_str_radix(&status("self", "CapEff"), 16).unwrap();
+    rustix::process::geteuid().is_root() && effective & 1 << SYS_ADMIN != 0
+}
+
+/// What was seen on 79f594e: as root every browser had `--no-sandbox`.
+#[test]
+fn no_page_of_roots_browser_runs_without_chromiums_sandbox() {
+    need_browser();
+    let site = AttackSite::serve();
+    let neighbour = Neighbour::start(&site.url(), &Secret::new());
+    let state = neighbour.place.folder().join("state");
+    let browsers: Vec<_> =
+        processes(&state).into_iter().filter(|(_, line)| line.contains("--user-data-dir=")).collect();
+    assert!(!browsers.is_empty());
+    assert!(browsers.iter().all(|(_, line)| !line.contains("--no-sandbox")), "{browsers:?}");
+    let group = |pid: i32| getpgid(Pid::from_raw(pid)).ok();
+    let groups: Vec<_> = browsers.iter().filter_map(|(pid, _)| group(*pid)).collect();
+    let numbers = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let is_page = |pid: &String| {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.contains("--type=renderer")
+            && pid.parse().is_ok_and(|pid| group(pid).is_some_and(|own| groups.contains(&own)))
+    };
+    let pages: Vec<_> = numbers.filter(is_page).collect();
+    assert!(!pages.is_empty(), "the browser's pages are seen");
+    for pid in pages {
+        // Chromium's filter of system calls, which it sets up in its own sandbox only.
+        assert_eq!(status(&pid, "Seccomp"), "2");
+        assert!(!is_root_with_all_rights() || !status(&pid, "Uid").split_whitespace().any(|uid| uid == "0"));
+    }
+}
+
+/// As in a container that has root and not its rights.
+#[test]
+fn an_answer_says_that_chromium_runs_without_its_sandbox_and_who_requires_it_is_told_what_is_missing() {
+    need_browser();
+    if !is_root_with_all_rights() {
+        eprintln!(
+            "not tried here: only root's browsers can lack a user of their own, and only root can give up rights"
+        );
+        return;
+    }
+    let place = Place::new();
+    let run = |confine: &str| {
+        let mut program = Command::new("setpriv");
+        program.args(["--bounding-set", "-sys_admin", "--inh-caps", "-sys_admin"]);
+        let command = place.command(&["run", "--json", "-e", "await cdp.attachToTarget(); 1"]);
+        let mut command = started_by(program, &command);
+        let output = command.env(CONFINE, confine).stdin(Stdio::null()).output().expect("setpriv of util-linux");
+        let text = String::from_utf8(output.stdout).unwrap();
+        let answer: Json = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in {text:?}"));
+        answer
+    };
+    let answer = run("try");
+    assert_eq!(answer["data"]["result"], 1, "{answer}");
+    let warnings: Vec<_> = answer["meta"]["warnings"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
+    let [warning] = *warnings else { panic!("{answer}") };
+    assert!(warning.starts_with("Chromium runs without its own sandbox"), "{warning}");
+    assert!(warning.contains("CAP_SYS_ADMIN"), "{warning}");
+
+    let error = run("require")["error"].take();
+    assert_eq!(error["code"], "BROWSER_LAUNCH_FAILED", "{error}");
+    assert!(error["message"].as_str().unwrap().contains("it gets no user of its own"), "{error}");
+    assert!(error["hint"].as_str().unwrap().contains("CAP_SYS_ADMIN"), "{error}");
+    let state = place.folder().join("state");
+    wait_until("nothing of either", PATIENCE, || held(&state).is_empty());
 }
 
 /// The inodes of a process's sockets.

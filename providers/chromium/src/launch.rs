@@ -7,7 +7,7 @@
 //! It has no port: its protocol is spoken on the debugging pipe, whose ends only its owner holds.
 
 use crate::{
-    confine::{ConfineMode, Confinement, Identity},
+    confine::{ConfineMode, Confinement, Identity, NO_USER_OF_ITS_OWN},
     connection::Connection,
     endpoint::Endpoint,
     error::CdpError,
@@ -33,7 +33,11 @@ const WORDS_MAX: Duration = Duration::from_secs(1);
 const NO_SANDBOX: &[&str] = &["No usable sandbox", "Failed to move to new namespace", "zygote_host_impl_linux"];
 /// What an answer says of a browser without Chromium's own sandbox.
 const WITHOUT_SANDBOX: &str = "Chromium runs without its own sandbox, because this host runs as root and this system \
-     gives the browser no user of its own: run codemode as an ordinary user.";
+     gives the browser no user of its own: run codemode as an ordinary user, or with the capability CAP_SYS_ADMIN.";
+/// What to do about that where it is not put up with.
+const NEEDS_CAPABILITY: &str = "As root, codemode needs the capability CAP_SYS_ADMIN to run a browser as a user of its own: \
+     add it (docker run --cap-add=SYS_ADMIN), or run codemode as an ordinary user. With confine = \"try\" the browser \
+     starts all the same, without Chromium's own sandbox.";
 
 /// How a browser is launched.
 #[derive(Clone, Debug)]
@@ -103,7 +107,8 @@ impl Browser {
         let own = Self::launch_as(Identity::of_profile(&profile), &options, deadline).await;
         let Err(report) = own else { return own };
         if options.confinement.mode == ConfineMode::Require || report.code != ErrorCode::BrowserLaunchFailed {
-            return Err(report);
+            let lacks_user = report.message.contains(NO_USER_OF_ITS_OWN);
+            return Err(if lacks_user { report.with_hint(NEEDS_CAPABILITY) } else { report });
         }
         tracing::debug!(%report, "a browser does not start as a user of its own");
         let mut browser = Self::launch_as(Identity::Ours, &options, deadline).await?;

@@ -23,6 +23,9 @@ use std::{
 pub(crate) use environment::environment;
 pub(crate) use user::{Identity, may_be_a_browsers};
 
+/// How the error begins of a browser that should be another user than root, and cannot.
+pub(crate) const NO_USER_OF_ITS_OWN: &str = "it gets no user of its own";
+
 /// How much confinement the operator asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -126,7 +129,8 @@ fn on_this_thread(
 ) -> io::Result<(Child, Vec<String>)> {
     let mut shortfalls = Vec::new();
     // Before Landlock, under which nothing can be mounted any more.
-    identity.assume(command, &needs.folders)?;
+    let assumed = identity.assume(command, &needs.folders);
+    assumed.map_err(|error| io::Error::new(error.kind(), format!("{NO_USER_OF_ITS_OWN}: {error}")))?;
     if *mode != ConfineMode::Off {
         match (files::restrict(needs, readable), mode) {
             (Ok(()), _) => {}
