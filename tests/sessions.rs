@@ -2,6 +2,7 @@
 
 use crate::support::{
     lab,
+    leases::Leases,
     program::{PATIENCE, Place, Running, need_browser, wait_until},
     server::Server,
 };
@@ -463,4 +464,32 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
         }
     });
     assert_eq!(shop.sessions(), Vec::<Json>::new());
+}
+
+/// A page that has not come yet, since its site does not answer.
+#[test]
+fn an_answer_names_the_page_that_is_on_its_way() {
+    let leases = Leases::new();
+    let at = |code: &str| {
+        let answer = leases.ask(&["run", "--json", "-e", &leases.script(code)]);
+        assert_eq!(answer["ok"], true, "{answer}");
+        answer["context"]["url"].as_str().map(|url| url.replace(leases.site.url(), ""))
+    };
+    let is_at = |path: &str, code: &str| assert_eq!(at(code).as_deref(), Some(path), "{code}");
+    let asked = "while ((await cdp.events({ names: ['Network.requestWillBeSent'] })).events.length === 0);";
+    let leaves = format!(
+        "await visit('/here'); await send('Network.enable');
+         send('Page.navigate', {{ url: '{{{{site}}}}/gate/1' }}).catch(() => {{}}); {asked}"
+    );
+    is_at("/gate/1", &leaves);
+    let opens = "const { targetId } = await cdp.send('Target.createTarget', { url: '{{site}}/gate/2' });
+                 await cdp.attachToTarget(targetId);";
+    is_at("/gate/2", opens);
+    is_at("/here", "await visit('/here'); await send('Page.navigate', { url: 'wrong:' }).catch(() => {});");
+    is_at("/there", "await visit('/there')");
+    is_at(
+        "/new",
+        "await cdp.attachToTarget((await cdp.send('Target.createTarget', { url: '{{site}}/new' })).targetId);",
+    );
+    ["/gate/1", "/gate/2"].iter().for_each(|gate| leases.site.open(gate));
 }

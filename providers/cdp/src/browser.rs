@@ -487,7 +487,7 @@ impl BrowserSlot {
             lease,
             target_id: page.as_ref().map(|page| page.id.clone()),
             // A page can make both as long as it likes.
-            url: page.as_ref().map(|page| short(&page.url)),
+            url: page.as_ref().map(|page| short(&page.at)).filter(|url| !url.is_empty()),
             title: page.map(|page| short(&page.title)).filter(|title| !title.is_empty()),
             ..Context::default()
         }

@@ -94,12 +94,13 @@ impl CdpRuntime {
         policy::check(request, &holdings)?;
         let is_refused = |target: &String| matches!(holdings.standing(target), Standing::Refused(_));
         if let Some(target) = meant.as_ref().filter(|target| is_refused(target)) {
-            let navigation = Navigation::of(&live, method, &params);
-            let answer = live.leave(target, method, params, timeout).await?;
+            let navigation = Navigation::of(&live, method, &params, Some(target));
+            let answer = live.leave(target, method, params, timeout).await;
             if let Some(navigation) = navigation {
-                navigation.check(&live, None, &answer).await?;
+                navigation.answered(&live, &answer);
+                navigation.check(&live, None, answer.as_ref().unwrap_or(&Json::Null)).await?;
             }
-            return Ok(answer);
+            return answer;
         }
         let session = match &options.session_id {
             Some(session) => Some(live.resolve(session, timeout).await?),
@@ -119,7 +120,8 @@ impl CdpRuntime {
         if let (Some(Attached { raw, .. }), GO_ON) = (&session, method) {
             live.targets.goes_on(raw);
         }
-        let navigation = Navigation::of(&live, method, &params);
+        let of_session = session.as_ref().and_then(|session| session.target.as_deref());
+        let navigation = Navigation::of(&live, method, &params, of_session);
         #[cfg(feature = "test-walls")]
         stop_before(&params);
         let answer = match &session {
@@ -149,7 +151,9 @@ impl CdpRuntime {
                     answer => answer.map_err(|error| live.explain(error, method, None, target.as_deref())),
                 }
             }
-        }?;
+        };
+        navigation.iter().for_each(|navigation| navigation.answered(&live, &answer));
+        let answer = answer?;
         live.take_note(method, session.as_ref(), target.as_deref(), &answer);
         if let Some(navigation) = navigation {
             navigation.check(&live, session.as_ref().map(|session| session.raw.as_str()), &answer).await?;

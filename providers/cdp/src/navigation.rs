@@ -1,12 +1,12 @@
-//! A navigation that network rules refuse: an error for the script, which otherwise has a page of the proxy's in the place
-//! of the one that it wanted, or for `https` an `errorText` that does not say why.
+//! Navigations: where a page is on its way to, and whether network rules refuse it.
 //!
-//! What counts is only what the proxy itself tells (`Connection::refusal_of`). A server can send the page and the headers
+//! A refusal is an error for the script, which otherwise has a page of the proxy's in the place of the one that it wanted,
+//! or for `https` an `errorText` that does not say why. What counts is only what the proxy itself tells (`Connection::refusal_of`). A server can send the page and the headers
 //! of a refusal as well, and is not believed.
 
 use crate::{live::Live, policy};
 use codemode_chromium::Command;
-use codemode_spec::ErrorReport;
+use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::time::Duration;
 use url::Url;
@@ -21,17 +21,56 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 /// A navigation that is under way.
 pub(crate) struct Navigation {
     url: Option<Url>,
-    in_frame: bool,
+    way: Way,
     /// Refusals that had been told before.
     from: u64,
 }
 
+enum Way {
+    /// That of a page; of this target, if it is known.
+    Page(Option<String>),
+    /// That of a frame in a page.
+    Frame,
+    /// That of a new page, which is answered before it is known whether there is anything.
+    New,
+}
+
 impl Navigation {
     /// The navigation that a command asks for, if it asks for one. To be called before the command is sent.
-    pub(crate) fn of(live: &Live, method: &str, params: &Json) -> Option<Self> {
-        let parsed = || params["url"].as_str().and_then(|url| Url::parse(url).ok());
-        let from = live.connection.refusals_told();
-        (method == "Page.navigate").then(|| Self { url: parsed(), in_frame: params.get("frameId").is_some(), from })
+    pub(crate) fn of(live: &Live, method: &str, params: &Json, target: Option<&str>) -> Option<Self> {
+        let way = match method {
+            "Page.navigate" if params.get("frameId").is_some() => Way::Frame,
+            "Page.navigate" => Way::Page(target.map(str::to_owned)),
+            "Target.createTarget" => Way::New,
+            _ => return None,
+        };
+        let url = params["url"].as_str().and_then(|url| Url::parse(url).ok());
+        if let (Way::Page(Some(target)), Some(url)) = (&way, &url) {
+            live.targets.heads_for(target, url);
+        }
+        Some(Self { url, way, from: live.connection.refusals_told() })
+    }
+
+    /// Takes note of the command's answer.
+    pub(crate) fn answered(&self, live: &Live, answer: &Result<Json, ErrorReport>) {
+        live.catch_up();
+        let target = match (&self.way, answer) {
+            (Way::Page(target), _) => target.as_deref(),
+            (Way::New, Ok(answer)) => answer["targetId"].as_str(),
+            _ => None,
+        };
+        let (Some(target), Some(url)) = (target.and_then(|target| live.targets.target(target)), &self.url) else {
+            return;
+        };
+        match answer {
+            Ok(answer) if answer.get("errorText").is_some() => live.targets.stays(&target.id),
+            // Otherwise it is there already, or was redirected.
+            Ok(_) if matches!(&*target.url, "" | "about:blank") => live.targets.heads_for(&target.id, url),
+            // It goes on.
+            Err(error) if error.code == ErrorCode::CallTimeout => {}
+            Err(_) => live.targets.stays(&target.id),
+            Ok(_) => {}
+        }
     }
 
     /// Whether network rules refused it, or where it was redirected to, by the command's answer.
@@ -42,13 +81,13 @@ impl Navigation {
         // The connection may have failed for a request that was under way before. A lease's rules do not change: what was
         // refused once is why.
         let from = if answer["errorText"] == NO_TUNNEL { 0 } else { self.from };
-        if live.connection.refusals_told() == from {
+        if matches!(self.way, Way::New) || live.connection.refusals_told() == from {
             return Ok(());
         }
         let refusal = |url: &Url| live.connection.refusal_of(url.host_str()?, url.port_or_known_default()?, from);
         let mut refused = self.url.as_ref().and_then(refusal);
-        if let (None, false, Some(session), Some(loader)) =
-            (&refused, self.in_frame, session, answer["loaderId"].as_str())
+        if let (None, Way::Page(_), Some(session), Some(loader)) =
+            (&refused, &self.way, session, answer["loaderId"].as_str())
         {
             let committed = tokio::time::timeout(COMMITTED_MAX, committed(live, session, loader)).await;
             refused = committed.ok().flatten().as_ref().and_then(refusal);

@@ -10,6 +10,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 use tokio::sync::watch;
+use url::Url;
 
 use crate::{
     dialog::{self, Dialog},
@@ -37,6 +38,8 @@ pub(crate) struct Target {
     pub(crate) kind: String,
     pub(crate) url: String,
     pub(crate) title: String,
+    /// Its URL for a reader: also that of a page which is on its way, and between two documents has none.
+    pub(crate) at: String,
     pub(crate) opener: Option<String>,
     pub(crate) context: Option<String>,
     /// Of a frame with a process of its own: the target of the session that reported it.
@@ -265,6 +268,20 @@ impl Targets {
         last.and_then(|id| self.target(&id)).or_else(|| self.visible().into_iter().find(|target| target.kind == "page"))
     }
 
+    /// The script has sent a page somewhere.
+    pub(crate) fn heads_for(&self, target: &str, url: &Url) {
+        if let Some(target) = self.known().targets.get_mut(target) {
+            target.at = url.to_string();
+        }
+    }
+
+    /// A page does not go where the script has sent it.
+    pub(crate) fn stays(&self, target: &str) {
+        if let Some(target) = self.known().targets.get_mut(target).filter(|target| !target.url.is_empty()) {
+            target.at.clone_from(&target.url);
+        }
+    }
+
     /// Takes in a target that another connection told of.
     pub(crate) fn introduced(&self, info: &Json) {
         let mut known = self.known();
@@ -485,6 +502,9 @@ impl Known {
         let url = text("url").unwrap_or_default();
         if url.split('#').next() != target.url.split('#').next() {
             target.tainted = None;
+        }
+        if url != target.url && !url.is_empty() {
+            target.at.clone_from(&url);
         }
         target.url = url;
         target.title = text("title").unwrap_or_default();
