@@ -371,6 +371,30 @@ fn a_session_that_is_revoked_is_lost_to_its_holder() {
     leases.close();
 }
 
+/// Whatever a script waits for when its connection is closed.
+#[test]
+fn a_script_is_told_in_mid_call_that_its_lease_was_revoked() {
+    let leases = Leases::new();
+    let before = leases.logged_in();
+    let waits = [
+        "cdp.waitForEvent('Page.javascriptDialogOpening', { sessionId, timeoutMs: 50_000 })",
+        "send('Runtime.evaluate', { expression: 'new Promise(() => {})', awaitPromise: true })",
+        "cdp.waitForEvent('Target.targetCreated', { where: { targetInfo: { url: 'never' } }, timeoutMs: 50_000 })",
+    ];
+    for (round, wait) in waits.iter().enumerate() {
+        let code = format!(
+            "await visit('/here/{round}'); const waits = {wait}; visit('/gate/{round}').catch(() => {{}}); await waits;"
+        );
+        let mut holder = leases.start(KEY, &code);
+        leases.site.wait_for(&format!("/gate/{round}"));
+        assert_eq!(leases.ask(&["sessions", "revoke", KEY, "--json"])["ok"], true);
+        assert_refused(&holder.receive(), "SESSION_LOST", "an operator revoked the lease", "ask the operator");
+        leases.site.open(&format!("/gate/{round}"));
+    }
+    leases.assert_unharmed(&before);
+    leases.close();
+}
+
 #[test]
 fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
     let leases = Leases::new();
