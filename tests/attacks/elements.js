@@ -16,13 +16,15 @@ const look = `(async () => {
   try { form.submit() } catch {} try { a.click() } catch {}
   const base = BASE;
   const soon = (promise) => Promise.race([promise, new Promise((done) => setTimeout(done, 700, 'late'))]).catch(String);
+  const asked = [];
   for (const name of ['.txt', '.html', '.css']) {
-    said.push(await soon(fetch(base + name).then((r) => r.text())), await soon(fetch(base + name, { mode: 'no-cors' }).then((r) => r.type)));
-    said.push(await soon(new Promise((done) => { const x = new XMLHttpRequest(); x.open('GET', base + name); x.onloadend = () => done(x.responseText); x.send() })));
+    asked.push(soon(fetch(base + name).then((r) => r.text())), soon(fetch(base + name, { mode: 'no-cors' }).then((r) => r.type)));
+    asked.push(soon(new Promise((done) => { const x = new XMLHttpRequest(); x.open('GET', base + name); x.onloadend = () => done(x.responseText); x.send() })));
   }
-  said.push(await soon(import(base + '.js').then(() => globalThis.canary)));
+  asked.push(soon(import(base + '.js').then(() => globalThis.canary)));
   for (const make of [() => new Worker(base + '.js'), () => new SharedWorker(base + '.js'), () => new EventSource(base + '.txt'), () => new Worker(URL.createObjectURL(new Blob(['importScripts("' + base + '.js"); postMessage(self.canary)']))) ])
-    said.push(await soon(new Promise((done, failed) => { const w = make(); (w.port ?? w).onmessage = (event) => done(event.data); w.onerror = () => done('error') })));
+    asked.push(soon(new Promise((done, failed) => { const w = make(); (w.port ?? w).onmessage = (event) => done(event.data); w.onerror = () => done('error') })));
+  said.push(...await Promise.all(asked));
   for (const frame of document.querySelectorAll('iframe,object,embed,frame,portal,fencedframe')) try { said.push(frame.contentDocument.documentElement.innerText) } catch (error) { said.push('closed') }
   said.push('image:' + img.naturalWidth + 'x' + img.naturalHeight, globalThis.canary, getComputedStyle(document.documentElement).getPropertyValue('--canary'), document.title);
   for (let i = 0; i < frames.length; i++) try { said.push(frames[i].canary, frames[i].document.body.innerText) } catch {}
@@ -37,9 +39,7 @@ return tries(['http', 'data', 'blank', 'blob', 'srcdoc'], async (kind) => {
   if (kind === 'blank') await visit('about:blank');
   if (kind === 'blob') {
     await visit('{{site}}/');
-    const loaded = cdp.waitForEvent('Page.loadEventFired', { sessionId: page, timeoutMs: 5000 });
     const url = await evaluate(`URL.createObjectURL(new Blob([${JSON.stringify(code)}], { type: 'text/html' }))`);
-    await loaded.catch(() => {});
     await visit(url);
   }
   if (kind === 'srcdoc') await visit(html(`<iframe srcdoc="${code.replaceAll('"', '&quot;')}"></iframe>`));

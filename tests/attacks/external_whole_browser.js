@@ -5,7 +5,8 @@
 // walls: table
 // alone: yes
 const { targetInfos } = await cdp.send('Target.getTargets');
-const users = targetInfos.find(({ type }) => type === 'page').targetId;
+// Not the script's own, which it may close.
+const users = targetInfos.find(({ type, targetId }) => type === 'page' && !page.endsWith(targetId)).targetId;
 const commands = [
   ['Target.autoAttachRelated', { targetId: users, waitForDebuggerOnStart: true }],
   ['Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true }],

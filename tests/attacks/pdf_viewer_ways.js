@@ -15,8 +15,10 @@ const at = async (url, attach, more = {}) => {
   const { next } = await cdp.events({ names: ['Runtime.bindingCalled'], limit: 1000 });
   const before = (await happened('Target.attachedToTarget')).length;
   await attach(targetId);
+  await send('Page.enable');
+  const since = await now();
   send('Page.navigate', { url }).catch((error) => error);
-  const caught = await until(async () => {
+  const caught = await untilSettled(since, async () => {
     const events = await happened('Target.attachedToTarget');
     return events.slice(before).map((event) => event.params).find((one) => one.targetInfo.type === 'iframe' && (one.targetInfo.url === '' || one.targetInfo.url.startsWith('chrome-extension:')));
   });

@@ -6,4 +6,4 @@
 // alone: yes
 // rules: deny victim
 const urls = ['127.0.0.1', 'localhost', '127.1', '2130706433', '[::ffff:127.0.0.1]', 'a.localhost', '0.0.0.0', '127.0.0.1.', '[::1]'].map((host) => `http://${host}:{{victim_port}}/json/list`);
-return tries(urls, async (url) => [await visit(url), await evaluate('document.documentElement.innerText')]);
+return tries(urls, async (url) => [await visit(url).catch((error) => error.code), await evaluate('document.documentElement.innerText')]);

@@ -32,6 +32,16 @@ const told = (pattern, since = began) => until(async () => {
   const events = await happened('Runtime.bindingCalled', since);
   return events.map((event) => event.params.payload).find((payload) => pattern.test(payload));
 });
+// Where the events are now.
+const now = async () => (await cdp.events({ names: ['Browser.downloadProgress'], limit: 1000 })).next;
+// Asks until there is an answer that is not undefined, or a page has loaded or was taken for a download, and a moment has
+// passed: what comes with the page has come by then.
+const untilSettled = async (since, ask, sessionId = page) => {
+  const names = ['Page.loadEventFired', 'Page.downloadWillBegin', 'Page.frameStoppedLoading'];
+  let over = false;
+  until(async () => (await cdp.events({ names, sessionId, since, limit: 1 })).events[0]).then(() => pause(400)).then(() => { over = true; });
+  return (await until(async () => (await ask()) ?? (over ? null : undefined))) ?? undefined;
+};
 // One attempt for each of these: what came of it, or the code of its error.
 const tries = async (things, attempt) => {
   const attempts = [];
@@ -67,8 +77,11 @@ const prepare = async (sessionId, source) => {
 // Catches the viewer of a PDF while nobody knows yet what it will show, and has it run this.
 const viewer = async (source, url = '{{site}}/pdf') => {
   await send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true });
+  await send('Page.enable');
+  const since = await now();
   send('Page.navigate', { url }).catch(() => {});
-  const { sessionId } = (await cdp.waitForEvent('Target.attachedToTarget', { sessionId: page, where: { targetInfo: { type: 'iframe' } }, timeoutMs: 1500 })).params;
+  await untilSettled(since, async () => (await happened('Target.attachedToTarget', since)).find(({ params }) => params.targetInfo.type === 'iframe'));
+  const { sessionId } = (await cdp.waitForEvent('Target.attachedToTarget', { sessionId: page, where: { targetInfo: { type: 'iframe' } }, timeoutMs: 100 })).params;
   await prepare(sessionId, source);
   await send('Runtime.runIfWaitingForDebugger', {}, sessionId);
 };
@@ -80,5 +93,5 @@ const leave = async () => {
     if (target.type === 'page' && target.targetId !== targetId) await cdp.send('Target.closeTarget', { targetId: target.targetId }).catch((error) => error);
   }
   page = await cdp.attachToTarget(targetId);
-  began = (await cdp.events({ names: ['Browser.downloadProgress'], limit: 1000 })).next;
+  began = await now();
 };
