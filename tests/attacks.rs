@@ -38,11 +38,15 @@ use std::{
     fs::{self, File},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::Mutex,
+    thread,
     time::{Duration, Instant},
 };
 
 /// Longer than a family takes on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(240);
+/// Browsers in which the cases of one family are tried at the same time.
+const BATCHES_AT_ONCE: usize = 2;
 /// How long one case may take.
 const CASE_MS_MAX: u32 = 40_000;
 /// How often a user opens a tab while a script has the browser.
@@ -379,20 +383,28 @@ impl Drop for Neighbour {
     }
 }
 
-/// Tries a family's cases, those that share a browser first.
+/// Tries a family's cases, those that share a browser first, in a few browsers at once.
 fn attack(family: &str, mode: Mode) {
     need_browser();
     let cases = cases();
     let cases: Vec<_> = cases.iter().filter(|case| case.family == family && mode.tries(case)).collect();
     let range = Range::new(&cases);
     let (alone, together): (Vec<_>, Vec<_>) = cases.iter().copied().partition(|case| case.alone);
-    let mut faults = Vec::new();
+    let faults = Mutex::new(Vec::new());
     let batches = [together].into_iter().chain(alone.into_iter().map(|case| vec![case]));
-    for batch in batches.filter(|batch| !batch.is_empty()) {
-        let began = Instant::now();
-        try_together(&range, &batch, mode, &mut faults);
+    let batches = Mutex::new(batches.filter(|batch| !batch.is_empty()));
+    let try_next = || {
+        let Some(batch) = batches.lock().unwrap().next() else { return false };
+        let (began, mut found) = (Instant::now(), Vec::new());
+        try_together(&range, &batch, mode, &mut found);
         eprintln!("{mode:?} {family}: {:?} for {}", began.elapsed(), batch.len());
-    }
+        faults.lock().unwrap().append(&mut found);
+        true
+    };
+    // They wait most of the time. What another's browser has to show is looked at after each of them, though.
+    let at_once = if range.stranger.is_some() { 1 } else { BATCHES_AT_ONCE };
+    thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(|| while try_next() {}))));
+    let faults = faults.into_inner().unwrap();
     assert!(faults.is_empty(), "{family}, {mode:?}: {} faults\n{}", faults.len(), faults.join("\n"));
 }
 
