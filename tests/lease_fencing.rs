@@ -135,10 +135,11 @@ async fn assert_clean(leases: &Leases, session: &dyn BrowserSession, round: u64)
         let moving = tokio::time::timeout(PATIENCE, call(page, "Page.navigate", json!({ "url": url })));
         moving.await.map_err(|_| format!("{path} is held"))??;
         leases.site.wait_for(&path);
-        let expression = "JSON.stringify([typeof left, typeof leftScript, location.pathname])";
-        let seen = call(page, "Runtime.evaluate", json!({ "expression": expression })).await?;
-        let seen = seen["result"]["value"].as_str().unwrap();
-        if seen != json!(["undefined", "undefined", path]).to_string() {
+        let expression = "[typeof left, typeof leftScript, location.pathname]";
+        let evaluate = json!({"expression": expression, "returnByValue": true});
+        let seen = call(page, "Runtime.evaluate", evaluate).await?;
+        let seen = &seen["result"]["value"];
+        if *seen != json!(["undefined", "undefined", path]) {
             return Err(format!("the page sees {seen}"));
         }
     }

@@ -8,7 +8,7 @@ use codemode_provider::{
     CallContext, Ending, ExecutionContext, Provider, ProviderRuntime,
     testkit::{FakeProvider, Journal, Moment},
 };
-use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value};
+use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::sync::watch;
@@ -320,9 +320,9 @@ struct PanickingRuntime(Panics);
 
 #[async_trait]
 impl ProviderRuntime for PanickingRuntime {
-    async fn call(&self, _: &str, _: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+    async fn call(&self, _: &str, _: Vec<Value>, _: CallContext) -> Result<Encoded, ErrorReport> {
         assert_ne!(self.0, Panics::Call, "as it was told");
-        Ok(Value::Undefined)
+        Ok(Value::Undefined.into())
     }
 
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {

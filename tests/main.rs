@@ -16,6 +16,7 @@ mod lease_store;
 mod lease_torture;
 mod life_cycle;
 mod mcp;
+mod memory;
 mod network;
 mod randomness;
 mod readme;

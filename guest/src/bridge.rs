@@ -164,7 +164,7 @@ fn send(
         }
         let id = state.next_call;
         state.next_call += 1;
-        state.outbox.push(Call { id, namespace, method, arguments: Encoded(encoded) });
+        state.outbox.push_back(Call { id, namespace, method, arguments: Encoded(encoded) });
         state.pending.insert(id, pending);
         None
     });

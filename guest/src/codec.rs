@@ -12,7 +12,7 @@ use boa_engine::{
     string::{JsStr, JsStrVariant},
 };
 use codemode_spec::{
-    limits::VALUE_DEPTH_MAX,
+    limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX},
     value::{DecodeError, Key, RawText, Reader, Token, Writer},
 };
 
@@ -364,10 +364,12 @@ impl Decoder<'_> {
         match self.reader.key().map_err(broken)? {
             Key::New(raw) => {
                 let key = PropertyKey::from(string(raw));
-                self.keys.push(key.clone());
+                if self.keys.len() < CODEC_KEYS_MAX {
+                    self.keys.push(key.clone());
+                }
                 Ok(key)
             }
-            Key::Seen(index) => self.keys.get(index).cloned().ok_or_else(|| broken(DecodeError("unknown key index"))),
+            Key::Seen(index) => self.keys.get(index).cloned().ok_or_else(|| broken(DecodeError::UNKNOWN_KEY)),
         }
     }
 
@@ -395,6 +397,7 @@ impl Decoder<'_> {
 fn string(raw: RawText<'_>) -> JsString {
     match raw {
         RawText::Latin1(bytes) => JsString::from(JsStr::latin1(bytes)),
+        RawText::Utf8(text) => JsString::from(text),
         RawText::Utf16(bytes) => {
             let units: Vec<u16> = RawText::units(bytes).collect();
             JsString::from(units.as_slice())

@@ -52,6 +52,7 @@ impl Guest {
             state.start_ms = start.now_ms;
             state.random = ChaCha8Rng::from_seed(start.seed);
             state.calls_max = start.calls_max;
+            state.argument_bytes = start.argument_bytes as usize;
         });
         let begun = self.begin(start);
         self.finish_turn(begun)
@@ -59,7 +60,10 @@ impl Guest {
 
     /// Delivers what the execution waited for and runs it until idle.
     pub fn resume(&mut self, resume: Resume) -> Turn {
-        state::with(|state| state.now_ms = resume.now_ms);
+        state::with(|state| {
+            state.now_ms = resume.now_ms;
+            state.argument_bytes = resume.argument_bytes as usize;
+        });
         let mut result = Ok(());
         for reply in resume.replies {
             memory::relieve();
@@ -93,10 +97,9 @@ impl Guest {
                 let unsent = outbox.into_iter().map(|call| format!("{}.{}", call.namespace, call.method)).collect();
                 State::Done { outcome, unhandled, unsent }
             }
-            None => State::Waiting {
-                calls: state::with(|state| std::mem::take(&mut state.outbox)),
-                next_timer_ms: timers::next_due(),
-            },
+            None => {
+                State::Waiting { calls: state::with(state::State::calls_to_send), next_timer_ms: timers::next_due() }
+            }
         };
         let (console, console_dropped) = state::with(|state| state.console.take());
         Turn { state, console, console_dropped }

@@ -39,7 +39,10 @@ pub struct State {
     pub start_ms: f64,
     pub random: ChaCha8Rng,
     pub console: ConsoleBuffer,
-    pub outbox: Vec<Call>,
+    /// Calls that have not left yet, the oldest first.
+    pub outbox: VecDeque<Call>,
+    /// How many bytes of arguments the host takes in this turn.
+    pub argument_bytes: usize,
     pub next_call: u32,
     pub calls_max: u32,
     pub pending: BTreeMap<u32, PendingCall>,
@@ -57,7 +60,8 @@ thread_local! {
         start_ms: 0.0,
         random: ChaCha8Rng::from_seed([0; 32]),
         console: ConsoleBuffer::default(),
-        outbox: Vec::new(),
+        outbox: VecDeque::new(),
+        argument_bytes: 0,
         next_call: 0,
         calls_max: CALLS_PER_EXECUTION_MAX,
         pending: BTreeMap::new(),
@@ -93,6 +97,17 @@ pub fn console(level: Level, text: String) {
 }
 
 impl State {
+    /// Takes out the calls for which the host has room.
+    pub fn calls_to_send(&mut self) -> Vec<Call> {
+        let mut calls = Vec::new();
+        while let Some(call) = self.outbox.front() {
+            let Some(left) = self.argument_bytes.checked_sub(call.arguments.0.len()) else { break };
+            self.argument_bytes = left;
+            calls.extend(self.outbox.pop_front());
+        }
+        calls
+    }
+
     /// Remembers which call an error belongs to.
     pub fn remember_failed(&mut self, error: JsObject, call: FailedCall) {
         if self.failed.len() == FAILED_CALLS_REMEMBERED {

@@ -1,6 +1,7 @@
 //! One execution: admit, prepare, create the providers' runtimes, run turns, dispose in reverse, shape the result.
 
 mod admission;
+mod call;
 mod linger;
 mod run;
 
@@ -15,21 +16,25 @@ use codemode_provider::{
     Account, AuditSink, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Refusal, Registry, Sessions,
 };
 use codemode_spec::{
-    ErrorCode, ErrorReport, Value,
+    ErrorCode, ErrorReport,
     envelope::Context,
     error::clip,
     limits::{
         CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, ERROR_TEXT_CHARS_MAX, EXECUTIONS_CONCURRENT_MAX,
-        EXECUTIONS_QUEUED_MAX, RESULT_CHARS_MAX, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
+        EXECUTIONS_QUEUED_MAX, HOST_ARGUMENTS_WEIGHT_MAX, HOST_REPLIES_BYTES_MAX, RESULT_CHARS_MAX, SHAPE_MS_MIN,
+        WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
     session::SessionRequest,
 };
 use futures::FutureExt as _;
 use rand::Rng as _;
-use run::{Run, Stats};
+use run::{Returned, Run, Stats};
 use std::{panic::AssertUnwindSafe, path::PathBuf, sync::Arc, time::Duration};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{Instant, timeout},
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, info_span, warn};
 
@@ -52,6 +57,10 @@ struct Inner {
     /// Looked at once; without one, nothing runs.
     state: Result<StateDir, ErrorReport>,
     admission: Admission,
+    /// Room for the arguments of calls that run, of all executions; a permit is a byte of weight.
+    argument_room: Arc<Semaphore>,
+    /// Room for replies that no turn has taken yet; a permit is a byte.
+    reply_room: Arc<Semaphore>,
 }
 
 /// What is the same for all executions of an executor.
@@ -196,7 +205,10 @@ impl Executor {
         let concurrent_max = settings.concurrent_max.clamp(1, EXECUTIONS_CONCURRENT_MAX);
         let admission = Admission::new(concurrent_max, settings.queued_max.min(EXECUTIONS_QUEUED_MAX));
         let state = StateDir::open(&settings.state_dir).map_err(ErrorReport::from);
-        Self { inner: Arc::new(Inner { engine, registry: Arc::new(registry), settings, state, admission }) }
+        let registry = Arc::new(registry);
+        let argument_room = Arc::new(Semaphore::new(HOST_ARGUMENTS_WEIGHT_MAX));
+        let reply_room = Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX));
+        Self { inner: Arc::new(Inner { engine, registry, settings, state, admission, argument_room, reply_room }) }
     }
 
     /// The namespaces that scripts can reach.
@@ -231,7 +243,7 @@ type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
 
 /// What the middle of an execution came to, before disposal.
 struct Middle {
-    outcome: Result<Value, ErrorReport>,
+    outcome: Result<Returned, ErrorReport>,
     stats: Stats,
 }
 
@@ -282,6 +294,7 @@ impl Inner {
             session: request.session.clone(),
             sessions: self.settings.sessions.clone(),
             audit: Arc::new(Audit { record: self.settings.record.clone(), execution: id.clone() }),
+            reply_room: self.reply_room.clone(),
         };
         self.settings.record.started(id, &request.code, &request.session);
         let mut runtimes = Vec::new();
@@ -292,7 +305,7 @@ impl Inner {
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        let execution = Box::pin(self.finish(id, middle, &runtimes)).await;
+        let execution = Box::pin(self.finish(id, middle, &runtimes, deadline, cancel)).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
@@ -363,23 +376,47 @@ impl Inner {
             cpu: request.cpu,
             cancel: cancel.clone(),
             observer,
+            argument_room: self.argument_room.clone(),
         });
         let (outcome, stats) = run.complete().await;
         Middle { outcome, stats }
     }
 
-    /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers.
-    async fn shape(&self, id: &ExecutionId, value: Value, bytes: usize) -> Result<Shaped, ErrorReport> {
+    /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
+    /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself: a result's
+    /// weight is bounded.
+    async fn shape(
+        &self,
+        id: &ExecutionId,
+        returned: Returned,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Result<Shaped, ErrorReport> {
         let transform = self.settings.transform.clone();
         let artifacts = self.state.clone()?.artifacts(id.as_str());
-        if bytes <= RESULT_BYTES_INLINE_MAX {
-            return Ok(transform.transform(value, &artifacts));
+        let inline = returned.len() <= RESULT_BYTES_INLINE_MAX;
+        let shape = move || returned.into_value().map(|value| transform.transform(value, &artifacts));
+        if inline {
+            return shape();
         }
-        let shaped = tokio::task::spawn_blocking(move || transform.transform(value, &artifacts)).await;
-        shaped.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "the result could not be shaped"))
+        let deadline = deadline.max(Instant::now() + Duration::from_millis(SHAPE_MS_MIN));
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(cancelled()),
+            shaped = self.engine.threads().run(shape) => shaped
+                .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the result could not be shaped"))),
+            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+        }
     }
 
-    async fn finish(&self, id: &ExecutionId, middle: Middle, runtimes: &Runtimes) -> Execution {
+    async fn finish(
+        &self,
+        id: &ExecutionId,
+        middle: Middle,
+        runtimes: &Runtimes,
+        deadline: Instant,
+        cancel: &CancellationToken,
+    ) -> Execution {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
         let mut warnings = stats.warnings;
@@ -394,7 +431,7 @@ impl Inner {
             warnings.extend(runtime.warnings());
         }
         let outcome = match outcome {
-            Ok(value) => self.shape(id, value, stats.result_bytes).await,
+            Ok(returned) => self.shape(id, returned, deadline, cancel).await,
             Err(error) => Err(error),
         };
         if let Ok(shaped) = &outcome {
@@ -464,7 +501,7 @@ async fn dispose_all(runtimes: &Runtimes, ending: Ending) -> Vec<ErrorReport> {
     errors
 }
 
-fn ending(outcome: &Result<Value, ErrorReport>) -> Ending {
+fn ending(outcome: &Result<Returned, ErrorReport>) -> Ending {
     match outcome {
         Ok(_) => Ending::Succeeded,
         Err(error) => match error.code {

@@ -1,5 +1,7 @@
 //! The program `codemode`.
 
+mod allocator;
+
 use clap::Parser as _;
 use codemode_host::surface::{cli::Cli, terminal::Log};
 use std::{env, process::ExitCode};
@@ -7,6 +9,7 @@ use tokio::runtime::Builder;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {
+    allocator::give_pages_back_soon();
     let cli = Cli::parse();
     log_to_stderr();
     let mut runtime = if cli.is_small() { Builder::new_current_thread() } else { Builder::new_multi_thread() };

@@ -51,12 +51,44 @@ pub const CALLS_PER_EXECUTION_MAX: u32 = 10_000;
 pub const METHOD_NAME_CHARS_MAX: usize = 128;
 /// Time that one protocol call may take, unless the script says otherwise.
 pub const CALL_TIMEOUT_MS_DEFAULT: u64 = 10_000;
-/// Encoded arguments of one call.
-pub const ARGUMENT_BYTES_MAX: usize = 16 * MIB;
+/// Encoded arguments of one call, and of all calls of one execution that have left the sandbox and have not begun.
+pub const ARGUMENT_BYTES_MAX: usize = 4 * MIB;
+/// What the arguments of the calls that run take in the memory of the host, all calls of one execution together. Further
+/// calls wait until there is room.
+pub const ARGUMENTS_WEIGHT_MAX: usize = 8 * MIB;
+/// Arguments of so little weight do not wait for other executions: a call that waits for an event must not hold up the one
+/// that brings the event about.
+pub const ARGUMENTS_WEIGHT_FREE: usize = 4 * KIB;
+/// The weight of the arguments of the calls that run in one host.
+pub const HOST_ARGUMENTS_WEIGHT_MAX: usize = 128 * MIB;
 /// Encoded reply to one call.
-pub const REPLY_BYTES_MAX: usize = 64 * MIB;
+pub const REPLY_BYTES_MAX: usize = 9 * MIB;
+/// Replies that one turn is given: one of any size, and further ones while all have no more bytes than this.
+pub const TURN_REPLIES_BYTES_MAX: usize = MIB / 2;
+/// Replies of browsers that no turn has taken yet, in one host.
+pub const HOST_REPLIES_BYTES_MAX: usize = 256 * MIB;
+/// Time that a call or a reply waits for room in the memory of the host; the call fails then. Shorter than
+/// [`RELAY_STALL_MS`]: a host that does not read is let go.
+pub const ROOM_WAIT_MS_MAX: u64 = 2_000;
 /// Encoded result of a script.
-pub const RESULT_BYTES_MAX: usize = 64 * MIB;
+pub const RESULT_BYTES_MAX: usize = 20 * MIB;
+/// What a result takes in the memory of the host while it is shaped. Calls, replies and events are gone by then.
+pub const RESULT_WEIGHT_MAX: usize = 60 * MIB;
+/// What one turn of a sandbox may say.
+pub const TURN_BYTES_MAX: usize = RESULT_BYTES_MAX + 2 * MIB;
+/// Names of keys that the codec replaces by an index within one value.
+pub const CODEC_KEYS_MAX: usize = 4_096;
+/// What one execution takes in the memory of the host beside its sandbox while its script runs: arguments that wait and
+/// those of the calls that run, a command as text and at the relay, a reply at the relay, one that is read, one that waits
+/// and one that goes into the sandbox with those that are small, events, and what is small of everything.
+pub const EXECUTION_BYTES_MAX: usize = ARGUMENT_BYTES_MAX
+    + ARGUMENTS_WEIGHT_MAX
+    + 2 * CDP_COMMAND_BYTES_MAX
+    + 4 * REPLY_BYTES_MAX
+    + TURN_REPLIES_BYTES_MAX
+    + EVENT_RING_BYTES_MAX
+    + POPUP_RING_BYTES_MAX
+    + MIB;
 /// Timers that one script may have pending.
 pub const TIMERS_PENDING_MAX: usize = 10_000;
 
@@ -76,7 +108,7 @@ pub const LOG_CHARS_MAX: usize = 8_000;
 /// Images in one answer.
 pub const IMAGES_MAX: usize = 8;
 /// Bytes of all images in one answer, before base64.
-pub const IMAGE_BYTES_MAX: usize = 16 * MIB;
+pub const IMAGE_BYTES_MAX: usize = 12 * MIB;
 /// A raw result that was cut for the model is kept whole as an artifact up to this size.
 pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
 /// Time for which artifacts and downloads are kept.
@@ -152,29 +184,39 @@ pub const AUDIT_ROWS_PARTS: u64 = 10;
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;
 /// Rows of the audit that one execution can bring about by going where no script may be.
 pub const AUDIT_REFUSALS_MAX: usize = 100;
+/// Time for shaping a result that is granted also when the execution's time is over: the script was in time.
+pub const SHAPE_MS_MIN: u64 = 1_000;
 /// Time for disposing the providers of one execution, all together: more than a browser may take that has to be killed.
 pub const DISPOSE_MS_MAX: u64 = 20_000;
 
 /// Protocol events kept for one browser connection; the oldest go first and are counted.
 pub const EVENT_RING_MAX: usize = 10_000;
 /// Bytes of the protocol events kept for one browser connection.
-pub const EVENT_RING_BYTES_MAX: usize = 32 * MIB;
+pub const EVENT_RING_BYTES_MAX: usize = 4 * MIB;
+/// The same of the connection over which the dialogs of popups are watched: more than the longest URL, which is 2 MiB.
+pub const POPUP_RING_BYTES_MAX: usize = 5 * MIB / 2;
+/// What is kept of a target's URL and of its title.
+pub const TARGET_TEXT_BYTES_MAX: usize = 4 * KIB;
+/// Bytes of the events in one answer; the rest is read on from where it ends.
+pub const EVENTS_BYTES_MAX: usize = 2 * MIB;
+/// The pattern of one wait, as JSON text: each event is compared to it.
+pub const PATTERN_BYTES_MAX: usize = 64 * KIB;
 /// Names of events that are asked for at once: each event is compared to all of them.
 pub const EVENT_NAMES_MAX: usize = 100;
 /// Lines of the protocol debug log kept for one execution.
 pub const DEBUG_LOG_MAX: usize = 500;
-/// One protocol message from a browser; a longer one ends the connection.
-pub const CDP_MESSAGE_BYTES_MAX: usize = 128 * MIB;
-/// The text of one reply to a command; a longer one fails its call without being read. As much of it as may reach a
-/// script, which a screenshot never comes near.
+/// One command to a browser, as text.
+pub const CDP_COMMAND_BYTES_MAX: usize = 4 * MIB;
+/// One message of a browser of ours, as text; a longer one is passed over and fails its call.
 pub const CDP_REPLY_BYTES_MAX: usize = REPLY_BYTES_MAX;
-/// Values in one protocol message, those in arrays and objects counted one by one. Text is what they hold, and counts
-/// by its length alone.
-pub const CDP_MESSAGE_VALUES_MAX: usize = MIB;
-/// What one value takes in the memory of the host at most, with its name and with the spare room of what holds it.
-pub const CDP_VALUE_BYTES: usize = 256;
-/// What one protocol message takes in the memory of the host at most, when it is read.
-pub const CDP_TREE_BYTES_MAX: usize = CDP_MESSAGE_VALUES_MAX * CDP_VALUE_BYTES + CDP_REPLY_BYTES_MAX;
+/// One message of an external endpoint; a longer one ends the connection.
+pub const CDP_WEB_MESSAGE_BYTES_MAX: usize = 16 * MIB;
+/// The first and the last bytes that are kept of a message that is not: enough to say whose reply it is.
+pub const CDP_EDGE_BYTES_KEPT: usize = 256;
+/// What a reply that the host itself reads takes in its memory, as the cookies of a profile when the script is over.
+pub const CDP_TREE_BYTES_MAX: usize = 48 * MIB;
+/// Replies of so few bytes need no room of their own: of all calls that may be under way they are a mebibyte.
+pub const REPLY_BYTES_FREE: usize = 4 * KIB;
 
 /// Connections to a kept browser at the same time.
 pub const DOOR_CLIENTS_MAX: usize = 12;
@@ -219,7 +261,7 @@ const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
 const _: () = assert!(GUEST_STACK_BYTES < MEMORY_BYTES_MAX);
 const _: () = assert!(WASM_STACK_BYTES_MAX < TURN_THREAD_STACK_BYTES, "a turn must trap before its thread overflows");
-const _: () = assert!(ARGUMENT_BYTES_MAX < MEMORY_BYTES_MAX && REPLY_BYTES_MAX < MEMORY_BYTES_MAX);
+const _: () = assert!(ARGUMENT_BYTES_MAX <= ARGUMENTS_WEIGHT_MAX && REPLY_BYTES_MAX < MEMORY_BYTES_MAX);
 const _: () = assert!(CALLS_OUTSTANDING_MAX <= CALLS_PER_EXECUTION_MAX as usize);
 const _: () = assert!(CONSOLE_LINE_BYTES_MAX * 2 <= CONSOLE_BYTES_KEPT);
 const _: () = assert!(LOG_CHARS_MAX <= CONSOLE_BYTES_KEPT);
@@ -228,9 +270,15 @@ const _: () = assert!(LEASE_RENEW_MS * 3 < LEASE_TTL_MS, "two renewals may fail"
 const _: () = assert!(SESSION_IDLE_MS_MIN <= SESSION_IDLE_MS_DEFAULT && SESSION_IDLE_MS_DEFAULT <= SESSION_IDLE_MS_MAX);
 const _: () = assert!(LEASE_WAIT_MS_DEFAULT <= LEASE_WAIT_MS_MAX);
 const _: () = assert!(FAULT_ECHO_CHARS_MAX < FAULT_CHARS_MAX && FAULT_CHARS_MAX < ERROR_TEXT_CHARS_MAX);
-const _: () = assert!(CDP_REPLY_BYTES_MAX < CDP_MESSAGE_BYTES_MAX, "too long a reply costs its call, no connection");
-const _: () = assert!(EVENT_RING_BYTES_MAX <= CDP_REPLY_BYTES_MAX);
-const _: () = assert!(CDP_TREE_BYTES_MAX <= 320 * MIB);
+const _: () =
+    assert!(CDP_REPLY_BYTES_MAX < CDP_WEB_MESSAGE_BYTES_MAX, "too long a reply costs its call, no connection");
+const _: () =
+    assert!(REPLY_BYTES_FREE * CALLS_OUTSTANDING_MAX <= MIB && ARGUMENTS_WEIGHT_FREE * CALLS_OUTSTANDING_MAX <= MIB);
+const _: () = assert!(CDP_TREE_BYTES_MAX <= EXECUTION_BYTES_MAX);
+const _: () = assert!(EXECUTION_BYTES_MAX <= 64 * MIB, "what a script may take of the host's memory");
+const _: () = assert!(RESULT_WEIGHT_MAX <= 64 * MIB && RESULT_BYTES_MAX <= RESULT_WEIGHT_MAX);
+const _: () = assert!(ROOM_WAIT_MS_MAX * 2 <= RELAY_STALL_MS);
+const _: () = assert!(EVENTS_BYTES_MAX <= EVENT_RING_BYTES_MAX && EVENTS_BYTES_MAX <= REPLY_BYTES_MAX);
 const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);
 const _: () = assert!(SOURCE_BYTES_MAX * 6 < MCP_LINE_BYTES_MAX);

@@ -3,11 +3,34 @@
 //! Messages are serde types in postcard's format. Values travel inside them as [`Encoded`] bytes of the value codec, so
 //! that each side converts them once, straight from or into its own kind of value.
 
+use crate::{Value, value::DecodeError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// A value in the bytes of the codec of [`crate::value`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoded(#[serde(with = "serde_bytes")] pub Vec<u8>);
+
+impl Encoded {
+    /// The value.
+    ///
+    /// # Errors
+    /// When the bytes are not one.
+    pub fn value(&self) -> Result<Value, DecodeError> {
+        Value::decode(&self.0)
+    }
+}
+
+impl From<Value> for Encoded {
+    fn from(value: Value) -> Self {
+        Self(value.encode())
+    }
+}
+
+impl From<serde_json::Value> for Encoded {
+    fn from(json: serde_json::Value) -> Self {
+        Value::from(json).into()
+    }
+}
 
 /// Begins an execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +48,8 @@ pub struct Start {
     pub now_ms: f64,
     /// Calls that this execution may make.
     pub calls_max: u32,
+    /// How many bytes of arguments the host takes in the first turn.
+    pub argument_bytes: u32,
 }
 
 /// A namespace and its methods.
@@ -43,6 +68,9 @@ pub struct Resume {
     pub now_ms: f64,
     /// Calls that have completed.
     pub replies: Vec<Reply>,
+    /// How many bytes of arguments the host takes in this turn. Calls beyond that stay in the sandbox until a later one;
+    /// the host has room for any call as soon as it holds no other.
+    pub argument_bytes: u32,
 }
 
 /// The completion of a call.
@@ -197,6 +225,31 @@ pub fn encode(message: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(message).expect("every message of this module can be serialised")
 }
 
+/// How many bytes a message has.
+///
+/// # Panics
+/// Never, as [`encode`].
+#[must_use]
+pub fn length(message: &impl Serialize) -> usize {
+    let size = postcard::serialize_with_flavor(message, postcard::ser_flavors::Size::default());
+    size.expect("every message of this module can be serialised")
+}
+
+/// Writes a message to where it goes, which has [`length`] bytes.
+///
+/// # Errors
+/// When there is less room.
+pub fn encode_into(message: &impl Serialize, place: &mut [u8]) -> Result<(), postcard::Error> {
+    postcard::to_slice(message, place).map(drop)
+}
+
+/// Whether a turn's message is an execution's last one, told without reading it: that may be large.
+#[must_use]
+pub fn is_last(turn: &[u8]) -> bool {
+    // The state comes first, and the first of its variants is the end.
+    turn.first() == Some(&0)
+}
+
 /// The message of these bytes.
 ///
 /// # Errors
@@ -208,7 +261,6 @@ pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, postcard::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Value;
 
     #[test]
     fn messages_survive() {
@@ -225,7 +277,15 @@ mod tests {
             console: vec![ConsoleLine { level: Level::Warn, text: "ä".into() }],
             console_dropped: 9,
         };
-        assert_eq!(decode::<Turn>(&encode(&turn)), Ok(turn));
+        let bytes = encode(&turn);
+        assert_eq!((length(&turn), is_last(&bytes)), (bytes.len(), false));
+        let mut place = vec![0; bytes.len()];
+        encode_into(&turn, &mut place).unwrap();
+        assert_eq!(place, bytes);
+        assert!(encode_into(&turn, &mut place[1..]).is_err());
+        assert_eq!(decode::<Turn>(&bytes).as_ref(), Ok(&turn));
         assert!(decode::<Turn>(&[9, 9, 9]).is_err());
+        let state = State::Done { outcome: Outcome::TooLarge, unhandled: Vec::new(), unsent: Vec::new() };
+        assert!(is_last(&encode(&Turn { state, ..turn })));
     }
 }

@@ -1,17 +1,22 @@
 //! The JavaScript values that cross the boundary, and their codec.
 //!
 //! The codec is binary: what kind a value is stands in a tag byte outside the data, so no string and no key can forge
-//! another kind. Strings travel as the engine holds them, Latin-1 or UTF-16, lone surrogates included. A key that was
+//! another kind. Strings travel as the side that writes them holds them: Latin-1 or UTF-16 with lone
+//! surrogates from the engine, UTF-8 from the host. A key that was
 //! seen before may be named by its index.
 //!
 //! Two forms of JSON exist for what leaves JavaScript for good: [`Value::to_json`] loses nothing and escapes its tags;
 //! [`Value::to_plain_json`] is what `JSON.stringify` would say, for protocols that speak JSON.
 
 mod codec;
+mod from_json;
 mod json;
+mod weight;
 
 pub use codec::{DecodeError, Key, RawText, Reader, Token, Writer};
+pub use from_json::{JsonEncoder, JsonRefusal};
 pub use json::JSON_TAG;
+pub use weight::weigh;
 
 use std::fmt;
 

@@ -127,6 +127,7 @@ async fn provided(bench: &Bench, browser: &Browser) -> Provided {
     let context = testkit::context(bench.state.path(), json!({}));
     let runtime = CdpProvider::new(config).create(context).await.expect("the provider makes a runtime");
     let session = runtime.call("attachToTarget", Vec::new(), call_context()).await.expect("a page");
+    let session = session.value().expect("a reply is a value");
     Provided { runtime, session }
 }
 

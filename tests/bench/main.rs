@@ -5,6 +5,7 @@
 
 mod browser;
 mod measure;
+mod pipe;
 mod provider;
 mod sandbox;
 mod session;
@@ -17,8 +18,8 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let bench = measure::Bench::open();
     let mut table = Table::default();
-    for (name, run) in sandbox::BENCHES.iter().chain(provider::BENCHES).chain(browser::BENCHES).chain(session::BENCHES)
-    {
+    let benches = [sandbox::BENCHES, provider::BENCHES, browser::BENCHES, pipe::BENCHES, session::BENCHES];
+    for (name, run) in benches.into_iter().flatten() {
         if wanted(name) {
             run(&bench, &runtime, &mut table);
         }

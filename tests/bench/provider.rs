@@ -3,7 +3,7 @@
 use crate::measure::{Bench, Named, Table, execute, median, middle, timed};
 use async_trait::async_trait;
 use codemode_provider::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
-use codemode_spec::{Effect, ErrorReport, Manifest, Method, Param, Signature, Value};
+use codemode_spec::{Effect, ErrorReport, Manifest, Method, Param, Signature, Value, message::Encoded};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::runtime::Runtime;
@@ -71,14 +71,14 @@ impl Provider for BenchProvider {
 
 #[async_trait]
 impl ProviderRuntime for BenchRuntime {
-    async fn call(&self, method: &str, mut arguments: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+    async fn call(&self, method: &str, mut arguments: Vec<Value>, _: CallContext) -> Result<Encoded, ErrorReport> {
         match method {
             "later" => tokio::time::sleep(Duration::from_millis(10)).await,
-            "string" => return Ok(self.0.string.clone()),
-            "object" => return Ok(self.0.object.clone()),
+            "string" => return Ok(self.0.string.clone().into()),
+            "object" => return Ok(self.0.object.clone().into()),
             _ => {}
         }
-        Ok(arguments.pop().unwrap_or(Value::Undefined))
+        Ok(arguments.pop().unwrap_or(Value::Undefined).into())
     }
 
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {

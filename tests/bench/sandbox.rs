@@ -37,6 +37,7 @@ fn start(code: &str) -> Start {
         seed: [7; 32],
         now_ms: 1.8e12,
         calls_max: CALLS_PER_EXECUTION_MAX,
+        argument_bytes: 0,
     }
 }
 
@@ -55,7 +56,7 @@ fn fresh_sandbox(bench: &Bench, _: &Runtime, table: &mut Table) {
         let began = Instant::now();
         let mut sandbox: Sandbox = bench.engine.sandbox().expect("there is a place");
         made.push(began.elapsed());
-        ran.push(timed(|| drop(sandbox.start(&start, allowance()).expect("it runs"))));
+        ran.push(timed(|| drop(sandbox.start(&start, allowance(), || {}).expect("it runs"))));
         dropped.push(timed(move || drop(sandbox)));
         total.push(began.elapsed());
     }
@@ -70,7 +71,7 @@ fn whole_execution(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let start = start("async () => 1+1");
     let bound = median(500, || {
         let mut sandbox = bench.engine.sandbox().expect("there is a place");
-        sandbox.start(&start, allowance()).expect("it runs");
+        sandbox.start(&start, allowance(), || {}).expect("it runs");
     });
     let ours = median(500, || drop(execute(runtime, &bench.executor, "async () => 1+1")));
     table.time("whole execution, `async () => 1+1`", ours, Some(("its sandbox alone", bound)), "–");

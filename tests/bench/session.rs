@@ -138,26 +138,54 @@ impl Observer for Said {
     }
 }
 
+/// An executor whose executions lease the browser of one key, as those of a host do.
+pub struct Leased {
+    pub executor: Executor,
+    pub session: SessionRequest,
+    manager: SessionManager,
+}
+
+impl Leased {
+    /// To be called within a runtime.
+    pub fn open(bench: &Bench, name: &str) -> Self {
+        let state = bench.state.path().join(name);
+        std::fs::create_dir_all(&state).expect("a folder");
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        let state_dir = StateDir::open(&state).expect("a state folder");
+        let manager = SessionManager::open(state_dir, program, SessionSettings::default()).expect("a store");
+        let settings = Settings {
+            transform: Arc::new(Identity),
+            sessions: Some(Arc::new(manager.clone())),
+            ..Settings::new(state)
+        };
+        let registry =
+            Registry::new(vec![Arc::new(CdpProvider::new(CdpConfig::default()))]).expect("the name is right");
+        let executor = Executor::new(bench.engine.clone(), registry, settings);
+        let session =
+            SessionRequest { mode: SessionMode::Reuse, key: Some("bench".into()), ..SessionRequest::default() };
+        Self { executor, session, manager }
+    }
+
+    /// A request in the leased browser.
+    pub fn request(&self, code: &str) -> Request {
+        Request { session: self.session.clone(), ..Request::new(code) }
+    }
+
+    /// Ends the browser.
+    pub fn close(&self, runtime: &Runtime) {
+        for row in runtime.block_on(self.manager.store().run(|store| store.sessions())).expect("the store works") {
+            runtime.block_on(self.manager.close(&row)).expect("it can be closed");
+        }
+    }
+}
+
 fn reconnect(bench: &Bench, runtime: &Runtime, table: &mut Table) {
-    let state = bench.state.path().join("sessions");
     let _runtime = runtime.enter();
-    let program = env!("CARGO_BIN_EXE_codemode").into();
-    std::fs::create_dir_all(&state).expect("a folder");
-    let manager =
-        SessionManager::open(StateDir::open(&state).unwrap(), program, SessionSettings::default()).expect("a store");
-    let settings = Settings {
-        transform: Arc::new(Identity),
-        sessions: Some(Arc::new(manager.clone())),
-        ..Settings::new(state.clone())
-    };
-    let registry = Registry::new(vec![Arc::new(CdpProvider::new(CdpConfig::default()))]).expect("the name is right");
-    let executor = Executor::new(bench.engine.clone(), registry, settings);
-    let session = SessionRequest { mode: SessionMode::Reuse, key: Some("bench".into()), ..SessionRequest::default() };
+    let leased = Leased::open(bench, "sessions");
     let first_answer = || {
         let code = "async () => { await cdp.send('Browser.getVersion'); console.log('answered') }";
-        let request = Request { session: session.clone(), ..Request::new(code) };
         let (said, began) = (Arc::new(Said(Mutex::new(None))), Instant::now());
-        let execution = runtime.block_on(executor.execute(request, said.clone()));
+        let execution = runtime.block_on(leased.executor.execute(leased.request(code), said.clone()));
         assert!(execution.outcome.is_ok(), "{:?}", execution.outcome);
         let at = said.0.lock().expect("nothing panics while it is held").expect("it was answered");
         (at - began, began.elapsed())
@@ -166,7 +194,5 @@ fn reconnect(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let (answers, wholes): (Vec<_>, Vec<_>) = (0..30).map(|_| first_answer()).unzip();
     table.time("reuse: from the call to the first answer", middle(answers), None, "≤ 30 ms");
     table.time("… the whole execution, released again", middle(wholes), None, "–");
-    for row in runtime.block_on(manager.store().run(|store| store.sessions())).expect("the store works") {
-        runtime.block_on(manager.close(&row)).expect("it can be closed");
-    }
+    leased.close(runtime);
 }

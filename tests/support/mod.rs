@@ -7,6 +7,7 @@ pub mod lab;
 pub mod leases;
 pub mod program;
 pub mod range;
+pub mod resident;
 pub mod server;
 pub mod tools;
 pub mod web;

@@ -42,6 +42,10 @@ impl Server {
         }
     }
 
+    pub fn pid(&self) -> i32 {
+        self.pid
+    }
+
     pub fn open_files(&self) -> Vec<String> {
         let files = fs::read_dir(format!("/proc/{}/fd", self.pid)).unwrap().flatten();
         files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.display().to_string())).collect()

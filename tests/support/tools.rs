@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use codemode_provider::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
 use codemode_spec::{
-    Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value, value::ErrorValue, value::Text,
+    Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value, message::Encoded, value::ErrorValue,
+    value::Text,
 };
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -37,12 +38,12 @@ impl Provider for Tools {
 
 #[async_trait]
 impl ProviderRuntime for Runtime {
-    async fn call(&self, method: &str, arguments: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+    async fn call(&self, method: &str, arguments: Vec<Value>, _: CallContext) -> Result<Encoded, ErrorReport> {
         let number = |place: usize| match arguments.get(place) {
             Some(Value::Number(number)) => *number as usize,
             _ => 0,
         };
-        match method {
+        let reply = match method {
             "text" => Ok(Value::from("x".repeat(number(0)))),
             "bytes" => Ok(Value::Bytes(vec![7; number(0)])),
             "kinds" => Ok(kinds()),
@@ -63,7 +64,8 @@ impl ProviderRuntime for Runtime {
             // The name as the manifest has it, not as a script writes it.
             "tidy-up" => Ok(Value::from("tidy")),
             other => Err(ErrorReport::new(ErrorCode::HostFault, format!("{other} is not a method of the manifest"))),
-        }
+        };
+        reply.map(Encoded::from)
     }
 
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {

@@ -4,13 +4,14 @@
 use super::ticker::{Ticker, TickerHandle};
 use codemode_spec::{
     ErrorCode, ErrorReport, abi,
-    limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX},
+    limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX, TURN_BYTES_MAX},
     message::{self, Resume, Start, Turn},
 };
 use rustix::{
     mm::{Advice, madvise},
     time::{ClockId, clock_gettime},
 };
+use serde::Serialize;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -155,22 +156,23 @@ impl Sandbox {
         })
     }
 
-    /// Begins the execution and runs it until it is idle. Blocks; belongs on [`super::Threads`].
+    /// Begins the execution and runs it until it is idle. Blocks; belongs on [`super::Threads`]. When the script has ended,
+    /// `before_end` is called before its result, which may be large, is taken out: to let go of what else is held of it.
     ///
     /// # Errors
     /// When a bound was reached or the guest broke. The sandbox is of no use then.
-    pub fn start(&mut self, start: &Start, allowance: Allowance) -> Result<Turn, Stop> {
+    pub fn start(&mut self, start: &Start, allowance: Allowance, before_end: impl FnOnce()) -> Result<Turn, Stop> {
         let call = self.start.clone();
-        self.turn(&message::encode(start), &call, allowance)
+        self.turn(start, &call, allowance, before_end)
     }
 
     /// Continues it with what it waited for.
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub fn resume(&mut self, resume: &Resume, allowance: Allowance) -> Result<Turn, Stop> {
+    pub fn resume(&mut self, resume: Resume, allowance: Allowance, before_end: impl FnOnce()) -> Result<Turn, Stop> {
         let call = self.resume.clone();
-        self.turn(&message::encode(resume), &call, allowance)
+        self.turn(resume, &call, allowance, before_end)
     }
 
     /// Gives back the pages of the guest's stack: between turns nothing lives on it, and a long wait should not hold them.
@@ -199,7 +201,13 @@ impl Sandbox {
         self.memory.data_size(&self.store)
     }
 
-    fn turn(&mut self, message: &[u8], call: &TypedFunc<u32, u64>, allowance: Allowance) -> Result<Turn, Stop> {
+    fn turn(
+        &mut self,
+        message: impl Serialize,
+        call: &TypedFunc<u32, u64>,
+        allowance: Allowance,
+        before_end: impl FnOnce(),
+    ) -> Result<Turn, Stop> {
         if self.poisoned {
             return Err(Stop::Poisoned);
         }
@@ -208,7 +216,7 @@ impl Sandbox {
         let cpu_max = allowance.cpu;
         self.store.data_mut().turn = Some(TurnClock { allowance, cpu_origin });
         let running = self.ticker.running();
-        let turn = self.exchange(message, call);
+        let turn = self.exchange(message, call, before_end);
         drop(running);
         self.store.data_mut().turn = None;
         self.cpu_used += thread_cpu().saturating_sub(cpu_before);
@@ -218,15 +226,30 @@ impl Sandbox {
         turn
     }
 
-    fn exchange(&mut self, message: &[u8], call: &TypedFunc<u32, u64>) -> wasmtime::Result<Turn> {
-        let length = u32::try_from(message.len())?;
+    fn exchange(
+        &mut self,
+        message: impl Serialize,
+        call: &TypedFunc<u32, u64>,
+        before_end: impl FnOnce(),
+    ) -> wasmtime::Result<Turn> {
+        // Written where the guest reads, and gone before it runs: a large message is in memory as few times as can be.
+        let bytes = message::length(&message);
+        let length = u32::try_from(bytes)?;
         let pointer = self.buffer.call(&mut self.store, length)? as usize;
-        let place = self.memory.data_mut(&mut self.store).get_mut(pointer..pointer.saturating_add(message.len()));
-        place.ok_or_else(|| wasmtime::format_err!("the buffer lies outside of memory"))?.copy_from_slice(message);
+        let place = self.memory.data_mut(&mut self.store).get_mut(pointer..pointer.saturating_add(bytes));
+        let place = place.ok_or_else(|| wasmtime::format_err!("the buffer lies outside of memory"))?;
+        message::encode_into(&message, place).map_err(|error| wasmtime::format_err!("the message: {error}"))?;
+        drop(message);
         let (pointer, length) = abi::unpack(call.call(&mut self.store, length)?);
         let (pointer, length) = (pointer as usize, length as usize);
+        if length > TURN_BYTES_MAX {
+            wasmtime::bail!("the answer has {length} bytes");
+        }
         let answer = self.memory.data(&self.store).get(pointer..pointer.saturating_add(length));
         let answer = answer.ok_or_else(|| wasmtime::format_err!("the answer lies outside of memory"))?;
+        if message::is_last(answer) {
+            before_end();
+        }
         let turn = message::decode(answer).map_err(|error| wasmtime::format_err!("the answer is no turn: {error}"))?;
         self.assert_at_rest()?;
         Ok(turn)

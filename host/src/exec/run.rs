@@ -5,21 +5,29 @@
 //! ready at once, as cached answers are, and those that are answered soon, as most commands to a browser are, cost no
 //! hop.
 
-use super::{Observer, Record, Runtimes, cancelled, linger::poll_until, time_over};
+use super::{
+    Observer, Record, Runtimes,
+    call::{Completed, Waiting, call_error, carry_out, room_for},
+    cancelled,
+    linger::poll_until,
+    time_over,
+};
 use crate::{
     engine::{Allowance, Engine, Sandbox, Stop},
     program::Program,
 };
 use codemode_provider::{CallContext, Clock, ExecutionId, Registry};
 use codemode_spec::{
-    Effect, ErrorCode, ErrorReport, Value,
+    ErrorCode, ErrorReport, Value,
     console::ConsoleBuffer,
     error::clip,
     limits::{
-        CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, FAULT_CHARS_MAX, METHOD_NAME_CHARS_MAX,
-        REPLY_BYTES_MAX,
+        ARGUMENT_BYTES_MAX, ARGUMENTS_WEIGHT_FREE, ARGUMENTS_WEIGHT_MAX, CALLS_OUTSTANDING_MAX,
+        CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, FAULT_CHARS_MAX, METHOD_NAME_CHARS_MAX, MIB, REPLY_BYTES_MAX,
+        RESULT_WEIGHT_MAX, TURN_REPLIES_BYTES_MAX,
     },
     message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
+    value::weigh,
 };
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use std::{
@@ -29,7 +37,7 @@ use std::{
     task::{Context, Poll, Waker},
     time::{Duration, UNIX_EPOCH},
 };
-use tokio::{runtime::Handle, time::Instant};
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// What a run is made of.
@@ -46,6 +54,8 @@ pub(super) struct Parts {
     pub cpu: Duration,
     pub cancel: CancellationToken,
     pub observer: Arc<dyn Observer>,
+    /// Room in the memory of the host for the arguments of calls that run, a permit a byte of weight.
+    pub argument_room: Arc<Semaphore>,
 }
 
 /// What there is to say of a run besides its outcome.
@@ -54,8 +64,6 @@ pub(super) struct Stats {
     pub console: Vec<ConsoleLine>,
     pub console_dropped_bytes: u64,
     pub warnings: Vec<String>,
-    /// The result, encoded.
-    pub result_bytes: usize,
     pub calls: u64,
     pub cpu: Duration,
 }
@@ -69,7 +77,27 @@ const UNINITIALIZED: &str = "access of uninitialized binding";
 const UNINITIALIZED_HINT: &str = "A variable is used before the line that declares it has run: move that up. In the computed \
     name of a class's method only variables of the same function can be used: `const name = outer; class A { [name]() {} }`.";
 
-type CallResult = (u32, Result<Value, ErrorReport>);
+/// What a script returned, in the codec's bytes: nothing is made of it while its calls and its browser are there.
+pub(super) struct Returned {
+    value: Encoded,
+    program: Program,
+}
+
+impl Returned {
+    /// The value, with the positions in its stacks as they are in the script.
+    pub(super) fn into_value(self) -> Result<Value, ErrorReport> {
+        let broken = |error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"));
+        let mut value = self.value.value().map_err(broken)?;
+        drop(self.value);
+        self.program.stacks().map_value(&mut value);
+        Ok(value)
+    }
+
+    /// Bytes of the value.
+    pub(super) fn len(&self) -> usize {
+        self.value.0.len()
+    }
+}
 
 pub(super) struct Run {
     parts: Parts,
@@ -77,11 +105,15 @@ pub(super) struct Run {
     origin_ms: f64,
     began: Instant,
     sandbox: Option<Sandbox>,
-    in_flight: FuturesUnordered<BoxFuture<'static, CallResult>>,
+    in_flight: FuturesUnordered<BoxFuture<'static, Completed>>,
+    /// What the arguments of those take.
+    weight_in_flight: usize,
     /// Calls beyond those that may run at the same time.
-    waiting: VecDeque<Call>,
+    waiting: VecDeque<Waiting>,
     /// What runs, for the warning about calls that nobody awaited.
     names: HashMap<u32, String>,
+    /// Calls that had not ended when the script ended.
+    unended: usize,
     /// Calls that the script made too late.
     unsent: Vec<String>,
     /// The reports of failed calls, so that an uncaught one is the answer's error as it was.
@@ -94,7 +126,7 @@ pub(super) struct Run {
 #[derive(Debug)]
 enum Stretch {
     Waits { next_timer_ms: Option<f64> },
-    Ended(Result<Value, ErrorReport>),
+    Ended(Result<Encoded, ErrorReport>),
 }
 
 impl Run {
@@ -106,8 +138,10 @@ impl Run {
             began: Instant::now(),
             sandbox: None,
             in_flight: FuturesUnordered::new(),
+            weight_in_flight: 0,
             waiting: VecDeque::new(),
             names: HashMap::new(),
+            unended: 0,
             unsent: Vec::new(),
             failed: HashMap::new(),
             console: ConsoleBuffer::default(),
@@ -116,10 +150,10 @@ impl Run {
     }
 
     /// Runs to the end of the script or of its means.
-    pub(super) async fn complete(self: Box<Self>) -> (Result<Value, ErrorReport>, Stats) {
+    pub(super) async fn complete(self: Box<Self>) -> (Result<Returned, ErrorReport>, Stats) {
         let handle = Handle::current();
         let threads = self.parts.engine.clone();
-        let mut replies: Option<Vec<CallResult>> = None;
+        let mut replies: Option<Vec<Completed>> = None;
         let mut run = self;
         loop {
             let handle = handle.clone();
@@ -148,7 +182,7 @@ impl Run {
 
     /// Runs stretch after stretch on one thread for as long as what they wait for comes soon: a hop to the async side
     /// and back would cost a quick reply more than the browser takes for it.
-    fn linger(&mut self, mut replies: Option<Vec<CallResult>>, handle: &Handle) -> Stretch {
+    fn linger(&mut self, mut replies: Option<Vec<Completed>>, handle: &Handle) -> Stretch {
         let _runtime = handle.enter();
         loop {
             let stretch = self.stretch(replies);
@@ -170,7 +204,7 @@ impl Run {
     }
 
     /// Runs the guest until it has to wait for something that is not ready. `None` begins.
-    fn stretch(&mut self, mut replies: Option<Vec<CallResult>>) -> Stretch {
+    fn stretch(&mut self, mut replies: Option<Vec<Completed>>) -> Stretch {
         loop {
             let turn = match replies.take() {
                 None => self.begin(),
@@ -196,7 +230,8 @@ impl Run {
                     next_timer_ms
                 }
             };
-            let ready = self.poll_ready();
+            let mut ready = Vec::new();
+            self.poll_ready(&mut ready);
             if ready.is_empty() {
                 return self.waits(next_timer_ms);
             }
@@ -218,30 +253,41 @@ impl Run {
             seed: self.parts.seed,
             now_ms: self.now_ms(),
             calls_max: CALLS_PER_EXECUTION_MAX,
+            argument_bytes: self.argument_bytes(),
         };
         let allowance = self.allowance();
         let sandbox = self.sandbox.insert(self.parts.engine.sandbox()?);
-        sandbox.start(&start, allowance)
+        sandbox.start(&start, allowance, || {})
     }
 
-    fn resume(&mut self, ready: Vec<CallResult>) -> Result<Turn, Stop> {
-        let replies = ready.into_iter().map(|(call, result)| self.reply(call, result)).collect();
-        let resume = Resume { now_ms: self.now_ms(), replies };
+    fn resume(&mut self, ready: Vec<Completed>) -> Result<Turn, Stop> {
+        let replies = ready.into_iter().map(|Completed { call, result, .. }| self.reply(call, result)).collect();
+        let resume = Resume { now_ms: self.now_ms(), replies, argument_bytes: self.argument_bytes() };
         let allowance = self.allowance();
-        let sandbox = self.sandbox.as_mut().ok_or(Stop::Poisoned)?;
-        sandbox.resume(&resume, allowance)
+        let Self { sandbox, in_flight, waiting, unended, .. } = self;
+        let let_go = || {
+            *unended = in_flight.len() + waiting.len();
+            in_flight.clear();
+            waiting.clear();
+        };
+        sandbox.as_mut().ok_or(Stop::Poisoned)?.resume(resume, allowance, let_go)
     }
 
-    fn reply(&mut self, call: u32, result: Result<Value, ErrorReport>) -> Reply {
+    /// For how many more bytes of arguments there is room.
+    fn argument_bytes(&self) -> u32 {
+        let held: usize = self.waiting.iter().map(|waiting| waiting.call.arguments.0.len()).sum();
+        u32::try_from(ARGUMENT_BYTES_MAX.saturating_sub(held)).unwrap_or(u32::MAX)
+    }
+
+    fn reply(&mut self, call: u32, result: Result<Encoded, ErrorReport>) -> Reply {
         let name = self.names.remove(&call).unwrap_or_default();
-        let result = result.and_then(|value| {
-            let bytes = value.encode();
-            if bytes.len() > REPLY_BYTES_MAX {
+        let result = result.and_then(|reply| {
+            if reply.0.len() > REPLY_BYTES_MAX {
                 let message = format!("{name}: the reply is larger than {REPLY_BYTES_MAX} bytes");
                 return Err(ErrorReport::new(ErrorCode::CallFailed, message)
                     .with_hint("Ask for less: a part of the document, a filtered list, a smaller image."));
             }
-            Ok(Encoded(bytes))
+            Ok(reply)
         });
         let result = result.map_err(|report| {
             let report = report.bounded();
@@ -277,40 +323,58 @@ impl Run {
             self.stats.calls += 1;
             self.parts.observer.call(&call.namespace, &call.method, self.stats.calls);
             self.names.insert(call.id, format!("{}.{}", call.namespace, call.method));
-            self.waiting.push_back(call);
+            // What is no value of the codec is said when the call is carried out.
+            let weight = weigh(&call.arguments.0).unwrap_or(0);
+            self.waiting.push_back(Waiting { call, weight });
         }
         self.start_calls();
     }
 
+    /// Starts the calls for which there is room, in the order in which the script made them.
     fn start_calls(&mut self) {
         while self.in_flight.len() < CALLS_OUTSTANDING_MAX {
-            let Some(call) = self.waiting.pop_front() else { break };
+            let weight_in_flight = self.weight_in_flight;
+            let fits = |next: &mut Waiting| {
+                let alone = weight_in_flight == 0 || next.weight <= ARGUMENTS_WEIGHT_FREE;
+                alone || weight_in_flight + next.weight <= ARGUMENTS_WEIGHT_MAX
+            };
+            let Some(Waiting { call, weight }) = self.waiting.pop_front_if(fits) else { break };
+            self.weight_in_flight += weight;
             let context = CallContext { call: call.id, deadline: self.parts.deadline };
             let (registry, runtimes) = (self.parts.registry.clone(), self.parts.runtimes.clone());
             let id = call.id;
             let recorder = (self.parts.id.clone(), self.parts.record.clone());
-            let carried_out = AssertUnwindSafe(carry_out(registry, runtimes, call, context, recorder)).catch_unwind();
+            let argument_room = self.parts.argument_room.clone();
+            let carried_out = async move {
+                let _room = room_for(&call, argument_room, weight).await?;
+                carry_out(registry, runtimes, call, context, recorder).await
+            };
+            let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
             self.in_flight.push(
                 async move {
                     let panicked =
                         |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
-                    (id, carried_out.await.unwrap_or_else(panicked))
+                    Completed { call: id, result: carried_out.await.unwrap_or_else(panicked), weight }
                 }
                 .boxed(),
             );
         }
     }
 
-    /// The calls that are complete without waiting.
-    fn poll_ready(&mut self) -> Vec<CallResult> {
-        let mut ready = Vec::new();
+    /// Takes the calls that are complete without waiting, as many as one turn is given.
+    fn poll_ready(&mut self, ready: &mut Vec<Completed>) {
+        let size = |completed: &Completed| completed.result.as_ref().map_or(0, |reply| reply.0.len());
+        let mut bytes: usize = ready.iter().map(size).sum();
         // No wake-up is lost: the next poll registers its own waker before it looks.
         let mut context = Context::from_waker(Waker::noop());
-        while let Poll::Ready(Some(result)) = self.in_flight.poll_next_unpin(&mut context) {
-            ready.push(result);
+        while bytes <= TURN_REPLIES_BYTES_MAX
+            && let Poll::Ready(Some(completed)) = self.in_flight.poll_next_unpin(&mut context)
+        {
+            bytes += size(&completed);
+            self.weight_in_flight -= completed.weight;
+            ready.push(completed);
             self.start_calls();
         }
-        ready
     }
 
     fn waits(&self, next_timer_ms: Option<f64>) -> Stretch {
@@ -328,7 +392,7 @@ impl Run {
     }
 
     /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
-    async fn wait(&mut self, next_timer_ms: Option<f64>) -> Result<Vec<CallResult>, ErrorReport> {
+    async fn wait(&mut self, next_timer_ms: Option<f64>) -> Result<Vec<Completed>, ErrorReport> {
         let (deadline, due) = (self.parts.deadline, self.due(next_timer_ms));
         let timer = async move {
             match due {
@@ -345,28 +409,36 @@ impl Run {
     }
 
     /// Waits for the first call to complete, and takes all that are complete then. Knows no time.
-    async fn next_replies(&mut self) -> Result<Vec<CallResult>, ErrorReport> {
+    async fn next_replies(&mut self) -> Result<Vec<Completed>, ErrorReport> {
         let mut ready = Vec::new();
         tokio::select! {
             biased;
             () = self.parts.cancel.cancelled() => return Err(cancelled()),
-            Some(result) = self.in_flight.next() => ready.push(result),
+            Some(completed) = self.in_flight.next() => {
+                self.weight_in_flight -= completed.weight;
+                ready.push(completed);
+            }
         }
         self.start_calls();
-        ready.extend(self.poll_ready());
+        self.poll_ready(&mut ready);
         Ok(ready)
     }
 
-    fn outcome(&mut self, outcome: Outcome) -> Result<Value, ErrorReport> {
+    fn outcome(&mut self, outcome: Outcome) -> Result<Encoded, ErrorReport> {
         let program = &self.parts.program;
         match outcome {
-            Outcome::Returned(Encoded(bytes)) => {
-                self.stats.result_bytes = bytes.len();
-                let mut value = Value::decode(&bytes)
-                    .map_err(|error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}")))?;
-                program.stacks().map_value(&mut value);
-                Ok(value)
-            }
+            Outcome::Returned(result) => match weigh(&result.0) {
+                Ok(weight) if weight > RESULT_WEIGHT_MAX => {
+                    let message = format!(
+                        "the result has more values than the host takes: they need {} MiB of memory, at most {} MiB are taken",
+                        weight.div_ceil(MIB),
+                        RESULT_WEIGHT_MAX / MIB
+                    );
+                    Err(ErrorReport::new(ErrorCode::ResultTooLarge, message))
+                }
+                Ok(_) => Ok(result),
+                Err(error) => Err(ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"))),
+            },
             Outcome::Threw(thrown) => Err(self.threw(thrown)),
             Outcome::Unserialisable { mut path, what } => {
                 clip(&mut path, ERROR_TEXT_CHARS_MAX / 2);
@@ -437,8 +509,8 @@ impl Run {
         report
     }
 
-    fn end(mut self: Box<Self>, outcome: Result<Value, ErrorReport>) -> (Result<Value, ErrorReport>, Stats) {
-        let running = self.in_flight.len() + self.waiting.len() + self.unsent.len();
+    fn end(mut self: Box<Self>, outcome: Result<Encoded, ErrorReport>) -> (Result<Returned, ErrorReport>, Stats) {
+        let running = self.unended + self.in_flight.len() + self.waiting.len() + self.unsent.len();
         if running > 0 && outcome.is_ok() {
             self.unsent.iter_mut().for_each(|name| clip(name, METHOD_NAME_CHARS_MAX));
             let mut names: Vec<_> = self.names.values().chain(&self.unsent).map(String::as_str).collect();
@@ -452,7 +524,8 @@ impl Run {
         }
         (self.stats.console, self.stats.console_dropped_bytes) = self.console.take();
         self.drop_sandbox();
-        (outcome, self.stats)
+        let Self { parts, stats, .. } = *self;
+        (outcome.map(|value| Returned { value, program: parts.program }), stats)
     }
 
     /// Resetting a sandbox's memory takes a while: it belongs on a turn thread where that is possible.
@@ -460,38 +533,6 @@ impl Run {
         if let Some(sandbox) = self.sandbox.take() {
             self.stats.cpu = sandbox.cpu_used();
         }
-    }
-}
-
-async fn carry_out(
-    registry: Arc<Registry>,
-    runtimes: Runtimes,
-    call: Call,
-    context: CallContext,
-    (id, record): (ExecutionId, Arc<dyn Record>),
-) -> Result<Value, ErrorReport> {
-    let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
-    let Ok(Value::Array(mut arguments)) = Value::decode(&call.arguments.0) else { return Err(broken()) };
-    let (index, method) = registry.resolve(&call.namespace, &call.method, &mut arguments)?;
-    let runtime = runtimes.get(index).ok_or_else(broken)?;
-    if method.effect != Effect::Read {
-        let account = runtime.account(&method.name, &arguments);
-        if !account.reads {
-            record.effect(&id, &call.namespace, &method.name, &account);
-        }
-    }
-    // The provider's own name of the method, which may not be the one that a script can write.
-    runtime.call(&method.name, arguments, context).await
-}
-
-fn call_error(report: &ErrorReport) -> CallError {
-    let details = (!report.details.is_null()).then(|| Encoded(Value::from(report.details.clone()).encode()));
-    CallError {
-        code: report.code.as_str().to_owned(),
-        message: report.message.clone(),
-        hint: report.hint.clone(),
-        retryable: report.retryable,
-        details,
     }
 }
 

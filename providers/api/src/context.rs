@@ -4,7 +4,7 @@ use crate::{audit::AuditSink, session::Sessions};
 use codemode_spec::session::SessionRequest;
 use serde_json::Value as Json;
 use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Names an execution.
@@ -72,6 +72,9 @@ pub struct ExecutionContext {
     pub sessions: Option<Arc<dyn Sessions>>,
     /// Takes down what a provider refuses of its own accord.
     pub audit: Arc<dyn AuditSink>,
+    /// Room in the memory of the host, all executions together, for replies that are there and that no turn has taken yet:
+    /// a permit is a byte.
+    pub reply_room: Arc<Semaphore>,
 }
 
 /// What a runtime knows of one call.

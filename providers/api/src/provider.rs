@@ -2,7 +2,7 @@
 
 use crate::context::{CallContext, Ending, ExecutionContext};
 use async_trait::async_trait;
-use codemode_spec::{ErrorReport, Manifest, Value, envelope::Context};
+use codemode_spec::{ErrorReport, Manifest, Value, envelope::Context, message::Encoded};
 use std::sync::Arc;
 
 /// Offers a namespace to scripts.
@@ -52,13 +52,17 @@ pub struct LeaseMark {
 #[async_trait]
 pub trait ProviderRuntime: Send + Sync {
     /// Carries out one call. Any number run concurrently. The method exists and the arguments fit one of its signatures.
+    /// What the arguments take in memory counts until the future ends.
+    ///
+    /// The reply is in the bytes that go into the sandbox: `Ok(value.into())` makes them of a value or of JSON, and what is
+    /// large is better written there at once.
     ///
     /// # Errors
     /// Reject the script's promise: the script may catch them.
     ///
     /// # Cancellation
     /// The future is dropped when the execution ends first. Nothing that it started may go on.
-    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Value, ErrorReport>;
+    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport>;
 
     /// The execution parks: drop connections, keep state. Called only between turns.
     ///

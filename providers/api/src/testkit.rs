@@ -10,7 +10,7 @@ pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
 
 use crate::{CallContext, ExecutionContext, ExecutionId, NoAudit, Provider, ProviderRuntime, SystemClock};
-use codemode_spec::{ErrorReport, Value, session::SessionRequest};
+use codemode_spec::{ErrorReport, Value, limits::HOST_REPLIES_BYTES_MAX, session::SessionRequest};
 use std::{
     path::Path,
     sync::{
@@ -19,7 +19,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 /// Wall time of an execution of the test kit.
@@ -47,6 +47,7 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
         session: SessionRequest::default(),
         sessions: None,
         audit: Arc::new(NoAudit),
+        reply_room: Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX)),
     }
 }
 
@@ -65,5 +66,6 @@ pub async fn call(
 ) -> Result<Value, ErrorReport> {
     let registry = crate::Registry::new(vec![Arc::clone(provider)]).expect("the provider can be registered");
     registry.resolve(&provider.manifest().namespace, method, &mut arguments)?;
-    runtime.call(method, arguments, CallContext { call: 0, deadline: Instant::now() + WALL }).await
+    let reply = runtime.call(method, arguments, CallContext { call: 0, deadline: Instant::now() + WALL }).await?;
+    Ok(reply.value().expect("a reply is a value"))
 }

@@ -198,6 +198,7 @@ impl BrowserSlot {
                 if let Some(session) = session.filter(|_| first) {
                     cookies::restore(&live.connection, &session.facts()).await;
                 }
+                live.connection.share_room(Arc::clone(&self.context.reply_room));
                 live.watch_commits(self.recorder());
                 live.watch_popups(!self.is_external(), CONNECT_MAX).await;
                 let live = Arc::new(live);

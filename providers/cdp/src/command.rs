@@ -10,7 +10,7 @@ use crate::{
     targets::{BROWSER, closed, loads_a_page, short},
 };
 use codemode_chromium::{CdpError, Command, Event, Protocol};
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{
@@ -52,7 +52,7 @@ pub(crate) struct CommandOptions {
 
 impl CdpRuntime {
     /// Sends a command and returns what the browser answers.
-    pub(crate) async fn send(&self, call: CommandCall, deadline: Instant) -> Result<Json, ErrorReport> {
+    pub(crate) async fn send(&self, call: CommandCall, deadline: Instant) -> Result<Encoded, ErrorReport> {
         let mut entry = self.debug_log.begin(&call.method, call.options.session_id.as_deref());
         let result = self.send_checked(&call.method, call.params, &call.options, deadline).await;
         entry.outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
@@ -65,7 +65,7 @@ impl CdpRuntime {
         mut params: Map<String, Json>,
         options: &CommandOptions,
         deadline: Instant,
-    ) -> Result<Json, ErrorReport> {
+    ) -> Result<Encoded, ErrorReport> {
         check_length(method)?;
         let live = self.slot.live(deadline).await?;
         let timeout = time_for(options.timeout_ms, deadline);
@@ -100,7 +100,7 @@ impl CdpRuntime {
                 navigation.answered(&live, &answer);
                 navigation.check(&live, None, answer.as_ref().unwrap_or(&Json::Null)).await?;
             }
-            return answer;
+            return answer.map(Encoded::from);
         }
         let session = match &options.session_id {
             Some(session) => Some(live.resolve(session, timeout).await?),
@@ -129,7 +129,7 @@ impl CdpRuntime {
                 let raw = session.as_ref().map(|session| session.raw.as_str());
                 let answer = self.slot.making(&live, method, params, raw, timeout).await;
                 let answer = answer.unwrap_or_else(|error| Err(CdpError::Malformed { reason: error.to_string() }));
-                answer.map_err(|error| live.explain(error, method, raw, None))
+                answer.map(Encoded::from).map_err(|error| live.explain(error, method, raw, None))
             }
             Some(session) if method == "Page.captureScreenshot" => live.picture(session, params, timeout).await,
             Some(session) if method == "Page.handleJavaScriptDialog" => {
@@ -137,32 +137,26 @@ impl CdpRuntime {
             }
             Some(session) if method == GO_ON => match live.deliver(session, method, params, timeout).await {
                 // It went on, to where the script cannot follow.
-                Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({})),
+                Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({}).into()),
                 answer => answer,
             },
             Some(session) => live.deliver(session, method, params, timeout).await,
-            None => {
-                let answer = live.connection.call(Command { method, params, session: None, timeout }).await;
-                match answer {
-                    Ok(_) | Err(CdpError::Closed { .. }) if method == "Browser.close" => {
-                        live.closed_by_script.store(true, Ordering::Relaxed);
-                        Ok(Json::Object(Map::new()))
-                    }
-                    answer => answer.map_err(|error| live.explain(error, method, None, target.as_deref())),
-                }
-            }
+            None => live.ask_browser(method, params, target.as_deref(), timeout).await,
         };
-        navigation.iter().for_each(|navigation| navigation.answered(&live, &answer));
+        let shown = navigation.as_ref().map(|_| answer.clone().map(|answer| json_of(&answer)));
+        if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
+            navigation.answered(&live, shown);
+        }
         let answer = answer?;
-        live.take_note(method, session.as_ref(), target.as_deref(), &answer);
-        if let Some(navigation) = navigation {
-            navigation.check(&live, session.as_ref().map(|session| session.raw.as_str()), &answer).await?;
+        live.take_note(method, session.as_ref());
+        if let (Some(navigation), Some(Ok(shown))) = (&navigation, &shown) {
+            navigation.check(&live, session.as_ref().map(|session| session.raw.as_str()), shown).await?;
         }
         if let Some(Attached { raw, .. }) = session.filter(|_| method != GO_ON) {
             // The browser tells where a page went before it answers what was sent there.
             live.still_usable(&raw, method)?;
         }
-        Ok(without_the_browser(method, answer))
+        Ok(answer)
     }
 
     /// The session that a script means, if the policy lets it have that.
@@ -255,10 +249,14 @@ fn needs_a_page(method: &str) -> ErrorReport {
         ))
 }
 
-/// An answer without the browser's own target, which is not there for scripts.
-fn without_the_browser(method: &str, mut answer: Json) -> Json {
-    if method == "Target.getTargets"
-        && policy::stands()
+/// A small answer, to be looked into.
+fn json_of(answer: &Encoded) -> Json {
+    answer.value().ok().and_then(|value| value.to_plain_json()).unwrap_or_default()
+}
+
+/// The list of targets without the browser's own, which is not there for scripts.
+fn without_the_browser(mut answer: Json) -> Json {
+    if policy::stands()
         && let Some(infos) = answer["targetInfos"].as_array_mut()
     {
         infos.retain(|info| info["type"] != BROWSER);
@@ -314,14 +312,14 @@ impl Live {
         method: &str,
         params: Json,
         timeout: Duration,
-    ) -> Result<Json, ErrorReport> {
+    ) -> Result<Encoded, ErrorReport> {
         let raw = session.raw.as_str();
         // The first command of a session that the script attached itself is preceded by a request for its dialogs. It
         // is not waited for: commands of one session are carried out in order.
         let mut watching = Watching { live: self, raw, pending: self.targets.watch(raw) };
         let command = Command { method: "Page.enable", params: Json::Null, session: Some(raw), timeout };
         let mut ahead = pin!(self.connection.call(command));
-        let mut answer = pin!(self.connection.call(Command { method, params, session: Some(raw), timeout }));
+        let mut answer = pin!(self.connection.ask(Command { method, params, session: Some(raw), timeout }));
         let mut obstructed = pin!(self.obstructed(raw, method));
         loop {
             tokio::select! {
@@ -330,7 +328,7 @@ impl Live {
                 answer = &mut answer => {
                     // `Page.close` may end its own session before it is answered.
                     if matches!(answer, Err(CdpError::Detached { .. })) && method == "Page.close" {
-                        return Ok(Json::Object(Map::new()));
+                        return Ok(json!({}).into());
                     }
                     let target = session.target.as_deref();
                     if let Err(CdpError::Protocol { message, .. }) = &answer
@@ -363,20 +361,20 @@ impl Live {
 
     /// Answers a dialog. That of a popup may have been there before the script attached to it: then Chromium takes the
     /// answer only from whoever saw it open.
-    async fn answer_dialog(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Json, ErrorReport> {
+    async fn answer_dialog(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Encoded, ErrorReport> {
         const METHOD: &str = "Page.handleJavaScriptDialog";
         let answer = self.deliver(session, METHOD, params.clone(), timeout).await;
         if let (Err(error), Some(target), Some(popups)) = (&answer, &session.target, self.popups())
             && error.message.ends_with("No dialog is showing")
             && let Some(Ok(answer)) = popups.answer(target, params, timeout).await
         {
-            return Ok(answer);
+            return Ok(answer.into());
         }
         answer
     }
 
     /// Takes a picture of a tab, which Chromium does only of the tab in front.
-    async fn picture(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Json, ErrorReport> {
+    async fn picture(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Encoded, ErrorReport> {
         const METHOD: &str = "Page.captureScreenshot";
         let raw = session.raw.as_str();
         let bring_to_front = async || {
@@ -406,14 +404,38 @@ impl Live {
         }
     }
 
-    /// Learns from a command that succeeded.
-    fn take_note(&self, method: &str, session: Option<&Attached>, target: Option<&str>, answer: &Json) {
-        self.catch_up();
-        if let (None, "Target.attachToTarget", Some(target)) = (session, method, target)
-            && let Some(raw) = answer["sessionId"].as_str()
-        {
-            self.targets.attached(raw, target);
+    /// Sends a command to the browser as a whole and waits for its answer.
+    async fn ask_browser(
+        &self,
+        method: &str,
+        params: Json,
+        target: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Encoded, ErrorReport> {
+        let command = Command { method, params, session: None, timeout };
+        let answer = match method {
+            "Target.attachToTarget" => self.connection.call(command).await.map(|answer| {
+                self.catch_up();
+                if let (Some(target), Some(raw)) = (target, answer["sessionId"].as_str()) {
+                    self.targets.attached(raw, target);
+                }
+                answer.into()
+            }),
+            "Target.getTargets" => self.connection.call(command).await.map(without_the_browser).map(Encoded::from),
+            _ => self.connection.ask(command).await,
+        };
+        match answer {
+            Ok(_) | Err(CdpError::Closed { .. }) if method == "Browser.close" => {
+                self.closed_by_script.store(true, Ordering::Relaxed);
+                Ok(json!({}).into())
+            }
+            answer => answer.map_err(|error| self.explain(error, method, None, target)),
         }
+    }
+
+    /// Learns from a command that succeeded.
+    fn take_note(&self, method: &str, session: Option<&Attached>) {
+        self.catch_up();
         let Some(Attached { raw, target }) = session else { return };
         match method.split_once('.') {
             Some((domain, "enable")) => self.targets.set_enabled(raw, domain, true),

@@ -7,6 +7,7 @@
 
 use crate::{dialog::Dialog, reach::Reach, targets::Targets};
 use codemode_chromium::{CdpError, Command, Connection, Event};
+use codemode_spec::{ErrorReport, limits::POPUP_RING_BYTES_MAX};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
@@ -52,8 +53,9 @@ impl Popups {
         targets: &Arc<Targets>,
         waiting: bool,
         timeout: Duration,
-    ) -> Result<Self, codemode_spec::ErrorReport> {
+    ) -> Result<Self, ErrorReport> {
         let connection = reach.connect(timeout).await?;
+        connection.events().keep(POPUP_RING_BYTES_MAX);
         let watched = Arc::new(Watched { connection, targets: Arc::clone(targets), known: Mutex::default() });
         let follower = {
             let watched = Arc::clone(&watched);

@@ -11,7 +11,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use codemode_provider::{Account, CallContext, Ending, Promotion, ProviderRuntime, argument, options};
-use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX};
+use codemode_spec::{ErrorCode, ErrorReport, Value, envelope::Context, limits::DEBUG_LOG_MAX, message::Encoded};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -55,8 +55,8 @@ struct Search {
 
 #[async_trait]
 impl ProviderRuntime for CdpRuntime {
-    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Value, ErrorReport> {
-        match self.answer(method, &arguments, context.deadline).await {
+    async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport> {
+        match self.answer(method, arguments, context.deadline).await {
             Err(error) if error.code == ErrorCode::BrowserGone => Err(self.slot.why_gone(error).await),
             answer => answer,
         }
@@ -151,38 +151,48 @@ impl CdpRuntime {
         Self { slot, debug_log: DebugLog::new() }
     }
 
-    async fn answer(&self, method: &str, arguments: &[Value], deadline: Instant) -> Result<Value, ErrorReport> {
+    async fn answer(&self, method: &str, arguments: Vec<Value>, deadline: Instant) -> Result<Encoded, ErrorReport> {
         match method {
-            "send" => self.send(command(arguments)?, deadline).await.map(Value::from),
-            "attachToTarget" => self.attach_to_target(attach_options(arguments)?, deadline).await.map(Value::from),
-            "waitForEvent" => {
-                let name: String = argument(arguments, 0)?.unwrap_or_default();
-                self.wait_for_event(&name, &options(arguments, 1)?, deadline).await.map(Value::from)
+            "send" => {
+                let call = command(&arguments)?;
+                // In memory once, not twice, for as long as the call takes.
+                drop(arguments);
+                self.send(call, deadline).await
             }
-            "events" => self.events(options(arguments, 0)?, deadline).await.map(Value::from),
-            "spec" => self.spec(arguments, deadline).await.map(Value::from),
+            "attachToTarget" => {
+                let session = self.attach_to_target(attach_options(&arguments)?, deadline).await?;
+                Ok(Value::from(session).into())
+            }
+            "waitForEvent" => {
+                let name: String = argument(&arguments, 0)?.unwrap_or_default();
+                let wanted = options(&arguments, 1)?;
+                drop(arguments);
+                self.wait_for_event(&name, &wanted, deadline).await.map(Encoded::from)
+            }
+            "events" => self.events(options(&arguments, 0)?, deadline).await.map(Encoded::from),
+            "spec" => self.spec(&arguments, deadline).await.map(Encoded::from),
             "sessionInfo" => Ok(self.session_info().await.into()),
             "startSession" => {
-                let StartOptions { replace } = options(arguments, 0)?;
+                let StartOptions { replace } = options(&arguments, 0)?;
                 let promotion = if replace { Promotion::Replace } else { Promotion::IfFree };
                 self.slot.promote(promotion, deadline).await?;
                 Ok(self.session_info().await.into())
             }
             "closeSession" => {
                 self.slot.close_session(deadline).await?;
-                Ok(Value::Undefined)
+                Ok(Value::Undefined.into())
             }
             "resetSession" => {
                 self.slot.reset_session(deadline).await?;
                 Ok(self.session_info().await.into())
             }
             "getDebugLog" => {
-                let LogOptions { limit } = options(arguments, 0)?;
+                let LogOptions { limit } = options(&arguments, 0)?;
                 Ok(json!(self.debug_log.last(limit.unwrap_or(DEBUG_LOG_MAX))).into())
             }
             "clearDebugLog" => {
                 self.debug_log.clear();
-                Ok(Value::Undefined)
+                Ok(Value::Undefined.into())
             }
             _ => Err(ErrorReport::new(ErrorCode::UnknownMethod, format!("cdp.{method} does not exist"))),
         }

@@ -3,7 +3,7 @@
 mod judgement;
 
 use codemode_chromium::{Event, EventLog};
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_spec::{ErrorCode, ErrorReport, limits::TARGET_TEXT_BYTES_MAX};
 use serde_json::Value as Json;
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -136,9 +136,9 @@ impl Targets {
                     let told = target.told;
                     known.inform(info, told);
                 }
-                Some(target) if info["url"] == target.url.as_str() => {
+                Some(target) if kept_text(info, "url") == target.url => {
                     // The page is the same: only its title may not have been told.
-                    target.title = info["title"].as_str().unwrap_or_default().to_owned();
+                    target.title = kept_text(info, "title");
                 }
                 Some(_) => {}
                 None => {
@@ -405,6 +405,15 @@ pub(crate) fn short(text: &str) -> String {
     cut(text, 200)
 }
 
+/// The beginning of a text of a target, which a page can make megabytes long: enough to judge and to name it.
+pub(crate) fn kept(text: &str) -> &str {
+    &text[..text.floor_char_boundary(TARGET_TEXT_BYTES_MAX)]
+}
+
+fn kept_text(info: &Json, key: &str) -> String {
+    kept(info[key].as_str().unwrap_or_default()).to_owned()
+}
+
 /// A text cut to so many characters.
 pub(crate) fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
@@ -499,7 +508,7 @@ impl Known {
             Target { id, order: self.discovered, ..Target::default() }
         });
         target.kind = text("type").unwrap_or_default();
-        let url = text("url").unwrap_or_default();
+        let url = kept_text(info, "url");
         if url.split('#').next() != target.url.split('#').next() {
             target.tainted = None;
         }
@@ -507,7 +516,7 @@ impl Known {
             target.at.clone_from(&url);
         }
         target.url = url;
-        target.title = text("title").unwrap_or_default();
+        target.title = kept_text(info, "title");
         target.opener = text("openerId");
         target.context = text("browserContextId");
         target.within = text("parentId");

@@ -17,7 +17,10 @@ use crate::{
     targets::short,
 };
 use codemode_chromium::{CdpError, Command, Event, Protocol};
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{EVENTS_BYTES_MAX, PATTERN_BYTES_MAX},
+};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use std::{
@@ -80,6 +83,12 @@ impl CdpRuntime {
         let timeout = time_for(options.timeout_ms, deadline);
         live.catch_up();
         check(&live, name, options.session_id.is_some())?;
+        let pattern_bytes = options.pattern.as_ref().map_or(0, |pattern| pattern.to_string().len());
+        if pattern_bytes > PATTERN_BYTES_MAX {
+            let message = format!("where has {pattern_bytes} bytes, and may have {PATTERN_BYTES_MAX}");
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Name only what tells the event from others; * in a string stands for any text."));
+        }
         let session = match &options.session_id {
             Some(session) => Some(self.session(&live, session, timeout).await?),
             None => None,
@@ -147,9 +156,16 @@ impl CdpRuntime {
         let limit = options.limit.unwrap_or(EVENTS_DEFAULT);
         let batch = live.connection.events().since(options.since, limit, &matches);
         live.catch_up();
-        let readable = batch.events.iter().filter(|event| live.targets.may_be_read(event));
-        let events: Vec<_> = readable.map(|event| live.event_json(event)).collect();
-        Ok(json!({"events": events, "next": batch.next, "dropped": batch.dropped}))
+        let (mut events, mut next, mut bytes) = (Vec::new(), batch.next, 0);
+        for event in batch.events.iter().filter(|event| live.targets.may_be_read(event)) {
+            bytes += event.bytes;
+            if bytes > EVENTS_BYTES_MAX && !events.is_empty() {
+                next = event.seq;
+                break;
+            }
+            events.push(live.event_json(event));
+        }
+        Ok(json!({"events": events, "next": next, "dropped": batch.dropped}))
     }
 }
 

@@ -4,26 +4,34 @@ use crate::{
     endpoint::{Endpoint, unreachable},
     error::CdpError,
     events::EventLog,
-    message::{self, Incoming, TooLarge, Unreadable},
+    message::{self, Incoming, Unreadable},
     refusals::{DESTINATION_REFUSED, Refusals, RefusedDestination},
-    transport::{self, Broken, Reader, Writer},
+    relay::{PASSED_OVER_CODE, PASSED_OVER_EVENT},
+    room::{Place, Room},
+    transport::{self, Broken, Reader, Text, Writer},
 };
 use codemode_spec::{
-    ErrorReport,
-    limits::{CDP_MESSAGE_BYTES_MAX, CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
+    ErrorReport, Value,
+    limits::{CDP_COMMAND_BYTES_MAX, CDP_REPLY_BYTES_MAX, CDP_TREE_BYTES_MAX, VALUE_DEPTH_MAX},
+    message::Encoded,
+    value::weigh,
 };
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::{
     collections::HashMap,
-    fmt,
+    fmt, io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
-use tokio::{net::UnixStream, sync::oneshot, task::AbortHandle};
+use tokio::{
+    net::UnixStream,
+    sync::{Semaphore, oneshot},
+    task::AbortHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 /// How long a polite goodbye may take; the browser does not need it.
@@ -66,6 +74,8 @@ struct Shared {
     root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
+    /// For answers that nobody has taken yet.
+    room: Room,
     refusals: Refusals,
     closed: CancellationToken,
 }
@@ -81,7 +91,14 @@ struct Pending {
 struct Call {
     method: String,
     session: Option<String>,
-    answer: oneshot::Sender<Result<Json, CdpError>>,
+    answer: oneshot::Sender<Result<Answer, CdpError>>,
+}
+
+/// A value in the codec's bytes, and its place in the memory of the host.
+#[derive(Debug, Default)]
+struct Answer {
+    value: Vec<u8>,
+    _place: Place,
 }
 
 #[derive(Serialize)]
@@ -127,6 +144,7 @@ impl Connection {
             root,
             pending: Mutex::default(),
             events: EventLog::new(),
+            room: Room::new(),
             refusals: Refusals::default(),
             closed: CancellationToken::new(),
         });
@@ -134,7 +152,14 @@ impl Connection {
         Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) }
     }
 
-    /// Sends a command and waits for its answer. Any number run at the same time.
+    /// Shares the room of a host, one permit a byte, for answers that their callers have not taken yet: as long as there
+    /// is none, nothing is read; an answer that waits for it too long fails. Without it, this connection has its own
+    /// bound alone.
+    pub fn share_room(&self, host: Arc<Semaphore>) {
+        self.inner.shared.room.share(host);
+    }
+
+    /// Sends a command and waits for its answer, read as JSON. Any number run at the same time.
     ///
     /// # Errors
     /// As [`CdpError`] says.
@@ -142,10 +167,28 @@ impl Connection {
     /// # Cancellation
     /// May be dropped at any time: nothing is kept of the call. The browser may already be carrying the command out.
     pub async fn call(&self, command: Command<'_>) -> Result<Json, CdpError> {
-        let timeout = command.timeout;
-        match tokio::time::timeout(timeout, self.exchange(&command)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(CdpError::Timeout { method: command.method.to_owned(), timeout }),
+        let Encoded(value) = self.ask(command).await?;
+        let malformed = |error: &dyn fmt::Display| CdpError::Malformed { reason: error.to_string() };
+        let weight = weigh(&value).map_err(|error| malformed(&error))?;
+        if weight > CDP_TREE_BYTES_MAX {
+            return Err(CdpError::TooLarge { bytes: value.len(), bytes_max: CDP_REPLY_BYTES_MAX });
+        }
+        let value = Value::decode(&value).map_err(|error| malformed(&error))?;
+        Ok(value.to_plain_json().unwrap_or_default())
+    }
+
+    /// As [`Connection::call`], with the answer in the bytes of the value codec: nothing is made of what is only passed on.
+    ///
+    /// # Errors
+    /// As [`CdpError`] says.
+    ///
+    /// # Cancellation
+    /// As [`Connection::call`].
+    pub async fn ask(&self, command: Command<'_>) -> Result<Encoded, CdpError> {
+        let (method, timeout) = (command.method, command.timeout);
+        match tokio::time::timeout(timeout, self.exchange(command)).await {
+            Ok(answer) => answer.map(|answer| Encoded(answer.value)),
+            Err(_) => Err(CdpError::Timeout { method: method.to_owned(), timeout }),
         }
     }
 
@@ -219,20 +262,13 @@ impl Connection {
         }
     }
 
-    async fn exchange(&self, command: &Command<'_>) -> Result<Json, CdpError> {
+    async fn exchange(&self, command: Command<'_>) -> Result<Answer, CdpError> {
         let Inner { shared, next_id, .. } = &*self.inner;
         let id = next_id.fetch_add(1, Ordering::Relaxed);
-        let session = command.session.or(shared.root.as_deref());
-        let outgoing = Outgoing { id, method: command.method, params: &command.params, session };
-        let text =
-            serde_json::to_string(&outgoing).map_err(|error| CdpError::Malformed { reason: error.to_string() })?;
-        if text.len() > CDP_MESSAGE_BYTES_MAX {
-            return Err(CdpError::TooLarge { bytes: text.len(), bytes_max: CDP_MESSAGE_BYTES_MAX });
-        }
         // Entered before it is sent: the answer may be there before `send` returns.
         let (answer, answered) = oneshot::channel();
-        let _entry = shared.enter(id, command, answer)?;
-        shared.send(text).await?;
+        let _entry = shared.enter(id, &command, answer)?;
+        shared.send(id, command).await?;
         answered.await.unwrap_or_else(|_| Err(shared.closed_error()))
     }
 }
@@ -256,12 +292,17 @@ impl fmt::Debug for Connection {
 /// Reads until the connection ends, and lets go of the socket then.
 async fn read(mut reader: Reader, shared: Arc<Shared>) {
     let broken = loop {
-        match reader.next().await {
-            Ok(text) => match text.as_str() {
-                Some(text) => shared.take(text),
-                None => tracing::warn!("skipped a message of the browser that is no text"),
-            },
+        let text = match reader.next().await {
+            Ok(text) => text,
             Err(broken) => break broken,
+        };
+        match text {
+            Text::Web(text) => shared.take(&text).await,
+            Text::Relay(bytes) => match std::str::from_utf8(&bytes) {
+                Ok(text) => shared.take(text).await,
+                Err(_) => tracing::warn!("skipped a message of the browser that is no text"),
+            },
+            Text::Passed { head, bytes } => shared.passed(&head, bytes),
         }
     };
     shared.close_by(broken);
@@ -275,7 +316,7 @@ impl Shared {
         &self,
         id: u64,
         command: &Command<'_>,
-        answer: oneshot::Sender<Result<Json, CdpError>>,
+        answer: oneshot::Sender<Result<Answer, CdpError>>,
     ) -> Result<Entry<'_>, CdpError> {
         let mut pending = self.pending();
         if let Some(reason) = &pending.closed {
@@ -286,13 +327,17 @@ impl Shared {
         Ok(Entry { shared: self, id })
     }
 
-    /// Sends a message, unless the connection ends first: a browser that does not read any more would hold it up for ever.
-    async fn send(&self, text: String) -> Result<(), CdpError> {
+    /// Sends a command, unless the connection ends first: a browser that does not read any more would hold it up for ever.
+    async fn send(&self, id: u64, command: Command<'_>) -> Result<(), CdpError> {
         let send = async {
-            match self.writer.lock().await.as_mut() {
-                Some(writer) => writer.send(text).await.map_err(|broken| self.close_by(broken)),
-                None => Err(self.closed_error()),
-            }
+            let mut writer = self.writer.lock().await;
+            let Some(writer) = writer.as_mut() else { return Err(self.closed_error()) };
+            // Written out when it is its turn, so that there is one such text at a time.
+            let Command { method, params, session, .. } = command;
+            let session = session.or(self.root.as_deref());
+            let text = text_of(&Outgoing { id, method, params: &params, session })?;
+            drop(params);
+            writer.send(text).await.map_err(|broken| self.close_by(broken))
         };
         tokio::select! {
             biased;
@@ -302,20 +347,18 @@ impl Shared {
     }
 
     /// One message of the browser.
-    fn take(&self, text: &str) {
+    async fn take(&self, text: &str) {
         match message::parse(text) {
-            Ok(Incoming { id: Some(id), result, error, .. }) => self.answer(
-                id,
-                match error {
-                    None => Ok(result),
-                    Some(error) => Err(refusal(error)),
-                },
-            ),
-            // Another endpoint than a relay could have been told to say this.
+            Ok(Incoming { id: Some(id), error: Some(error), .. }) => self.answer(id, Err(refusal(error))),
+            Ok(Incoming { id: Some(id), result, .. }) => self.answer_with(id, result.unwrap_or_default()).await,
+            // Another endpoint than a relay could have been told to say these.
             Ok(Incoming { method: Some(method), params, .. })
                 if self.root.is_some() && method == DESTINATION_REFUSED =>
             {
                 self.refusals.take(params);
+            }
+            Ok(Incoming { method: Some(method), .. }) if self.root.is_some() && method == PASSED_OVER_EVENT => {
+                self.events.skip();
             }
             Ok(Incoming { method: Some(method), session, params, bytes, .. }) => {
                 let session = session.filter(|session| self.root.as_deref() != Some(session));
@@ -328,27 +371,49 @@ impl Shared {
             Err(Unreadable::TooDeep { id: Some(id) }) => {
                 self.answer(id, Err(CdpError::TooDeep { depth_max: VALUE_DEPTH_MAX }));
             }
-            Err(Unreadable::TooLarge { id: Some(id), why }) => self.answer(
-                id,
-                Err(match why {
-                    TooLarge::Bytes => CdpError::TooLarge { bytes: text.len(), bytes_max: CDP_REPLY_BYTES_MAX },
-                    TooLarge::Values => CdpError::TooManyValues { values_max: CDP_MESSAGE_VALUES_MAX },
-                }),
-            ),
+            Err(Unreadable::TooLarge { id }) => self.too_large(id, text.len()),
             Err(Unreadable::Malformed { id: Some(id), reason }) => self.answer(id, Err(CdpError::Malformed { reason })),
-            // Whoever reads the events is told that there is one less.
-            Err(Unreadable::TooDeep { id: None } | Unreadable::TooLarge { id: None, .. }) => {
-                tracing::warn!(bytes = text.len(), "dropped an event that is too large or too deep");
-                self.events.skip();
-            }
-            // Of what is no message nobody waits for anything.
+            // The reader of the events is told that there is one less.
+            Err(Unreadable::TooDeep { id: None }) => self.too_large(None, text.len()),
+            // Nobody waits for anything of what is no message.
             Ok(_) | Err(Unreadable::Malformed { id: None, .. }) => {
                 tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read");
             }
         }
     }
 
-    fn answer(&self, id: u64, answer: Result<Json, CdpError>) {
+    /// A message that was too long to be kept, of which there are the first bytes.
+    fn passed(&self, head: &[u8], bytes: usize) {
+        let head = head.utf8_chunks().next().map_or("", |chunk| chunk.valid());
+        self.too_large(message::id_only(head), bytes);
+    }
+
+    fn too_large(&self, id: Option<u64>, bytes: usize) {
+        match id {
+            Some(id) => self.answer(id, Err(CdpError::TooLarge { bytes, bytes_max: CDP_REPLY_BYTES_MAX })),
+            None => {
+                tracing::warn!(bytes, "dropped an event that is too large or too deep");
+                self.events.skip();
+            }
+        }
+    }
+
+    /// Answers as soon as there is room for the answer.
+    async fn answer_with(&self, id: u64, value: Vec<u8>) {
+        let bytes = value.len();
+        // No room for what nobody waits for.
+        if !self.pending().calls.contains_key(&id) {
+            return;
+        }
+        let place = tokio::select! {
+            biased;
+            place = self.room.place(bytes) => place,
+            () = self.closed.cancelled() => None,
+        };
+        self.answer(id, place.map(|place| Answer { value, _place: place }).ok_or(CdpError::NoRoom { bytes }));
+    }
+
+    fn answer(&self, id: u64, answer: Result<Answer, CdpError>) {
         // An answer that nobody waits for any more came after its timeout.
         let call = self.pending().calls.remove(&id);
         if let Some(call) = call {
@@ -402,6 +467,35 @@ impl Shared {
     }
 }
 
+/// A command as text.
+fn text_of(outgoing: &Outgoing<'_>) -> Result<String, CdpError> {
+    let mut bounded = Bounded(Vec::new());
+    match serde_json::to_writer(&mut bounded, outgoing) {
+        Ok(()) => String::from_utf8(bounded.0).map_err(|error| CdpError::Malformed { reason: error.to_string() }),
+        Err(error) if error.is_io() => {
+            Err(CdpError::TooLarge { bytes: CDP_COMMAND_BYTES_MAX + 1, bytes_max: CDP_COMMAND_BYTES_MAX })
+        }
+        Err(error) => Err(CdpError::Malformed { reason: error.to_string() }),
+    }
+}
+
+/// Takes as many bytes as a command may have.
+struct Bounded(Vec<u8>);
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0.len() + bytes.len() > CDP_COMMAND_BYTES_MAX {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Removes the entry of a call that was answered, timed out or was dropped.
 struct Entry<'a> {
     shared: &'a Shared,
@@ -433,5 +527,10 @@ fn silenced(method: &str, session: Option<&str>, params: &Json) -> Option<(Strin
 pub(crate) fn refusal(mut error: Json) -> CdpError {
     let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
     let data = error.get_mut("data").map(Json::take);
-    CdpError::Protocol { code: error["code"].as_i64().unwrap_or_default(), message, data }
+    let code = error["code"].as_i64().unwrap_or_default();
+    if code == PASSED_OVER_CODE {
+        let bytes = data.and_then(|bytes| usize::try_from(bytes.as_u64()?).ok()).unwrap_or_default();
+        return CdpError::TooLarge { bytes, bytes_max: CDP_REPLY_BYTES_MAX };
+    }
+    CdpError::Protocol { code, message, data }
 }

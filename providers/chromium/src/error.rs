@@ -49,20 +49,20 @@ pub enum CdpError {
         /// The session.
         session: String,
     },
-    /// The command or its answer is larger than it may be. If it was the answer, and larger than one message may be, the
-    /// connection is lost with it.
-    #[error("the message is too large: {bytes} bytes, at most {bytes_max} are taken")]
+    /// The command or its answer is larger than it may be, as text or in memory. If it was the answer of an external
+    /// endpoint, and larger than one message may be, the connection is lost with it.
+    #[error("the message is too large: {bytes} bytes as text, at most {bytes_max} are taken")]
     TooLarge {
         /// Its size.
         bytes: usize,
         /// The bound.
         bytes_max: usize,
     },
-    /// The answer has more values than one message may have. Other calls are not affected.
-    #[error("the answer has more than {values_max} values")]
-    TooManyValues {
-        /// The bound.
-        values_max: usize,
+    /// There was no room for the answer: others wait to be read. Other calls are not affected.
+    #[error("there was no room for the answer's {bytes} bytes, as other answers were not taken")]
+    NoRoom {
+        /// Its size.
+        bytes: usize,
     },
     /// The answer is nested deeper than a value may be. Other calls are not affected.
     #[error("the answer is nested deeper than {depth_max} levels")]
@@ -86,9 +86,8 @@ impl From<CdpError> for ErrorReport {
             CdpError::Closed { .. } => ErrorCode::BrowserGone,
             CdpError::Detached { .. } => ErrorCode::CdpTargetClosed,
             CdpError::Crashed { .. } => ErrorCode::CdpTargetCrashed,
-            CdpError::TooLarge { .. } | CdpError::TooManyValues { .. } | CdpError::TooDeep { .. } => {
-                ErrorCode::ResultTooLarge
-            }
+            CdpError::TooLarge { .. } | CdpError::TooDeep { .. } => ErrorCode::ResultTooLarge,
+            CdpError::NoRoom { .. } => ErrorCode::CapacityExceeded,
             CdpError::Malformed { .. } => ErrorCode::CallFailed,
         };
         let report = Self::new(code, error.to_string());
@@ -100,7 +99,10 @@ impl From<CdpError> for ErrorReport {
                     None => report,
                 }
             }
-            CdpError::TooLarge { .. } | CdpError::TooManyValues { .. } => report
+            CdpError::NoRoom { .. } => {
+                report.with_hint("Ask for large answers one after the other: await each before the next is sent.")
+            }
+            CdpError::TooLarge { .. } => report
                 .with_hint("Ask for less: filter, count or slice in the page, or take a smaller part of the document."),
             CdpError::TooDeep { .. } => report.with_hint(
                 "Ask for less depth: pass a smaller depth, or evaluate a function that picks what you need.",

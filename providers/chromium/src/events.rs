@@ -20,6 +20,8 @@ pub struct Event {
     pub session: Option<String>,
     /// What it says.
     pub params: Json,
+    /// What it takes in memory, about.
+    pub bytes: usize,
 }
 
 /// Events read from a cursor on.
@@ -41,14 +43,14 @@ pub struct EventLog {
     ring: Mutex<Ring>,
     changed: Notify,
     events_max: usize,
-    bytes_max: usize,
 }
 
 #[derive(Default)]
 struct Ring {
-    /// Each with its bytes; `None` for one that was too large.
-    kept: VecDeque<(Option<Arc<Event>>, usize)>,
+    /// `None` for one that was too large.
+    kept: VecDeque<Option<Arc<Event>>>,
     bytes: usize,
+    bytes_max: usize,
     next: u64,
     closed: bool,
 }
@@ -59,10 +61,21 @@ impl Ring {
         self.next - self.kept.len() as u64
     }
 
+    /// Takes out the oldest until the rest is within the bounds.
+    fn push_out(&mut self, events_max: usize) -> Vec<Option<Arc<Event>>> {
+        let mut pushed_out = Vec::new();
+        while self.kept.len() > events_max || self.bytes > self.bytes_max {
+            let Some(event) = self.kept.pop_front() else { break };
+            self.bytes -= event.as_ref().map_or(0, |event| event.bytes);
+            pushed_out.push(event);
+        }
+        pushed_out
+    }
+
     /// What there is of the events from a cursor on.
     fn from(&self, cursor: u64) -> impl Iterator<Item = Option<&Arc<Event>>> {
         let skip = usize::try_from(cursor.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
-        self.kept.range(skip.min(self.kept.len())..).map(|(event, _)| event.as_ref())
+        self.kept.range(skip.min(self.kept.len())..).map(Option::as_ref)
     }
 }
 
@@ -72,7 +85,8 @@ impl EventLog {
     }
 
     fn bounded(events_max: usize, bytes_max: usize) -> Self {
-        Self { ring: Mutex::default(), changed: Notify::new(), events_max, bytes_max }
+        let ring = Ring { bytes_max, ..Ring::default() };
+        Self { ring: Mutex::new(ring), changed: Notify::new(), events_max }
     }
 
     /// The sequence number that the next event will get: a point to wait or to read from.
@@ -132,16 +146,13 @@ impl EventLog {
     /// The newest kept event that matches.
     #[must_use]
     pub fn last(&self, matches: &dyn Fn(&Event) -> bool) -> Option<Arc<Event>> {
-        self.ring().kept.iter().rev().filter_map(|(event, _)| event.as_ref()).find(|event| matches(event)).cloned()
+        self.ring().kept.iter().rev().flatten().find(|event| matches(event)).cloned()
     }
 
     /// Appends an event that takes about `bytes` in memory. One that is larger than the whole ring is dropped alone: it would
     /// push out all others, and itself.
     pub(crate) fn push(&self, method: String, session: Option<String>, params: Json, bytes: usize) {
-        if bytes > self.bytes_max {
-            return self.skip();
-        }
-        self.append(|seq| Some(Arc::new(Event { seq, method, session, params })), bytes);
+        self.append(|seq| Some(Arc::new(Event { seq, method, session, params, bytes })), bytes);
     }
 
     /// Counts an event that is too large to be kept.
@@ -149,21 +160,27 @@ impl EventLog {
         self.append(|_| None, 0);
     }
 
+    /// Keeps no more than so many bytes from now on.
+    pub fn keep(&self, bytes_max: usize) {
+        let pushed_out = {
+            let mut ring = self.ring();
+            ring.bytes_max = bytes_max;
+            ring.push_out(self.events_max)
+        };
+        drop(pushed_out);
+    }
+
     fn append(&self, event: impl FnOnce(u64) -> Option<Arc<Event>>, bytes: usize) {
         // What is pushed out is dropped after the lock is: it may be a large tree.
-        let mut pushed_out = Vec::new();
-        {
+        let pushed_out = {
             let mut ring = self.ring();
-            let event = event(ring.next);
+            let event = event(ring.next).filter(|_| bytes <= ring.bytes_max);
             ring.next += 1;
-            ring.bytes += bytes;
-            ring.kept.push_back((event, bytes));
-            while ring.kept.len() > self.events_max || ring.bytes > self.bytes_max {
-                let Some((event, bytes)) = ring.kept.pop_front() else { break };
-                ring.bytes -= bytes;
-                pushed_out.push(event);
-            }
-        }
+            ring.bytes += event.as_ref().map_or(0, |event| event.bytes);
+            ring.kept.push_back(event);
+            ring.push_out(self.events_max)
+        };
+        drop(pushed_out);
         self.changed.notify_waiters();
     }
 

@@ -4,7 +4,7 @@ use crate::{
     endpoint::{shown, unreachable},
     stream::Stream,
 };
-use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_MESSAGE_BYTES_MAX};
+use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_WEB_MESSAGE_BYTES_MAX};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper::{
     HeaderMap, Request, StatusCode,
@@ -37,7 +37,7 @@ async fn fetch(url: &Url, headers: &[(String, String)]) -> Result<Bytes, ErrorRe
     let exchange = async {
         let response = sender.send_request(request).await.map_err(|error| unreachable(url, &error))?;
         let status = response.status();
-        let body = Limited::new(response.into_body(), CDP_MESSAGE_BYTES_MAX).collect();
+        let body = Limited::new(response.into_body(), CDP_WEB_MESSAGE_BYTES_MAX).collect();
         let body = body.await.map_err(|error| unreachable(url, &error))?.to_bytes();
         if status == StatusCode::OK { Ok(body) } else { Err(refused(url, status, &body)) }
     };

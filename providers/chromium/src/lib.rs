@@ -29,6 +29,7 @@ mod process;
 mod protocol;
 mod refusals;
 mod relay;
+mod room;
 mod schema;
 mod settings;
 mod stream;

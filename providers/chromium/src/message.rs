@@ -1,18 +1,24 @@
 //! Protocol messages as they come from the browser: read in one pass, whatever they hold.
 
-use codemode_spec::limits::{CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, CDP_VALUE_BYTES, VALUE_DEPTH_MAX};
+use codemode_spec::{
+    limits::{CDP_REPLY_BYTES_MAX, EVENT_RING_BYTES_MAX, REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
+    value::{JsonEncoder, JsonRefusal},
+};
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json, error::Category};
 use std::{borrow::Cow, cell::Cell, fmt};
 
 /// Starts the text of the error that says that a value is nested too deep; errors of serde_json carry only text.
 const TOO_DEEP: &str = "nested too deep";
-/// The same of too many values.
-const TOO_MANY: &str = "too many values";
+/// The same of one that takes too much memory.
+const TOO_HEAVY: &str = "too much memory";
 
-/// A member of an object, twice because what grows doubles its room: hash, name, value, and its place in the index.
+/// An item of an array, twice because what grows doubles its room.
+const ITEM_BYTES: usize = 2 * size_of::<Json>();
+/// A member of an object, twice for the same reason: hash, name, value, and its place in the index.
 const MEMBER_BYTES: usize = 2 * (8 + size_of::<String>() + size_of::<Json>() + 16);
-const _: () = assert!(MEMBER_BYTES <= CDP_VALUE_BYTES);
+/// What an allocation takes beside what it holds.
+const ALLOCATION_BYTES: usize = 32;
 
 /// What the browser sent.
 #[derive(Debug, Default, PartialEq)]
@@ -25,11 +31,11 @@ pub(crate) struct Incoming {
     pub session: Option<String>,
     /// Of an event.
     pub params: Json,
-    /// Of a reply.
-    pub result: Json,
+    /// Of a reply: the value in the bytes of the codec, ready for the sandbox. No tree is made of what may be large.
+    pub result: Option<Vec<u8>>,
     /// Of a reply that refuses.
     pub error: Option<Json>,
-    /// What it takes in memory, about.
+    /// What the parameters take in memory, about.
     pub bytes: usize,
 }
 
@@ -38,25 +44,19 @@ pub(crate) struct Incoming {
 pub(crate) enum Unreadable {
     /// It is nested deeper than the bound; the id says whose reply it is, if it is one.
     TooDeep { id: Option<u64> },
-    /// It is longer than a reply may be, or has more values than a message may have. Nothing of it was kept.
-    TooLarge { id: Option<u64>, why: TooLarge },
+    /// It is larger than a reply may be, as text or as a value, or an event that takes more memory than all events may.
+    /// Nothing of it was kept.
+    TooLarge { id: Option<u64> },
     /// It is not the JSON of a message.
     Malformed { id: Option<u64>, reason: String },
 }
 
-/// Which bound it was.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum TooLarge {
-    Bytes,
-    Values,
-}
-
 /// Reads a message. What it takes in memory is bounded, also of what is small on the wire: `0,` is two bytes there, and
-/// the value of it seventy. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
+/// the value of it seventy in a tree. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
 /// serde_json goes by itself: a page's DOM easily has more than its 128 levels.
 pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     if text.len() > CDP_REPLY_BYTES_MAX {
-        return Err(Unreadable::TooLarge { id: id_only(text), why: TooLarge::Bytes });
+        return Err(Unreadable::TooLarge { id: id_only(text) });
     }
     let error = match parse_in_one_pass(text) {
         Ok(incoming) => return Ok(incoming),
@@ -66,8 +66,8 @@ pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     if reason.starts_with(TOO_DEEP) {
         return Err(Unreadable::TooDeep { id: id_only(text) });
     }
-    if reason.starts_with(TOO_MANY) {
-        return Err(Unreadable::TooLarge { id: id_only(text), why: TooLarge::Values });
+    if reason.starts_with(TOO_HEAVY) {
+        return Err(Unreadable::TooLarge { id: id_only(text) });
     }
     // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
     if error.classify() == Category::Syntax
@@ -85,10 +85,21 @@ fn parse_in_one_pass(text: &str) -> serde_json::Result<Incoming> {
     deserializer.disable_recursion_limit();
     let incoming = deserializer.deserialize_map(IncomingVisitor)?;
     deserializer.end()?;
-    Ok(Incoming { bytes: incoming.bytes + text.len(), ..incoming })
+    Ok(incoming)
 }
 
 struct IncomingVisitor;
+
+impl IncomingVisitor {
+    fn result<'de, A: MapAccess<'de>>(map: &mut A) -> Result<Vec<u8>, A::Error> {
+        let encoder = JsonEncoder::new(REPLY_BYTES_MAX);
+        map.next_value_seed(&encoder).map_err(|error| match encoder.refusal() {
+            Some(JsonRefusal::TooDeep) => de::Error::custom(TOO_DEEP),
+            Some(JsonRefusal::TooLarge) => de::Error::custom(TOO_HEAVY),
+            None => error,
+        })
+    }
+}
 
 impl<'de> Visitor<'de> for IncomingVisitor {
     type Value = Incoming;
@@ -99,31 +110,31 @@ impl<'de> Visitor<'de> for IncomingVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Incoming, A::Error> {
         let mut incoming = Incoming::default();
-        let values_left = Cell::new(CDP_MESSAGE_VALUES_MAX);
-        let bounded = BoundedJson { left: VALUE_DEPTH_MAX, values_left: &values_left };
+        let room = Cell::new(EVENT_RING_BYTES_MAX);
+        let bounded = BoundedJson { left: VALUE_DEPTH_MAX, room: &room };
         while let Some(key) = map.next_key::<Cow<'de, str>>()? {
             match &*key {
                 "id" => incoming.id = map.next_value()?,
                 "method" => incoming.method = map.next_value()?,
                 "sessionId" => incoming.session = map.next_value()?,
                 "params" => incoming.params = map.next_value_seed(bounded)?,
-                "result" => incoming.result = map.next_value_seed(bounded)?,
+                "result" => incoming.result = Some(Self::result(&mut map)?),
                 "error" => incoming.error = Some(map.next_value_seed(bounded)?),
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
         }
-        incoming.bytes = (CDP_MESSAGE_VALUES_MAX - values_left.get()) * size_of::<Json>();
+        incoming.bytes = EVENT_RING_BYTES_MAX - room.get();
         Ok(incoming)
     }
 }
 
-/// A JSON value nested at most `left` levels, of which all of the message have `values_left`.
+/// A JSON value nested at most `left` levels, for which all of the message have `room` bytes of memory.
 #[derive(Clone, Copy)]
 struct BoundedJson<'m> {
     left: usize,
-    values_left: &'m Cell<usize>,
+    room: &'m Cell<usize>,
 }
 
 impl BoundedJson<'_> {
@@ -133,16 +144,23 @@ impl BoundedJson<'_> {
             None => Err(E::custom(TOO_DEEP)),
         }
     }
+
+    fn take<E: de::Error>(self, bytes: usize) -> Result<(), E> {
+        let left = self.room.get().checked_sub(bytes).ok_or_else(|| E::custom(TOO_HEAVY))?;
+        self.room.set(left);
+        Ok(())
+    }
+
+    fn text<E: de::Error>(self, text: &str) -> Result<String, E> {
+        self.take(text.len() + ALLOCATION_BYTES)?;
+        Ok(text.to_owned())
+    }
 }
 
 impl<'de> DeserializeSeed<'de> for BoundedJson<'_> {
     type Value = Json;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Json, D::Error> {
-        match self.values_left.get().checked_sub(1) {
-            Some(left) => self.values_left.set(left),
-            None => return Err(de::Error::custom(TOO_MANY)),
-        }
         deserializer.deserialize_any(self)
     }
 }
@@ -170,12 +188,8 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
         Ok(value.into())
     }
 
-    fn visit_str<E>(self, value: &str) -> Result<Json, E> {
-        Ok(Json::String(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Json, E> {
-        Ok(Json::String(value))
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Json, E> {
+        self.text(value).map(Json::String)
     }
 
     fn visit_unit<E>(self) -> Result<Json, E> {
@@ -186,6 +200,7 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
         let inner = self.inner()?;
         let mut items = Vec::new();
         while let Some(item) = seq.next_element_seed(inner)? {
+            self.take(ITEM_BYTES)?;
             items.push(item);
         }
         Ok(Json::Array(items))
@@ -194,7 +209,9 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Json, A::Error> {
         let inner = self.inner()?;
         let mut members = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
+        while let Some(key) = map.next_key::<Cow<'de, str>>()? {
+            self.take(MEMBER_BYTES)?;
+            let key = self.text(&key)?;
             let value = map.next_value_seed(inner)?;
             members.insert(key, value);
         }
@@ -203,7 +220,7 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
 }
 
 /// The id of a message whose rest cannot be read.
-fn id_only(text: &str) -> Option<u64> {
+pub(crate) fn id_only(text: &str) -> Option<u64> {
     struct IdVisitor;
     impl<'de> Visitor<'de> for IdVisitor {
         type Value = Option<u64>;
@@ -284,19 +301,23 @@ fn surrogate_at(bytes: &[u8], at: usize) -> Option<u16> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codemode_spec::limits::CDP_TREE_BYTES_MAX;
+    use codemode_spec::Value;
     use serde_json::json;
+
+    fn result(incoming: &Incoming) -> Json {
+        Value::decode(incoming.result.as_deref().unwrap()).unwrap().to_plain_json().unwrap()
+    }
 
     #[test]
     fn replies_events_and_refusals_are_read() {
         let reply = parse(r#"{"id":7,"result":{"a":[1,-2,1.5,true,null,"x\n"]},"sessionId":"S"}"#).unwrap();
         assert_eq!((reply.id, reply.session.as_deref()), (Some(7), Some("S")));
-        assert_eq!(reply.result, json!({"a": [1, -2, 1.5, true, null, "x\n"]}));
+        assert_eq!(result(&reply), json!({"a": [1, -2, 1.5, true, null, "x\n"]}));
         let event = parse(r#"{"method":"Page.x","params":{"a":1},"later":[[]]}"#).unwrap();
         assert_eq!((event.id, event.method.as_deref(), event.params), (None, Some("Page.x"), json!({"a": 1})));
         let refusal = parse(r#"{"id":1,"error":{"code":-32601,"message":"m","data":{"k":1}}}"#).unwrap();
         assert_eq!(refusal.error, Some(json!({"code": -32601, "message": "m", "data": {"k": 1}})));
-        assert_eq!(refusal.result, Json::Null);
+        assert_eq!(refusal.result, None);
     }
 
     #[test]
@@ -310,30 +331,27 @@ mod tests {
     }
 
     #[test]
-    fn a_message_has_so_many_values_and_so_many_bytes_and_beyond_them_the_id_is_known() {
-        // The array is a value itself.
+    fn a_message_takes_so_much_memory_and_beyond_it_the_id_is_known() {
+        let too_large = Err(Unreadable::TooLarge { id: Some(3) });
+        // An integer has five bytes in the codec, two in the text.
         let zeros = |count: usize| format!(r#"{{"id":3,"result":[0{}]}}"#, ",0".repeat(count - 1));
-        let objects =
-            |count: usize| format!(r#"{{"id":3,"params":[{{}}{}],"result":0}}"#, r#",{"a":{}}"#.repeat(count));
-        let many = Err(Unreadable::TooLarge { id: Some(3), why: TooLarge::Values });
-        let most = parse(&zeros(CDP_MESSAGE_VALUES_MAX - 1)).unwrap();
-        assert_eq!((most.id, most.result.as_array().unwrap().len()), (Some(3), CDP_MESSAGE_VALUES_MAX - 1));
-        assert!(most.bytes > CDP_MESSAGE_VALUES_MAX * size_of::<Json>() && most.bytes < CDP_TREE_BYTES_MAX);
-        assert_eq!(parse(&zeros(CDP_MESSAGE_VALUES_MAX)), many);
-        assert_eq!(parse(&objects(CDP_MESSAGE_VALUES_MAX / 2)), many);
-        assert_eq!(parse(&zeros(30_000_000)), many);
+        let most = parse(&zeros(REPLY_BYTES_MAX / 6)).unwrap();
+        assert_eq!(result(&most).as_array().unwrap().len(), REPLY_BYTES_MAX / 6);
+        assert_eq!(parse(&zeros(REPLY_BYTES_MAX / 5)), too_large);
+        let objects = |count: usize| format!(r#"{{"id":3,"params":[{{}}{}]}}"#, r#",{"a":{}}"#.repeat(count));
+        let most = parse(&objects(EVENT_RING_BYTES_MAX / 600)).unwrap();
+        assert!(most.bytes > EVENT_RING_BYTES_MAX / 2 && most.bytes <= EVENT_RING_BYTES_MAX, "{}", most.bytes);
+        assert_eq!(parse(&objects(EVENT_RING_BYTES_MAX / 300)), too_large);
         let text = |length: usize| format!(r#"{{"id":3,"result":"{}"}}"#, "x".repeat(length));
-        let around = text(0).len();
-        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX - around)).unwrap().id, Some(3));
-        let long = Err(Unreadable::TooLarge { id: Some(3), why: TooLarge::Bytes });
-        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX - around + 1)), long);
+        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX - 100)).unwrap().id, Some(3));
+        assert_eq!(parse(&text(CDP_REPLY_BYTES_MAX)), too_large);
     }
 
     #[test]
     fn half_surrogate_pairs_are_replaced_and_whole_ones_kept() {
         let text = r#"{"id":1,"result":["\ud800","a\udc00b","\ud83d\ude00","\\ud800","\ud800\ud83d\ude00"]}"#;
         let expected = json!(["\u{fffd}", "a\u{fffd}b", "😀", "\\ud800", "\u{fffd}😀"]);
-        assert_eq!(parse(text).unwrap().result, expected);
+        assert_eq!(result(&parse(text).unwrap()), expected);
         assert!(matches!(replace_lone_surrogates(r#"{"a":"\ud83d\ude00\n"}"#), Cow::Borrowed(_)));
     }
 

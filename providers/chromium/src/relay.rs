@@ -9,16 +9,17 @@
 use crate::{
     connection::Connection,
     error::CdpError,
-    frames::Frames,
+    frames::{Frame, FrameWriter, Frames},
+    message,
     refusals::{DESTINATION_REFUSED, RefusedDestination},
     transport::REFUSED,
 };
 use bytes::Bytes;
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{CDP_MESSAGE_BYTES_MAX, RELAY_CLIENTS_MAX, RELAY_SESSIONS_MAX, RELAY_STALL_MS},
+    limits::{CDP_COMMAND_BYTES_MAX, CDP_REPLY_BYTES_MAX, RELAY_CLIENTS_MAX, RELAY_SESSIONS_MAX, RELAY_STALL_MS},
 };
-use futures::{SinkExt as _, StreamExt as _, future::join_all};
+use futures::{StreamExt as _, future::join_all};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{
@@ -40,13 +41,15 @@ use tokio::{
     sync::oneshot,
     task::AbortHandle,
 };
-use tokio_util::{
-    codec::{FramedRead, FramedWrite},
-    sync::CancellationToken,
-};
+use tokio_util::{codec::FramedRead, sync::CancellationToken};
 
 /// What the relay asks the browser for itself is answered at once, or the browser is stuck.
 const ASK_MAX: Duration = Duration::from_secs(10);
+
+/// The code of the error that stands for an answer that was too long; its data say how many bytes that had.
+pub(crate) const PASSED_OVER_CODE: i64 = -32_090;
+/// The event that stands for one that was too long.
+pub(crate) const PASSED_OVER_EVENT: &str = "Relay.passedOver";
 
 /// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last one is dropped,
 /// whereupon Chromium ends.
@@ -62,7 +65,7 @@ struct Owner {
 
 struct Inner {
     /// Held for one message at a time.
-    pipe: tokio::sync::Mutex<FramedWrite<pipe::Sender, Frames>>,
+    pipe: tokio::sync::Mutex<FrameWriter<pipe::Sender>>,
     state: Mutex<State>,
     next_id: AtomicU64,
     closed: CancellationToken,
@@ -80,7 +83,7 @@ struct State {
 struct Client {
     root: String,
     /// `None` until the client is served.
-    stream: tokio::sync::Mutex<Option<FramedWrite<OwnedWriteHalf, Frames>>>,
+    stream: tokio::sync::Mutex<Option<FrameWriter<OwnedWriteHalf>>>,
     gone: CancellationToken,
 }
 
@@ -126,8 +129,8 @@ impl Relay {
     /// # Errors
     /// When the runtime does not take the ends of the pipe.
     pub(crate) fn new(to_browser: OwnedFd, from_browser: OwnedFd) -> io::Result<Self> {
-        let writer = FramedWrite::new(pipe::Sender::from_owned_fd(to_browser)?, Frames::default());
-        let reader = FramedRead::new(pipe::Receiver::from_owned_fd(from_browser)?, Frames::default());
+        let writer = FrameWriter::new(pipe::Sender::from_owned_fd(to_browser)?);
+        let reader = FramedRead::new(pipe::Receiver::from_owned_fd(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
         let inner = Arc::new(Inner {
             pipe: tokio::sync::Mutex::new(writer),
             state: Mutex::default(),
@@ -153,7 +156,7 @@ impl Relay {
         let _entry = Entry { inner, id };
         let exchange = async {
             let message = json!({"id": id, "method": method, "params": params}).to_string();
-            inner.pipe.lock().await.send(message).await.map_err(|error| closed(&error))?;
+            inner.pipe.lock().await.send(message.into()).await.map_err(|error| closed(&error))?;
             tokio::select! {
                 biased;
                 answer = answered => answer.unwrap_or_else(|_| Err(closed(&"the browser went away"))),
@@ -277,15 +280,15 @@ impl Attached {
     /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
     pub async fn serve(self, stream: UnixStream, admits: impl Fn() -> bool + Send) {
         let (from_client, to_client) = stream.into_split();
-        *self.client.stream.lock().await = Some(FramedWrite::new(to_client, Frames::default()));
-        let mut messages = FramedRead::new(from_client, Frames::default());
+        *self.client.stream.lock().await = Some(FrameWriter::new(to_client));
+        let mut messages = FramedRead::new(from_client, Frames::up_to(CDP_COMMAND_BYTES_MAX));
         loop {
             let message = tokio::select! {
                 biased;
                 () = self.client.gone.cancelled() => break,
                 message = messages.next() => message,
             };
-            let Some(Ok(message)) = message else { break };
+            let Some(Ok(Frame::Whole(message))) = message else { break };
             if !self.pass(message, &admits).await {
                 break;
             }
@@ -403,6 +406,22 @@ impl Inner {
         client.deliver(message).await;
     }
 
+    /// A message that is too long to be held: its client is told that it is missing.
+    async fn passed_over(&self, head: &[u8], tail: &[u8], bytes: usize) {
+        tracing::warn!(bytes, "passed over a message of the browser that is too long");
+        let Some(session) = session_at_the_end(tail) else { return };
+        let client = self.state().sessions.get(session).map(Arc::clone);
+        let Some(client) = client else { return };
+        let notice = match message::id_only(head.utf8_chunks().next().map_or("", |chunk| chunk.valid())) {
+            Some(id) => {
+                let error = json!({"code": PASSED_OVER_CODE, "message": "the answer is too long", "data": bytes});
+                json!({"id": id, "error": error, "sessionId": session})
+            }
+            None => json!({"method": PASSED_OVER_EVENT, "params": {}, "sessionId": session}),
+        };
+        client.deliver(notice.to_string().into()).await;
+    }
+
     fn answer(&self, id: u64, message: &[u8]) {
         // An answer without an entry came after the timeout of its command.
         let Some(waiting) = self.state().pending.remove(&id) else { return };
@@ -435,13 +454,22 @@ impl Client {
     }
 }
 
+/// The session of a message, told from its last bytes: Chromium writes it last, after all that a page has a say in.
+fn session_at_the_end(tail: &[u8]) -> Option<&str> {
+    const NAME: &[u8] = b"\"sessionId\":\"";
+    let tail = tail.strip_suffix(b"\"}")?;
+    let session = &tail[memchr::memmem::rfind(tail, NAME)? + NAME.len()..];
+    std::str::from_utf8(session).ok().filter(|session| session.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+}
+
 /// Reads until the browser closes the pipe.
 async fn read(mut messages: FramedRead<pipe::Receiver, Frames>, inner: Arc<Inner>) {
     while let Some(message) = messages.next().await {
         match message {
-            Ok(message) => inner.take(message).await,
+            Ok(Frame::Whole(message)) => inner.take(message).await,
+            Ok(Frame::TooLong { head, tail, bytes }) => inner.passed_over(&head, &tail, bytes).await,
             Err(error) => {
-                tracing::warn!(%error, bytes_max = CDP_MESSAGE_BYTES_MAX, "the browser's pipe cannot be read");
+                tracing::warn!(%error, "the browser's pipe cannot be read");
                 break;
             }
         }

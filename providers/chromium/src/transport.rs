@@ -3,12 +3,15 @@
 use crate::{
     endpoint::{Endpoint, failed, shown, unreachable},
     error::CdpError,
-    frames::Frames,
+    frames::{Frame, FrameWriter, Frames},
     http,
     stream::Stream,
 };
 use bytes::Bytes;
-use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_MESSAGE_BYTES_MAX};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{CDP_REPLY_BYTES_MAX, CDP_WEB_MESSAGE_BYTES_MAX},
+};
 use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
@@ -27,7 +30,7 @@ use tokio_tungstenite::{
         protocol::{CloseFrame, WebSocketConfig},
     },
 };
-use tokio_util::codec::{FramedRead, FramedWrite};
+use tokio_util::codec::FramedRead;
 use url::Url;
 
 /// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
@@ -37,7 +40,7 @@ pub const REFUSED: &str = "refused";
 /// The end to write to.
 pub(crate) enum Writer {
     Web(Box<SplitSink<WebSocketStream<Stream>, Message>>),
-    Relay(FramedWrite<OwnedWriteHalf, Frames>),
+    Relay(FrameWriter<OwnedWriteHalf>),
 }
 
 /// The end to read from.
@@ -50,6 +53,11 @@ pub(crate) enum Reader {
 pub(crate) enum Text {
     Web(Utf8Bytes),
     Relay(Bytes),
+    /// The first bytes of a message that was not kept, and how many it had.
+    Passed {
+        head: Bytes,
+        bytes: usize,
+    },
 }
 
 /// Why nothing can be sent or read any more.
@@ -67,8 +75,8 @@ pub(crate) async fn open_web(endpoint: &Endpoint) -> Result<(Writer, Reader), Er
     request.headers_mut().extend(http::header_map(&endpoint.headers)?);
     let stream = Stream::connect(&url).await?;
     let config = WebSocketConfig::default()
-        .max_message_size(Some(CDP_MESSAGE_BYTES_MAX))
-        .max_frame_size(Some(CDP_MESSAGE_BYTES_MAX));
+        .max_message_size(Some(CDP_WEB_MESSAGE_BYTES_MAX))
+        .max_frame_size(Some(CDP_WEB_MESSAGE_BYTES_MAX));
     match client_async_with_config(request, stream, Some(config)).await {
         Ok((socket, _)) => {
             let (writer, reader) = socket.split();
@@ -96,8 +104,8 @@ fn not_opened(url: &Url, error: tungstenite::Error) -> ErrorReport {
 pub(crate) fn over(stream: UnixStream) -> (Writer, Reader) {
     let (reader, writer) = stream.into_split();
     (
-        Writer::Relay(FramedWrite::new(writer, Frames::default())),
-        Reader::Relay(FramedRead::new(reader, Frames::default())),
+        Writer::Relay(FrameWriter::new(writer)),
+        Reader::Relay(FramedRead::new(reader, Frames::up_to(CDP_REPLY_BYTES_MAX))),
     )
 }
 
@@ -109,7 +117,7 @@ impl Writer {
     pub(crate) async fn send(&mut self, text: String) -> Result<(), Broken> {
         match self {
             Self::Web(socket) => socket.send(Message::text(text)).await.map_err(Broken::from),
-            Self::Relay(socket) => socket.send(text).await.map_err(|error| Broken::because(&error)),
+            Self::Relay(socket) => socket.send(text.into()).await.map_err(|error| Broken::because(&error)),
         }
     }
 
@@ -130,7 +138,8 @@ impl Reader {
     pub(crate) async fn next(&mut self) -> Result<Text, Broken> {
         match self {
             Self::Relay(socket) => match socket.next().await {
-                Some(Ok(message)) => Ok(Text::Relay(message)),
+                Some(Ok(Frame::Whole(message))) => Ok(Text::Relay(message)),
+                Some(Ok(Frame::TooLong { head, bytes, .. })) => Ok(Text::Passed { head, bytes }),
                 Some(Err(error)) => Err(Broken::because(&error)),
                 None => Err(Broken::because(&"the browser went away")),
             },
@@ -146,16 +155,6 @@ impl Reader {
                     None => Err(Broken::because(&"the browser went away")),
                 };
             },
-        }
-    }
-}
-
-impl Text {
-    /// The text; `None` if it is none.
-    pub(crate) fn as_str(&self) -> Option<&str> {
-        match self {
-            Self::Web(text) => Some(text),
-            Self::Relay(bytes) => std::str::from_utf8(bytes).ok(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The codec: one tag byte a value, lengths before contents, little-endian.
 
 use super::{ErrorValue, Text, Value};
-use crate::limits::VALUE_DEPTH_MAX;
+use crate::limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX};
 use std::{collections::HashMap, fmt};
 
 impl Value {
@@ -16,8 +16,8 @@ impl Value {
     /// The value of the codec's bytes.
     ///
     /// # Errors
-    /// When the bytes are not one whole value, or nest deeper than [`VALUE_DEPTH_MAX`]. Guests are hostile: nothing is
-    /// allocated that the bytes themselves do not pay for.
+    /// When the bytes are not one whole value, or nest deeper than [`VALUE_DEPTH_MAX`]. Guests are hostile: what the value
+    /// will take is told beforehand by [`super::weigh`].
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let value = Self::read(&mut reader, 0)?;
@@ -70,7 +70,7 @@ impl Value {
 
     fn read(reader: &mut Reader<'_>, depth: usize) -> Result<Self, DecodeError> {
         if depth > VALUE_DEPTH_MAX {
-            return Err(DecodeError("nested too deeply"));
+            return Err(DecodeError::TOO_DEEP);
         }
         let next = |reader: &mut Reader<'_>| Self::read(reader, depth + 1);
         Ok(match reader.token()? {
@@ -104,10 +104,12 @@ impl Value {
                     let key = match reader.key()? {
                         Key::New(raw) => {
                             let text = raw.to_text();
-                            seen.push(text.clone());
+                            if seen.len() < CODEC_KEYS_MAX {
+                                seen.push(text.clone());
+                            }
                             text
                         }
-                        Key::Seen(index) => seen.get(index).cloned().ok_or(DecodeError("unknown key index"))?,
+                        Key::Seen(index) => seen.get(index).cloned().ok_or(DecodeError::UNKNOWN_KEY)?,
                     };
                     reader.keys = seen;
                     entries.push((key, next(reader)?));
@@ -123,6 +125,13 @@ impl Value {
 /// Bytes that are not a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError(pub &'static str);
+
+impl DecodeError {
+    /// Deeper than [`VALUE_DEPTH_MAX`].
+    pub(super) const TOO_DEEP: Self = Self("nested too deeply");
+    /// A key's index that no key has.
+    pub const UNKNOWN_KEY: Self = Self("unknown key index");
+}
 
 impl fmt::Display for DecodeError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -151,6 +160,7 @@ mod tag {
     pub const ARRAY: u8 = 15;
     pub const OBJECT: u8 = 16;
     pub const SEEN_KEY: u8 = 17;
+    pub const UTF8: u8 = 18;
 }
 
 /// Writes one value, piece by piece: a container's head, then its parts.
@@ -229,11 +239,9 @@ impl Writer {
 
     /// A string of Unicode text.
     pub fn str(&mut self, text: &str) {
-        if text.is_ascii() {
-            self.latin1(text.as_bytes());
-        } else {
-            self.utf16(text.encode_utf16().collect::<Vec<_>>().into_iter());
-        }
+        let tag = if text.is_ascii() { tag::LATIN1 } else { tag::UTF8 };
+        self.head(tag, text.len());
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Any string.
@@ -287,10 +295,30 @@ impl Writer {
             let index = *index as usize;
             self.head(tag::SEEN_KEY, index);
         } else {
-            let index = u32::try_from(self.keys.len()).expect("fewer keys than bytes of memory");
-            self.keys.insert(key.clone(), index);
+            if self.keys.len() < CODEC_KEYS_MAX {
+                let index = u32::try_from(self.keys.len()).expect("the bound is smaller");
+                self.keys.insert(key.clone(), index);
+            }
             self.text(key);
         }
+    }
+
+    /// The head of an array whose items are counted when it is closed.
+    pub(super) fn open_array(&mut self) -> Open {
+        self.array(0);
+        Open { head_end: self.bytes.len() }
+    }
+
+    /// The same of an object.
+    pub(super) fn open_object(&mut self) -> Open {
+        self.object(0);
+        Open { head_end: self.bytes.len() }
+    }
+
+    /// Says how many parts were written since a container was opened.
+    pub(super) fn close(&mut self, Open { head_end }: Open, count: usize) {
+        let count = u32::try_from(count).expect("lengths are bounded far below 4 GiB");
+        self.bytes[head_end - 4..head_end].copy_from_slice(&count.to_le_bytes());
     }
 
     fn head(&mut self, tag: u8, count: usize) {
@@ -300,11 +328,18 @@ impl Writer {
     }
 }
 
+/// A container that is being written.
+pub(super) struct Open {
+    head_end: usize,
+}
+
 /// A string as it stands in the bytes.
 #[derive(Clone, Copy, Debug)]
 pub enum RawText<'a> {
     /// Latin-1.
     Latin1(&'a [u8]),
+    /// Unicode text.
+    Utf8(&'a str),
     /// UTF-16, little-endian, two bytes a unit.
     Utf16(&'a [u8]),
 }
@@ -323,6 +358,7 @@ impl RawText<'_> {
                 Ok(text) if text.is_ascii() => text.to_owned(),
                 _ => bytes.iter().map(|byte| char::from(*byte)).collect(),
             }),
+            Self::Utf8(text) => Text::Utf8(text.to_owned()),
             Self::Utf16(bytes) => Text::from_utf16(Self::units(bytes).collect()),
         }
     }
@@ -399,6 +435,10 @@ impl<'a> Reader<'a> {
                 Token::BigInt(digits)
             }
             tag::LATIN1 => Token::String(RawText::Latin1(self.counted(1)?)),
+            tag::UTF8 => {
+                let text = std::str::from_utf8(self.counted(1)?).map_err(|_| DecodeError("a text is not UTF-8"))?;
+                Token::String(RawText::Utf8(text))
+            }
             tag::UTF16 => Token::String(RawText::Utf16(self.counted(2)?)),
             tag::DATE => Token::Date(self.f64()?),
             tag::BYTES => Token::Bytes(self.counted(1)?),
@@ -522,7 +562,7 @@ mod tests {
             assert!(Value::decode(&bytes[..end]).is_err());
         }
         for place in 0..bytes.len() {
-            for wrong in [0, 17, 255] {
+            for wrong in [0, 17, 18, 255] {
                 let mut bytes = bytes.clone();
                 bytes[place] = wrong;
                 let _ = Value::decode(&bytes);

@@ -11,9 +11,9 @@ let n = 0;
 for (let i = 0; i < 500; i++) n += (await tools.text(1000000)).length;
 n
 // --- large ones
-//! result: 600000000
+//! result: 540000000
 let n = 0;
-for (let i = 0; i < 60; i++) { const page = { html: await tools.text(10000000) }; n += page.html.length }
+for (let i = 0; i < 60; i++) { const page = { html: await tools.text(9000000) }; n += page.html.length }
 n
 // --- and bytes of replies
 //! result: 300000000
@@ -27,6 +27,10 @@ n
 //! error: RESULT_TOO_LARGE
 //! hint: /filter, count or slice/
 new Array(70).fill('x'.repeat(1024 * 1024))
+// --- more values than bytes: each hole is one in the sandbox and half a kilobyte outside of it
+//! error: RESULT_TOO_LARGE
+//! message: /^the result has more values than the host takes: they need \d+ MiB of memory, at most 60 MiB are taken$/
+new Array(1_000_000)
 // --- an array of holes in the result
 //! error: RESULT_TOO_LARGE
 const sparse = [];
@@ -34,9 +38,15 @@ sparse[4000000000] = 1;
 sparse
 // --- an argument larger than the bound
 //! error: INVALID_ARGUMENT
-//! message: fake.echo: the arguments are larger than 16777216 bytes
+//! message: fake.echo: the arguments are larger than 4194304 bytes
 //! calls: 0
-await fake.echo('x'.repeat(1024).repeat(17 * 1024))
+await fake.echo('x'.repeat(1024).repeat(5 * 1024))
+// --- arguments of too many values for their bytes, of which a smaller number passes
+//! error: INVALID_ARGUMENT
+//! message: /^fake\.echo: the arguments have more values than the host takes: they need \d+ MiB of memory, at most 8 MiB are taken$/
+//! hint: /^Pass less in one call/
+await fake.echo(new Array(10_000))
+await fake.echo(new Array(1_000_000))
 // --- an error with a large message
 //! error: SCRIPT_ERROR
 //! message: /^Error: x{3900,4000}…?$/

@@ -17,7 +17,7 @@ shown(kinds) === shown(await fake.echo(kinds))
 (await tools.text(1000000)).length
 // --- a reply larger than the bound
 //! error: CALL_FAILED
-//! message: tools.text: the reply is larger than 67108864 bytes
+//! message: tools.text: the reply is larger than 9437184 bytes
 //! hint: /Ask for less/
 await tools.text(70000000)
 // --- it can be caught, and the script goes on

@@ -2,7 +2,7 @@
 
 use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
 use async_trait::async_trait;
-use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
+use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value, message::Encoded};
 use serde_json::json;
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -183,13 +183,13 @@ struct FakeRuntime {
 
 #[async_trait]
 impl ProviderRuntime for FakeRuntime {
-    async fn call(&self, method: &str, arguments: Vec<Value>, _: CallContext) -> Result<Value, ErrorReport> {
+    async fn call(&self, method: &str, arguments: Vec<Value>, _: CallContext) -> Result<Encoded, ErrorReport> {
         self.journal.note(&self.namespace, Moment::Called(method.to_owned()));
         let mut running = RunningCall { runtime: self, method, ended: false };
         delay(self.behaviour.call_delay).await;
         let result = answer(method, arguments).await;
         running.ended = true;
-        result
+        result.map(Encoded::from)
     }
 
     async fn suspend(&self) -> Result<(), ErrorReport> {

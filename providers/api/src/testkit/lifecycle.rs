@@ -179,7 +179,8 @@ impl<'a> Life<'a> {
     }
 
     async fn call(&self, (method, arguments): &(&'static str, Vec<Value>)) -> Result<Value, ErrorReport> {
-        self.runtime.call(method, arguments.clone(), self.call_context()).await
+        let reply = self.runtime.call(method, arguments.clone(), self.call_context()).await?;
+        Ok(reply.value().expect("a reply is a value"))
     }
 
     async fn end(self, ending: Ending) {

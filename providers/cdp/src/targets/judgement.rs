@@ -1,6 +1,6 @@
 //! Which targets are for scripts, and what becomes of sessions on one that is not any more.
 
-use super::{GONE_REMEMBERED_MAX, Known, OPENERS_MAX, Targets};
+use super::{GONE_REMEMBERED_MAX, Known, OPENERS_MAX, Targets, kept};
 use crate::policy::{self, Shown, Standing, Why};
 use codemode_chromium::Event;
 use codemode_spec::ErrorReport;
@@ -271,7 +271,7 @@ impl Known {
                 let was_tainted = target.tainted.take().is_some();
                 let is_news = target.url.is_empty();
                 if is_news {
-                    url.clone_into(&mut target.url);
+                    kept(url).clone_into(&mut target.url);
                 }
                 was_tainted || is_news
             }

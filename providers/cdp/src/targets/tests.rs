@@ -9,6 +9,7 @@ fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
             method: (*method).to_owned(),
             session: session.map(str::to_owned),
             params: params.clone(),
+            bytes: 0,
         });
     }
     targets
@@ -149,6 +150,7 @@ fn a_session_is_taken_when_its_target_goes_where_no_script_may_be() {
         method: "Runtime.bindingCalled".to_owned(),
         session: Some(session.to_owned()),
         params: json!({}),
+        bytes: 0,
     };
     assert!(targets.may_be_read(&told(5, "S2")) && targets.may_be_read(&told(9, "S1")));
     assert!(!targets.may_be_read(&told(6, "S2")) && !targets.may_be_read(&told(9, "unheard of")));
@@ -172,7 +174,7 @@ fn a_page_is_taken_before_it_loads_what_is_not_for_scripts() {
         ]);
         assert_eq!(targets.refusal("S1", "Runtime.evaluate").is_some(), is_taken, "{method} {params}");
         assert_eq!(matches!(targets.standing("A"), Standing::Refused(_)), is_taken);
-        let event = Event { seq: 2, method: method.to_owned(), session: Some("S1".to_owned()), params };
+        let event = Event { seq: 2, method: method.to_owned(), session: Some("S1".to_owned()), params, bytes: 0 };
         assert_eq!(targets.may_be_read(&event), !is_taken, "{event:?}");
     }
 }

@@ -5,7 +5,10 @@ use chromiumoxide::cdp::browser_protocol::target::GetTargetsParams;
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event};
 use codemode_spec::{
     ErrorCode,
-    limits::{CDP_MESSAGE_BYTES_MAX, CDP_MESSAGE_VALUES_MAX, CDP_REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
+    limits::{
+        CDP_COMMAND_BYTES_MAX, CDP_REPLY_BYTES_MAX, CDP_WEB_MESSAGE_BYTES_MAX, EVENT_RING_BYTES_MAX, REPLY_BYTES_MAX,
+        VALUE_DEPTH_MAX,
+    },
 };
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
@@ -149,8 +152,8 @@ async fn text_of_every_kind_comes_through() {
     let (_, session) = page(&connection, "about:blank").await;
     let text = evaluate(&connection, &session, r#""a\ud800b \ud83d\ude00 \u0000 \u2028 \" \\ ä""#).await;
     assert_eq!(text, "a\u{fffd}b 😀 \0 \u{2028} \" \\ ä");
-    let long = evaluate(&connection, &session, "'ä'.repeat(5_000_000)").await;
-    assert_eq!(long.as_str().unwrap().len(), 10_000_000);
+    let long = evaluate(&connection, &session, "'ä'.repeat(1_000_000)").await;
+    assert_eq!(long.as_str().unwrap().len(), 2_000_000);
     browser.close().await.unwrap();
     profiles.assert_nothing_left();
 }
@@ -424,27 +427,63 @@ async fn answers_that_make_no_sense_hurt_nobody_else() {
 }
 
 #[tokio::test]
-async fn answers_and_events_of_too_many_values_fail_alone() {
+async fn answers_and_events_that_take_too_much_memory_fail_alone() {
     let (endpoint, server) = scripted(|id, method| {
         let values = |count: usize| format!("[0{}]", ",0".repeat(count - 1));
         let event = |count: usize| Message::text(format!(r#"{{"method":"Some.event","params":{}}}"#, values(count)));
         let answer = |text: String| Message::text(format!(r#"{{"id":{id},"result":{text}}}"#));
         match method {
-            "values" => vec![answer(values(CDP_MESSAGE_VALUES_MAX))],
+            // Each takes two bytes on the wire and five for the sandbox.
+            "values" => vec![answer(values(REPLY_BYTES_MAX / 5))],
+            "many" => vec![answer(values(REPLY_BYTES_MAX / 6))],
             "bytes" => vec![answer(format!(r#""{}""#, "x".repeat(CDP_REPLY_BYTES_MAX)))],
-            // The second fits on the wire, and is more in memory than all events together may be.
-            _ => vec![event(CDP_MESSAGE_VALUES_MAX), event(CDP_MESSAGE_VALUES_MAX / 2), event(1), answer("1".into())],
+            // The first is more in memory than all events together may be, the second and the third are not, but are it
+            // together.
+            _ => vec![
+                event(EVENT_RING_BYTES_MAX / 100),
+                event(EVENT_RING_BYTES_MAX / 250),
+                event(EVENT_RING_BYTES_MAX / 250),
+                event(1),
+                answer("1".into()),
+            ],
         }
     })
     .await;
     let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
-    let refused = connection.call(command("values", Json::Null, None)).await.unwrap_err();
-    assert_eq!(refused, CdpError::TooManyValues { values_max: CDP_MESSAGE_VALUES_MAX });
-    let refused = connection.call(command("bytes", Json::Null, None)).await.unwrap_err();
-    assert!(matches!(refused, CdpError::TooLarge { bytes_max: CDP_REPLY_BYTES_MAX, .. }), "{refused:?}");
+    for method in ["values", "bytes"] {
+        let refused = connection.call(command(method, Json::Null, None)).await.unwrap_err();
+        assert!(matches!(refused, CdpError::TooLarge { bytes_max: CDP_REPLY_BYTES_MAX, .. }), "{refused:?}");
+    }
+    let many = connection.ask(command("many", Json::Null, None)).await.unwrap();
+    assert!(many.0.len() > REPLY_BYTES_MAX / 6 * 5, "what is passed on may have many values");
+    let refused = connection.call(command("many", Json::Null, None)).await.unwrap_err();
+    assert!(matches!(refused, CdpError::TooLarge { .. }), "what the host reads itself may not: {refused:?}");
     assert_eq!(connection.call(command("events", Json::Null, None)).await.unwrap(), 1);
     let batch = connection.events().since(0, 10, &|_| true);
-    assert_eq!((batch.events.len(), batch.dropped, batch.next), (1, 2, 3));
+    assert_eq!((batch.events.len(), batch.dropped, batch.next), (2, 2, 4));
+    connection.close().await;
+    server.await.unwrap();
+}
+
+#[tokio::test]
+async fn answers_that_are_not_taken_have_a_bound_and_what_is_small_goes_on() {
+    let large = |id| Message::text(format!(r#"{{"id":{id},"result":"{}"}}"#, "x".repeat(REPLY_BYTES_MAX / 2 + 100)));
+    let (endpoint, server) = scripted(move |id, method| match method {
+        "large" => vec![large(id)],
+        _ => vec![Message::text(format!(r#"{{"id":{id},"result":1}}"#))],
+    })
+    .await;
+    let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
+    // Sent, and not looked at again: the first has its place, the second finds none.
+    let mut first = Box::pin(connection.ask(command("large", Json::Null, None)));
+    let mut second = Box::pin(connection.ask(command("large", Json::Null, None)));
+    assert!(futures::poll!(&mut first).is_pending());
+    assert!(futures::poll!(&mut second).is_pending());
+    assert_eq!(connection.call(command("small", Json::Null, None)).await.unwrap(), 1, "it came after both");
+    let refused = second.await.unwrap_err();
+    assert!(matches!(refused, CdpError::NoRoom { .. }), "{refused:?}");
+    assert!(first.await.unwrap().0.len() > REPLY_BYTES_MAX / 2);
+    assert!(connection.ask(command("large", Json::Null, None)).await.is_ok(), "there is room again");
     connection.close().await;
     server.await.unwrap();
 }
@@ -453,17 +492,18 @@ async fn answers_and_events_of_too_many_values_fail_alone() {
 async fn a_message_beyond_the_bound_fails_as_such() {
     let (endpoint, server) = scripted(|id, _| {
         let mut answer = format!(r#"{{"id":{id},"result":""#).into_bytes();
-        answer.resize(CDP_MESSAGE_BYTES_MAX + 1, b'x');
+        answer.resize(CDP_WEB_MESSAGE_BYTES_MAX + 1, b'x');
         vec![Message::text(String::from_utf8(answer).unwrap())]
     })
     .await;
     let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
-    let params = json!("x".repeat(CDP_MESSAGE_BYTES_MAX));
+    let params = json!("x".repeat(CDP_COMMAND_BYTES_MAX));
     let refused = connection.call(command("large", params, None)).await.unwrap_err();
-    assert!(matches!(refused, CdpError::TooLarge { bytes_max: CDP_MESSAGE_BYTES_MAX, .. }), "{refused:?}");
+    assert!(matches!(refused, CdpError::TooLarge { bytes_max: CDP_COMMAND_BYTES_MAX, .. }), "{refused:?}");
     assert!(!connection.is_closed(), "nothing was sent");
     let refused = connection.call(command("small", Json::Null, None)).await.unwrap_err();
-    assert_eq!(refused, CdpError::TooLarge { bytes: CDP_MESSAGE_BYTES_MAX + 1, bytes_max: CDP_MESSAGE_BYTES_MAX });
+    let bytes_max = CDP_WEB_MESSAGE_BYTES_MAX;
+    assert_eq!(refused, CdpError::TooLarge { bytes: bytes_max + 1, bytes_max });
     assert!(connection.is_closed());
     // The socket is closed although the connection is still held: the server is not left writing.
     tokio::time::timeout(PATIENCE, server).await.expect("the socket is closed").unwrap();
