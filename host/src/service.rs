@@ -25,14 +25,14 @@ use crate::{
     config::{Config, Defaults},
     engine::Engine,
     exec::{Execution, Executor, Request, Settings},
+    result::console,
 };
 use codemode_cdp::{CdpConfig, CdpProvider};
 use codemode_provider::Registry;
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport, Manifest,
     envelope::{Context, ExecutionData, Meta},
-    limits::{LOG_CHARS_MAX, SESSION_SWEEP_MS, WALL_MS_DEFAULT},
-    message::ConsoleLine,
+    limits::{SESSION_SWEEP_MS, WALL_MS_DEFAULT},
 };
 use record::Recorder;
 use std::{
@@ -179,7 +179,7 @@ fn envelope(execution: Execution) -> Envelope {
         cpu_ms: millis(execution.cpu),
         ..Meta::default()
     };
-    let logs = within_budget(execution.console, &mut meta.logs_dropped_bytes);
+    let logs = console::within_budget(execution.console, &mut meta.logs_dropped_bytes);
     let (data, error) = match execution.outcome {
         Ok(shaped) => {
             meta.truncated = !shaped.cuts.is_empty() || shaped.cuts_unlisted > 0;
@@ -216,34 +216,6 @@ pub fn answer(command: &str, outcome: Result<serde_json::Value, ErrorReport>, du
         error,
         meta: Meta { duration_ms: millis(duration), ..Meta::default() },
     }
-}
-
-/// The first and the last lines within the model's budget; what falls out is counted.
-fn within_budget(lines: Vec<ConsoleLine>, dropped_bytes: &mut u64) -> Vec<ConsoleLine> {
-    let mut total: usize = lines.iter().map(|line| line.text.len() + 1).sum();
-    if total <= LOG_CHARS_MAX {
-        return lines;
-    }
-    let mut head_bytes = 0;
-    let head = lines.iter().take_while(|line| {
-        head_bytes += line.text.len() + 1;
-        head_bytes <= LOG_CHARS_MAX / 2
-    });
-    let head = head.count();
-    let mut kept = lines;
-    let mut tail = kept.split_off(head);
-    total -= kept.iter().map(|line| line.text.len() + 1).sum::<usize>();
-    let fall_out = tail.iter().take_while(|line| {
-        let falls = total > LOG_CHARS_MAX / 2;
-        if falls {
-            total -= line.text.len() + 1;
-            *dropped_bytes += line.text.len() as u64 + 1;
-        }
-        falls
-    });
-    let fall_out = fall_out.count();
-    kept.extend(tail.drain(fall_out..));
-    kept
 }
 
 fn millis(duration: Duration) -> u64 {

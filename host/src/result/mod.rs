@@ -1,6 +1,7 @@
 //! From a script's result to what an answer carries of it.
 
 mod artifact;
+pub mod console;
 mod image;
 mod lossless;
 mod measure;
