@@ -2,7 +2,7 @@
 
 use crate::measure::{Bench, Named, Table, execute, executor, medians_in_turn};
 use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions, Peers};
+use codemode_chromium::{Browser, Command, ConfineMode, Confinement, Connection, LaunchOptions, Peers};
 use codemode_host::{
     network::{ForwardProxy, Gate, Policy, Serving, SystemResolver, Upstream},
     site,
@@ -50,7 +50,8 @@ async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Brow
         keep_profile: false,
         bound_to_thread: false,
         headless: true,
-        confinement: Confinement::default(),
+        // Behind a proxy, a confined browser could not listen.
+        confinement: Confinement { mode: ConfineMode::Off, ..Confinement::default() },
         // For the bare side.
         listens: true,
         proxy,
