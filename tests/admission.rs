@@ -20,7 +20,7 @@ use std::{
     path::Path,
     sync::{
         Arc, Condvar, Mutex,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
@@ -336,6 +336,45 @@ fn shaping_a_large_result_stops_nobody() {
         execution.await.unwrap().outcome.unwrap()
     });
     assert_eq!(shaped.result, true);
+}
+
+#[test]
+fn shaping_that_is_given_up_keeps_its_place_until_it_ends() {
+    /// Ends when it is told to.
+    #[derive(Default)]
+    struct Held {
+        began: AtomicUsize,
+        let_go: Condvar,
+        may_end: Mutex<bool>,
+    }
+    impl Transform for Held {
+        fn transform(&self, _: Value, _: &Path) -> Shaped {
+            self.began.fetch_add(1, Ordering::AcqRel);
+            let waiting = self.let_go.wait_timeout_while(self.may_end.lock().unwrap(), lab::SOON, |may_end| !*may_end);
+            drop(waiting);
+            Shaped::default()
+        }
+    }
+    let held = Arc::new(Held::default());
+    let state = tempfile::tempdir().unwrap();
+    let settings = Settings { transform: held.clone(), concurrent_max: 1, ..Settings::new(state.path()) };
+    let lab = Lab::with(Vec::new(), settings);
+    lab::block_on(async {
+        let cancel = CancellationToken::new();
+        let request = Request { cancel: cancel.clone(), ..Request::new("'x'.repeat(100_000)") };
+        let first = tokio::spawn({
+            let lab = lab.clone();
+            async move { lab.execute(request).await }
+        });
+        lab::until("the result is shaped", || held.began.load(Ordering::Acquire) == 1).await;
+        cancel.cancel();
+        assert_eq!(code(&first.await.unwrap()), Some(ErrorCode::Cancelled), "it is not waited for");
+        let hasty = Request { timeout: Duration::from_millis(200), ..Request::new("1") };
+        assert_eq!(code(&lab.execute(hasty).await), Some(ErrorCode::CapacityExceeded), "its place is taken");
+        *held.may_end.lock().unwrap() = true;
+        held.let_go.notify_all();
+        assert_eq!(code(&lab.execute(Request::new("1")).await), None);
+    });
 }
 
 #[test]

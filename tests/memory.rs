@@ -8,7 +8,7 @@ use crate::support::{
     resident::{Watch, beside_sandboxes_kib},
     server::Server,
 };
-use codemode_spec::limits::EXECUTION_BYTES_MAX;
+use codemode_spec::limits::{EXECUTION_BYTES_MAX, SOURCE_TOKENS_MAX};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::{fs, path::Path, time::Duration};
 
@@ -19,7 +19,7 @@ const KEPT_KIB_MAX: usize = 32 * 1024;
 /// Writable memory of the whole process, sandboxes included, beyond which the system refuses.
 const DATA_BYTES_MAX: u64 = 2 << 30;
 
-/// One case a file: what it is about, `//! code:` with the answer's code (or `ok`), and the script.
+/// Each is a file, but for sources that are made here: what it is about, `//! code:` with the answer's code (or `ok`), and the script.
 fn cases() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/memory");
     let mut cases: Vec<_> = fs::read_dir(folder)
@@ -27,6 +27,11 @@ fn cases() -> Vec<(String, String)> {
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap()))
         .collect();
+    // The largest trees that sources make.
+    let arrows = "x=>x;".repeat(SOURCE_TOKENS_MAX / 4 - 10);
+    cases.push(("source_of_functions".to_owned(), format!("//! code: ok\n{arrows}1")));
+    cases.push(("source_of_typed_functions".to_owned(), format!("//! code: ok\nlet a: number = 1;{arrows}a")));
+    cases.push(("source_of_more".to_owned(), format!("//! code: SOURCE_TOO_LARGE\n{}", "x=>x;".repeat(200_000))));
     cases.sort();
     cases
 }
@@ -74,7 +79,7 @@ fn settled_kib(server: &mut Server) -> usize {
         let now = beside_sandboxes_kib(server.pid());
         same = if now < least { 0 } else { same + 1 };
         least = least.min(now);
-        same >= 15
+        same >= 4
     });
     least
 }

@@ -22,7 +22,7 @@ use boa_engine::{
 };
 use codemode_spec::{
     error::ErrorCode,
-    limits::ARGUMENT_BYTES_MAX,
+    limits::{ARGUMENT_BYTES_MAX, METHOD_NAME_CHARS_MAX},
     message::{Call, CallError, Encoded, Namespace, Reply},
 };
 
@@ -139,7 +139,10 @@ fn namespace_name(target: &JsObject) -> JsString {
 fn call(namespace: &JsString, method: &JsString, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (promise, resolvers) = JsPromise::new_pending(context);
     let error = context.intrinsics().constructors().error().constructor().construct(&[], None, context)?;
-    let (namespace, method) = (namespace.to_std_string_lossy(), method.to_std_string_lossy());
+    let namespace = namespace.to_std_string_lossy();
+    // Of a longer name there is only to say that no method has it.
+    let method = JsString::from(method.iter().take(METHOD_NAME_CHARS_MAX + 1).collect::<Vec<_>>().as_slice());
+    let method = method.to_std_string_lossy();
     let pending = PendingCall { resolvers, error, name: format!("{namespace}.{method}") };
     match codec::encode_arguments(arguments, ARGUMENT_BYTES_MAX, context) {
         Ok(encoded) => send(namespace, method, encoded, pending, context)?,

@@ -98,7 +98,9 @@ impl Guest {
                 State::Done { outcome, unhandled, unsent }
             }
             None => {
-                State::Waiting { calls: state::with(state::State::calls_to_send), next_timer_ms: timers::next_due() }
+                let calls = state::with(state::State::calls_to_send);
+                let withheld = state::with(|state| !state.outbox.is_empty());
+                State::Waiting { calls, next_timer_ms: timers::next_due(), withheld }
             }
         };
         let (console, console_dropped) = state::with(|state| state.console.take());

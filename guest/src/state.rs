@@ -101,7 +101,7 @@ impl State {
     pub fn calls_to_send(&mut self) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(call) = self.outbox.front() {
-            let Some(left) = self.argument_bytes.checked_sub(call.arguments.0.len()) else { break };
+            let Some(left) = self.argument_bytes.checked_sub(call.bytes()) else { break };
             self.argument_bytes = left;
             calls.extend(self.outbox.pop_front());
         }

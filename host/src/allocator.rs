@@ -10,9 +10,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// `mi_option_purge_delay`: after how many milliseconds unused pages are given back.
 const PURGE_DELAY: mi_option_t = 15;
-/// Soon enough that what is used next does not come on top of it: of a second, which is the allocator's own default, a
-/// script can make a hundred mebibytes (measured by `tests/memory.rs`).
-const PURGE_DELAY_MS: c_long = 10;
+/// At once, so that what is used next does not come on top of it: of a second, which is the allocator's own default, a
+/// script can make a hundred mebibytes, of ten milliseconds twenty (measured by `tests/memory.rs`).
+const PURGE_DELAY_MS: c_long = 0;
 
 /// To be called before anything large is allocated.
 #[expect(unsafe_code, reason = "the allocator's options have no safe form")]

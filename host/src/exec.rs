@@ -11,7 +11,7 @@ use crate::{
     result::{Shaped, Transform},
     state_dir::StateDir,
 };
-use admission::Admission;
+use admission::{Admission, Place};
 use codemode_provider::{
     Account, AuditSink, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Refusal, Registry, Sessions,
 };
@@ -277,9 +277,9 @@ impl Inner {
         check(&request)?;
         let state = self.state.clone()?;
         // First of all: what has no place yet must not wait for the threads of those that have one.
-        let _place = self.admission.enter(request.timeout, cancel).await?;
+        let place = Arc::new(self.admission.enter(request.timeout, cancel).await?);
         let deadline = Instant::now() + request.timeout;
-        let program = Box::pin(self.prepare(&request.code, deadline, cancel)).await?;
+        let program = Box::pin(self.prepare(&request.code, deadline, cancel, &place)).await?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
         let context = ExecutionContext {
@@ -305,16 +305,25 @@ impl Inner {
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        let execution = Box::pin(self.finish(id, middle, &runtimes, deadline, cancel)).await;
+        let execution = Box::pin(self.finish(id, middle, &runtimes, deadline, cancel, &place)).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
     }
 
     /// Parses the source, which takes up to a second, away from the async workers.
-    async fn prepare(&self, code: &str, deadline: Instant, cancel: &CancellationToken) -> Result<Program, ErrorReport> {
-        let code = code.to_owned();
-        let prepared = self.engine.threads().run(move || Program::prepare(&code));
+    async fn prepare(
+        &self,
+        code: &str,
+        deadline: Instant,
+        cancel: &CancellationToken,
+        place: &Arc<Place>,
+    ) -> Result<Program, ErrorReport> {
+        let (code, place) = (code.to_owned(), place.clone());
+        let prepared = self.engine.threads().run(move || {
+            let _place = place;
+            Program::prepare(&code)
+        });
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(cancelled()),
@@ -383,19 +392,24 @@ impl Inner {
     }
 
     /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
-    /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself: a result's
-    /// weight is bounded.
+    /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself, and keeps the
+    /// execution's place until then: nothing else has its memory.
     async fn shape(
         &self,
         id: &ExecutionId,
         returned: Returned,
         deadline: Instant,
         cancel: &CancellationToken,
+        place: &Arc<Place>,
     ) -> Result<Shaped, ErrorReport> {
         let transform = self.settings.transform.clone();
         let artifacts = self.state.clone()?.artifacts(id.as_str());
         let inline = returned.len() <= RESULT_BYTES_INLINE_MAX;
-        let shape = move || returned.into_value().map(|value| transform.transform(value, &artifacts));
+        let place = place.clone();
+        let shape = move || {
+            let _place = place;
+            returned.into_value().map(|value| transform.transform(value, &artifacts))
+        };
         if inline {
             return shape();
         }
@@ -416,6 +430,7 @@ impl Inner {
         runtimes: &Runtimes,
         deadline: Instant,
         cancel: &CancellationToken,
+        place: &Arc<Place>,
     ) -> Execution {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
@@ -431,7 +446,7 @@ impl Inner {
             warnings.extend(runtime.warnings());
         }
         let outcome = match outcome {
-            Ok(returned) => self.shape(id, returned, deadline, cancel).await,
+            Ok(returned) => self.shape(id, returned, deadline, cancel, place).await,
             Err(error) => Err(error),
         };
         if let Ok(shaped) = &outcome {

@@ -37,6 +37,8 @@ pub const RECURSION_DEPTH_MAX: usize = 1_024;
 
 /// Source text of one script, fences and prose included.
 pub const SOURCE_BYTES_MAX: usize = MIB;
+/// Words and signs of one source: its tree takes some two hundred bytes for each.
+pub const SOURCE_TOKENS_MAX: usize = 125_000;
 /// Nested brackets, functions and blocks in a source.
 pub const SOURCE_NESTING_MAX: usize = 400;
 /// Nested arrays, objects, maps and sets in a value that crosses the boundary. What walks a value does so on the stack:
@@ -51,8 +53,12 @@ pub const CALLS_PER_EXECUTION_MAX: u32 = 10_000;
 pub const METHOD_NAME_CHARS_MAX: usize = 128;
 /// Time that one protocol call may take, unless the script says otherwise.
 pub const CALL_TIMEOUT_MS_DEFAULT: u64 = 10_000;
-/// Encoded arguments of one call, and of all calls of one execution that have left the sandbox and have not begun.
+/// Encoded arguments of one call.
 pub const ARGUMENT_BYTES_MAX: usize = 4 * MIB;
+/// What a call takes beside its arguments, its names included.
+pub const CALL_BYTES: usize = 2 * KIB;
+/// What calls that have left the sandbox and have not begun may take, all calls of one execution together.
+pub const WAITING_CALLS_BYTES_MAX: usize = ARGUMENT_BYTES_MAX + CALL_BYTES;
 /// What the arguments of the calls that run take in the memory of the host, all calls of one execution together. Further
 /// calls wait until there is room.
 pub const ARGUMENTS_WEIGHT_MAX: usize = 8 * MIB;
@@ -64,14 +70,14 @@ pub const HOST_ARGUMENTS_WEIGHT_MAX: usize = 128 * MIB;
 /// Encoded reply to one call.
 pub const REPLY_BYTES_MAX: usize = 9 * MIB;
 /// Replies that one turn is given: one of any size, and further ones while all have no more bytes than this.
-pub const TURN_REPLIES_BYTES_MAX: usize = MIB / 2;
+pub const TURN_REPLIES_BYTES_MAX: usize = MIB / 4;
 /// Replies of browsers that no turn has taken yet, in one host.
 pub const HOST_REPLIES_BYTES_MAX: usize = 256 * MIB;
 /// Time that a call or a reply waits for room in the memory of the host; the call fails then. Shorter than
 /// [`RELAY_STALL_MS`]: a host that does not read is let go.
 pub const ROOM_WAIT_MS_MAX: u64 = 2_000;
 /// Encoded result of a script.
-pub const RESULT_BYTES_MAX: usize = 20 * MIB;
+pub const RESULT_BYTES_MAX: usize = 16 * MIB;
 /// What a result takes in the memory of the host while it is shaped. Calls, replies and events are gone by then.
 pub const RESULT_WEIGHT_MAX: usize = 60 * MIB;
 /// What one turn of a sandbox may say.
@@ -81,7 +87,7 @@ pub const CODEC_KEYS_MAX: usize = 4_096;
 /// What one execution takes in the memory of the host beside its sandbox while its script runs: arguments that wait and
 /// those of the calls that run, a command as text and at the relay, a reply at the relay, one that is read, one that waits
 /// and one that goes into the sandbox with those that are small, events, and what is small of everything.
-pub const EXECUTION_BYTES_MAX: usize = ARGUMENT_BYTES_MAX
+pub const EXECUTION_BYTES_MAX: usize = WAITING_CALLS_BYTES_MAX
     + ARGUMENTS_WEIGHT_MAX
     + 2 * CDP_COMMAND_BYTES_MAX
     + 4 * REPLY_BYTES_MAX
@@ -108,7 +114,7 @@ pub const LOG_CHARS_MAX: usize = 8_000;
 /// Images in one answer.
 pub const IMAGES_MAX: usize = 8;
 /// Bytes of all images in one answer, before base64.
-pub const IMAGE_BYTES_MAX: usize = 12 * MIB;
+pub const IMAGE_BYTES_MAX: usize = 10 * MIB;
 /// A raw result that was cut for the model is kept whole as an artifact up to this size.
 pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
 /// Time for which artifacts and downloads are kept.
@@ -195,6 +201,10 @@ pub const EVENT_RING_MAX: usize = 10_000;
 pub const EVENT_RING_BYTES_MAX: usize = 4 * MIB;
 /// The same of the connection over which the dialogs of popups are watched: more than the longest URL, which is 2 MiB.
 pub const POPUP_RING_BYTES_MAX: usize = 5 * MIB / 2;
+/// The longest URL that a browser goes to.
+pub const URL_BYTES_MAX: usize = 2 * MIB;
+/// The name of an event and that of its session; longer ones are none of Chromium's.
+pub const EVENT_NAME_BYTES_MAX: usize = 256;
 /// What is kept of a target's URL and of its title.
 pub const TARGET_TEXT_BYTES_MAX: usize = 4 * KIB;
 /// Bytes of the events in one answer; the rest is read on from where it ends.
@@ -214,7 +224,7 @@ pub const CDP_WEB_MESSAGE_BYTES_MAX: usize = 16 * MIB;
 /// The first and the last bytes that are kept of a message that is not: enough to say whose reply it is.
 pub const CDP_EDGE_BYTES_KEPT: usize = 256;
 /// What a reply that the host itself reads takes in its memory, as the cookies of a profile when the script is over.
-pub const CDP_TREE_BYTES_MAX: usize = 48 * MIB;
+pub const CDP_TREE_BYTES_MAX: usize = 34 * MIB;
 /// Replies of so few bytes need no room of their own: of all calls that may be under way they are a mebibyte.
 pub const REPLY_BYTES_FREE: usize = 4 * KIB;
 
@@ -274,7 +284,8 @@ const _: () =
     assert!(CDP_REPLY_BYTES_MAX < CDP_WEB_MESSAGE_BYTES_MAX, "too long a reply costs its call, no connection");
 const _: () =
     assert!(REPLY_BYTES_FREE * CALLS_OUTSTANDING_MAX <= MIB && ARGUMENTS_WEIGHT_FREE * CALLS_OUTSTANDING_MAX <= MIB);
-const _: () = assert!(CDP_TREE_BYTES_MAX <= EXECUTION_BYTES_MAX);
+const _: () =
+    assert!(RESULT_BYTES_MAX + CDP_TREE_BYTES_MAX + REPLY_BYTES_MAX <= 64 * MIB, "what is read after the script");
 const _: () = assert!(EXECUTION_BYTES_MAX <= 64 * MIB, "what a script may take of the host's memory");
 const _: () = assert!(RESULT_WEIGHT_MAX <= 64 * MIB && RESULT_BYTES_MAX <= RESULT_WEIGHT_MAX);
 const _: () = assert!(ROOM_WAIT_MS_MAX * 2 <= RELAY_STALL_MS);

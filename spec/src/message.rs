@@ -3,7 +3,7 @@
 //! Messages are serde types in postcard's format. Values travel inside them as [`Encoded`] bytes of the value codec, so
 //! that each side converts them once, straight from or into its own kind of value.
 
-use crate::{Value, value::DecodeError};
+use crate::{Value, limits::CALL_BYTES, value::DecodeError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// A value in the bytes of the codec of [`crate::value`].
@@ -48,7 +48,7 @@ pub struct Start {
     pub now_ms: f64,
     /// Calls that this execution may make.
     pub calls_max: u32,
-    /// How many bytes of arguments the host takes in the first turn.
+    /// How many bytes of calls the host takes in the first turn, see [`Call::bytes`].
     pub argument_bytes: u32,
 }
 
@@ -68,8 +68,8 @@ pub struct Resume {
     pub now_ms: f64,
     /// Calls that have completed.
     pub replies: Vec<Reply>,
-    /// How many bytes of arguments the host takes in this turn. Calls beyond that stay in the sandbox until a later one;
-    /// the host has room for any call as soon as it holds no other.
+    /// How many bytes of calls the host takes in this turn, see [`Call::bytes`]. Calls beyond that stay in the sandbox until a later one,
+    /// which comes as soon as the host holds no other that waits: then it has room for any.
     pub argument_bytes: u32,
 }
 
@@ -127,6 +127,8 @@ pub enum State {
         calls: Vec<Call>,
         /// When the next timer is due, in milliseconds since the Unix epoch.
         next_timer_ms: Option<f64>,
+        /// Whether there are further calls, for which the host had no room in this turn.
+        withheld: bool,
     },
 }
 
@@ -193,6 +195,14 @@ pub struct Call {
     pub method: String,
     /// An array of the arguments.
     pub arguments: Encoded,
+}
+
+impl Call {
+    /// What the call takes while it waits.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.arguments.0.len() + self.namespace.len() + self.method.len() + CALL_BYTES / 4
+    }
 }
 
 /// A line of the console.
@@ -273,6 +283,7 @@ mod tests {
                     arguments: Encoded(Value::Array(vec!["x".into()]).encode()),
                 }],
                 next_timer_ms: Some(1.5),
+                withheld: true,
             },
             console: vec![ConsoleLine { level: Level::Warn, text: "ä".into() }],
             console_dropped: 9,

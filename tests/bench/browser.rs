@@ -7,7 +7,7 @@ use codemode_host::{
     network::{ForwardProxy, Gate, Policy, Serving, SystemResolver, Upstream},
     site,
 };
-use codemode_provider::{CallContext, Provider as _, ProviderRuntime, testkit};
+use codemode_provider::{ArgumentsPlace, CallContext, Provider as _, ProviderRuntime, testkit};
 use codemode_spec::Value;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
@@ -133,7 +133,11 @@ async fn provided(bench: &Bench, browser: &Browser) -> Provided {
 }
 
 fn call_context() -> CallContext {
-    CallContext { call: 0, deadline: tokio::time::Instant::now() + Duration::from_secs(60) }
+    CallContext {
+        call: 0,
+        deadline: tokio::time::Instant::now() + Duration::from_secs(60),
+        place: ArgumentsPlace::default(),
+    }
 }
 
 impl Provided {

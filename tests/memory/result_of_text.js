@@ -1,3 +1,3 @@
 //! code: ok
 // As large as a result may be, next to its bound.
-return 'x'.repeat(1024).repeat(19 * 1024);
+return 'x'.repeat(1024).repeat(15 * 1024);

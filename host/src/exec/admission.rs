@@ -22,6 +22,9 @@ pub(super) struct Admission {
     queued_max: usize,
 }
 
+/// A place among the executions that run, given back when it is dropped.
+pub(super) type Place = OwnedSemaphorePermit;
+
 struct Queued<'a>(&'a AtomicUsize);
 
 impl Drop for Queued<'_> {
@@ -41,11 +44,7 @@ impl Admission {
     }
 
     /// Waits for a place, at most as long as the execution itself may take.
-    pub(super) async fn enter(
-        &self,
-        wait: Duration,
-        cancel: &CancellationToken,
-    ) -> Result<OwnedSemaphorePermit, ErrorReport> {
+    pub(super) async fn enter(&self, wait: Duration, cancel: &CancellationToken) -> Result<Place, ErrorReport> {
         if let Ok(place) = self.places.clone().try_acquire_owned() {
             return Ok(place);
         }

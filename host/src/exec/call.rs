@@ -1,21 +1,19 @@
 //! One call of a script: room for its arguments, its method, and what came of it.
 
 use super::{Record, Runtimes};
-use codemode_provider::{CallContext, ExecutionId, Registry};
+use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, Registry};
 use codemode_spec::{
     Effect, ErrorCode, ErrorReport, Value,
-    limits::{ARGUMENTS_WEIGHT_FREE, ARGUMENTS_WEIGHT_MAX, MIB, ROOM_WAIT_MS_MAX},
+    limits::{ARGUMENTS_WEIGHT_FREE, ARGUMENTS_WEIGHT_MAX, MIB},
     message::{Call, CallError, Encoded},
 };
-use std::{sync::Arc, time::Duration};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// A call that has ended.
 pub(super) struct Completed {
     pub call: u32,
     pub result: Result<Encoded, ErrorReport>,
-    /// What its arguments took.
-    pub weight: usize,
 }
 
 /// A call that has not begun.
@@ -25,43 +23,67 @@ pub(super) struct Waiting {
     pub weight: usize,
 }
 
-/// Room for the arguments of a call, kept until it is dropped. Waits for calls of other executions, but not for long.
-pub(super) async fn room_for(
-    call: &Call,
-    room: Arc<Semaphore>,
-    weight: usize,
-) -> Result<Option<OwnedSemaphorePermit>, ErrorReport> {
-    let Call { namespace, method, .. } = call;
-    if weight > ARGUMENTS_WEIGHT_MAX {
-        let message = format!(
-            "{namespace}.{method}: the arguments have more values than the host takes: they need {} MiB of memory, at most {} MiB are taken",
-            weight.div_ceil(MIB),
-            ARGUMENTS_WEIGHT_MAX / MIB
-        );
-        return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
-            .with_hint("Pass less in one call: in parts, or as one string instead of many values."));
+/// Room for the arguments of calls: that of the execution, and that of the host, which all executions share.
+pub(super) struct ArgumentRoom {
+    own: Arc<Semaphore>,
+    host: Arc<Semaphore>,
+}
+
+impl ArgumentRoom {
+    pub(super) fn new(host: Arc<Semaphore>) -> Self {
+        Self { own: Arc::new(Semaphore::new(ARGUMENTS_WEIGHT_MAX)), host }
     }
-    if weight <= ARGUMENTS_WEIGHT_FREE {
-        return Ok(None);
+
+    /// A place for arguments of this weight; `None` if there is none yet.
+    pub(super) fn try_place(&self, weight: usize) -> Option<ArgumentsPlace> {
+        let Some(permits) = permits(weight) else { return Some(ArgumentsPlace::default()) };
+        let own = Arc::clone(&self.own).try_acquire_many_owned(permits).ok()?;
+        let host = Arc::clone(&self.host).try_acquire_many_owned(permits).ok()?;
+        Some(ArgumentsPlace::of([own, host]))
     }
-    let permits = room.acquire_many_owned(u32::try_from(weight).unwrap_or(u32::MAX));
-    match tokio::time::timeout(Duration::from_millis(ROOM_WAIT_MS_MAX), permits).await {
-        Ok(permits) => Ok(permits.ok()),
-        Err(_) => {
-            let message =
-                format!("{namespace}.{method}: other executions hold all the room for arguments that the host has");
-            Err(ErrorReport::new(ErrorCode::CapacityExceeded, message))
-        }
+
+    /// Waits for one.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub(super) async fn place(&self, weight: usize) -> ArgumentsPlace {
+        let Some(permits) = permits(weight) else { return ArgumentsPlace::default() };
+        let own = Arc::clone(&self.own).acquire_many_owned(permits).await;
+        let host = Arc::clone(&self.host).acquire_many_owned(permits).await;
+        // Neither semaphore is ever closed.
+        own.and_then(|own| Ok(ArgumentsPlace::of([own, host?]))).unwrap_or_default()
     }
+}
+
+/// What is little waits for nobody; what is too much is refused when it is carried out.
+fn permits(weight: usize) -> Option<u32> {
+    u32::try_from(weight).ok().filter(|_| (ARGUMENTS_WEIGHT_FREE + 1..=ARGUMENTS_WEIGHT_MAX).contains(&weight))
+}
+
+/// Refuses arguments that no place is large enough for.
+fn check_weight(call: &Call, weight: usize) -> Result<(), ErrorReport> {
+    if weight <= ARGUMENTS_WEIGHT_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "{}.{}: the arguments have more values than the host takes: they need {} MiB of memory, at most {} MiB are taken",
+        call.namespace,
+        call.method,
+        weight.div_ceil(MIB),
+        ARGUMENTS_WEIGHT_MAX / MIB
+    );
+    Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+        .with_hint("Pass less in one call: in parts, or as one string instead of many values."))
 }
 
 pub(super) async fn carry_out(
     registry: Arc<Registry>,
     runtimes: Runtimes,
-    mut call: Call,
+    Waiting { mut call, weight }: Waiting,
     context: CallContext,
     (id, record): (ExecutionId, Arc<dyn Record>),
 ) -> Result<Encoded, ErrorReport> {
+    check_weight(&call, weight)?;
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let encoded = std::mem::take(&mut call.arguments);
     let Ok(Value::Array(mut arguments)) = encoded.value() else { return Err(broken()) };

@@ -7,7 +7,7 @@
 
 use super::{
     Observer, Record, Runtimes,
-    call::{Completed, Waiting, call_error, carry_out, room_for},
+    call::{ArgumentRoom, Completed, Waiting, call_error, carry_out},
     cancelled,
     linger::poll_until,
     time_over,
@@ -16,15 +16,15 @@ use crate::{
     engine::{Allowance, Engine, Sandbox, Stop},
     program::Program,
 };
-use codemode_provider::{CallContext, Clock, ExecutionId, Registry};
+use codemode_provider::{ArgumentsPlace, CallContext, Clock, ExecutionId, Registry};
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
     console::ConsoleBuffer,
     error::clip,
     limits::{
-        ARGUMENT_BYTES_MAX, ARGUMENTS_WEIGHT_FREE, ARGUMENTS_WEIGHT_MAX, CALLS_OUTSTANDING_MAX,
-        CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, FAULT_CHARS_MAX, METHOD_NAME_CHARS_MAX, MIB, REPLY_BYTES_MAX,
-        RESULT_WEIGHT_MAX, TURN_REPLIES_BYTES_MAX,
+        CALLS_OUTSTANDING_MAX, CALLS_PER_EXECUTION_MAX, ERROR_TEXT_CHARS_MAX, FAILED_CALLS_REMEMBERED, FAULT_CHARS_MAX,
+        METHOD_NAME_CHARS_MAX, MIB, REPLY_BYTES_MAX, RESULT_WEIGHT_MAX, TURN_REPLIES_BYTES_MAX,
+        WAITING_CALLS_BYTES_MAX,
     },
     message::{Call, CallError, ConsoleLine, Encoded, Outcome, Reply, Resume, Start, State, Thrown, Turn},
     value::weigh,
@@ -106,10 +106,11 @@ pub(super) struct Run {
     began: Instant,
     sandbox: Option<Sandbox>,
     in_flight: FuturesUnordered<BoxFuture<'static, Completed>>,
-    /// What the arguments of those take.
-    weight_in_flight: usize,
+    room: ArgumentRoom,
     /// Calls beyond those that may run at the same time.
     waiting: VecDeque<Waiting>,
+    /// The sandbox has further calls.
+    withheld: bool,
     /// What runs, for the warning about calls that nobody awaited.
     names: HashMap<u32, String>,
     /// Calls that had not ended when the script ended.
@@ -117,7 +118,7 @@ pub(super) struct Run {
     /// Calls that the script made too late.
     unsent: Vec<String>,
     /// The reports of failed calls, so that an uncaught one is the answer's error as it was.
-    failed: HashMap<u32, ErrorReport>,
+    failed: VecDeque<(u32, ErrorReport)>,
     console: ConsoleBuffer,
     stats: Stats,
 }
@@ -131,6 +132,7 @@ enum Stretch {
 
 impl Run {
     pub(super) fn new(parts: Parts) -> Box<Self> {
+        let room = ArgumentRoom::new(parts.argument_room.clone());
         let since_epoch = parts.clock.now().duration_since(UNIX_EPOCH).unwrap_or_default();
         Box::new(Self {
             parts,
@@ -138,12 +140,13 @@ impl Run {
             began: Instant::now(),
             sandbox: None,
             in_flight: FuturesUnordered::new(),
-            weight_in_flight: 0,
+            room,
             waiting: VecDeque::new(),
+            withheld: false,
             names: HashMap::new(),
             unended: 0,
             unsent: Vec::new(),
-            failed: HashMap::new(),
+            failed: VecDeque::new(),
             console: ConsoleBuffer::default(),
             stats: Stats::default(),
         })
@@ -225,14 +228,15 @@ impl Run {
                     self.unsent = unsent;
                     return Stretch::Ended(self.outcome(outcome));
                 }
-                State::Waiting { calls, next_timer_ms } => {
+                State::Waiting { calls, next_timer_ms, withheld } => {
+                    self.withheld = withheld;
                     self.take_calls(calls);
                     next_timer_ms
                 }
             };
             let mut ready = Vec::new();
             self.poll_ready(&mut ready);
-            if ready.is_empty() {
+            if ready.is_empty() && !self.may_send_more() {
                 return self.waits(next_timer_ms);
             }
             if self.parts.cancel.is_cancelled() {
@@ -261,7 +265,7 @@ impl Run {
     }
 
     fn resume(&mut self, ready: Vec<Completed>) -> Result<Turn, Stop> {
-        let replies = ready.into_iter().map(|Completed { call, result, .. }| self.reply(call, result)).collect();
+        let replies = ready.into_iter().map(|Completed { call, result }| self.reply(call, result)).collect();
         let resume = Resume { now_ms: self.now_ms(), replies, argument_bytes: self.argument_bytes() };
         let allowance = self.allowance();
         let Self { sandbox, in_flight, waiting, unended, .. } = self;
@@ -273,10 +277,10 @@ impl Run {
         sandbox.as_mut().ok_or(Stop::Poisoned)?.resume(resume, allowance, let_go)
     }
 
-    /// For how many more bytes of arguments there is room.
+    /// For how many more bytes of calls there is room.
     fn argument_bytes(&self) -> u32 {
-        let held: usize = self.waiting.iter().map(|waiting| waiting.call.arguments.0.len()).sum();
-        u32::try_from(ARGUMENT_BYTES_MAX.saturating_sub(held)).unwrap_or(u32::MAX)
+        let held: usize = self.waiting.iter().map(|waiting| waiting.call.bytes()).sum();
+        u32::try_from(WAITING_CALLS_BYTES_MAX.saturating_sub(held)).unwrap_or(u32::MAX)
     }
 
     fn reply(&mut self, call: u32, result: Result<Encoded, ErrorReport>) -> Reply {
@@ -292,7 +296,11 @@ impl Run {
         let result = result.map_err(|report| {
             let report = report.bounded();
             let error = call_error(&report);
-            self.failed.insert(call, report.with_detail("call", name));
+            // In the guest's order, which forgets the same ones.
+            if self.failed.len() == FAILED_CALLS_REMEMBERED {
+                self.failed.pop_front();
+            }
+            self.failed.push_back((call, report.with_detail("call", name)));
             error
         });
         Reply { call, result }
@@ -332,33 +340,38 @@ impl Run {
 
     /// Starts the calls for which there is room, in the order in which the script made them.
     fn start_calls(&mut self) {
-        while self.in_flight.len() < CALLS_OUTSTANDING_MAX {
-            let weight_in_flight = self.weight_in_flight;
-            let fits = |next: &mut Waiting| {
-                let alone = weight_in_flight == 0 || next.weight <= ARGUMENTS_WEIGHT_FREE;
-                alone || weight_in_flight + next.weight <= ARGUMENTS_WEIGHT_MAX
-            };
-            let Some(Waiting { call, weight }) = self.waiting.pop_front_if(fits) else { break };
-            self.weight_in_flight += weight;
-            let context = CallContext { call: call.id, deadline: self.parts.deadline };
-            let (registry, runtimes) = (self.parts.registry.clone(), self.parts.runtimes.clone());
-            let id = call.id;
-            let recorder = (self.parts.id.clone(), self.parts.record.clone());
-            let argument_room = self.parts.argument_room.clone();
-            let carried_out = async move {
-                let _room = room_for(&call, argument_room, weight).await?;
-                carry_out(registry, runtimes, call, context, recorder).await
-            };
-            let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
-            self.in_flight.push(
-                async move {
-                    let panicked =
-                        |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
-                    Completed { call: id, result: carried_out.await.unwrap_or_else(panicked), weight }
-                }
-                .boxed(),
-            );
+        while let Some(weight) = self.next_to_start()
+            && let Some(place) = self.room.try_place(weight)
+        {
+            self.start_next(place);
         }
+    }
+
+    /// Whether the sandbox has calls for which there is room now.
+    fn may_send_more(&self) -> bool {
+        self.withheld && self.waiting.is_empty()
+    }
+
+    /// The weight of the call that is next, if one more may run.
+    fn next_to_start(&self) -> Option<usize> {
+        let next = self.waiting.front().filter(|_| self.in_flight.len() < CALLS_OUTSTANDING_MAX);
+        next.map(|next| next.weight)
+    }
+
+    fn start_next(&mut self, place: ArgumentsPlace) {
+        let Some(next) = self.waiting.pop_front() else { return };
+        let id = next.call.id;
+        let context = CallContext { call: id, deadline: self.parts.deadline, place };
+        let (registry, runtimes) = (self.parts.registry.clone(), self.parts.runtimes.clone());
+        let recorder = (self.parts.id.clone(), self.parts.record.clone());
+        let carried_out = AssertUnwindSafe(carry_out(registry, runtimes, next, context, recorder)).catch_unwind();
+        self.in_flight.push(
+            async move {
+                let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
+                Completed { call: id, result: carried_out.await.unwrap_or_else(panicked) }
+            }
+            .boxed(),
+        );
     }
 
     /// Takes the calls that are complete without waiting, as many as one turn is given.
@@ -371,14 +384,13 @@ impl Run {
             && let Poll::Ready(Some(completed)) = self.in_flight.poll_next_unpin(&mut context)
         {
             bytes += size(&completed);
-            self.weight_in_flight -= completed.weight;
             ready.push(completed);
             self.start_calls();
         }
     }
 
     fn waits(&self, next_timer_ms: Option<f64>) -> Stretch {
-        if self.in_flight.is_empty() && next_timer_ms.is_none() {
+        if self.in_flight.is_empty() && self.waiting.is_empty() && next_timer_ms.is_none() {
             let message = "the script waits for a promise that nothing can settle";
             return Stretch::Ended(Err(ErrorReport::new(ErrorCode::Deadlock, message)));
         }
@@ -411,12 +423,19 @@ impl Run {
     /// Waits for the first call to complete, and takes all that are complete then. Knows no time.
     async fn next_replies(&mut self) -> Result<Vec<Completed>, ErrorReport> {
         let mut ready = Vec::new();
-        tokio::select! {
-            biased;
-            () = self.parts.cancel.cancelled() => return Err(cancelled()),
-            Some(completed) = self.in_flight.next() => {
-                self.weight_in_flight -= completed.weight;
-                ready.push(completed);
+        while ready.is_empty() && !self.may_send_more() {
+            let (next, room) = (self.next_to_start(), &self.room);
+            let place = async {
+                match next {
+                    Some(weight) => room.place(weight).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = self.parts.cancel.cancelled() => return Err(cancelled()),
+                Some(completed) = self.in_flight.next() => ready.push(completed),
+                place = place => self.start_next(place),
             }
         }
         self.start_calls();
@@ -477,7 +496,8 @@ impl Run {
             .chain(&mut thrown.causes)
             .for_each(|text| stacks.map(text));
         let stack = thrown.stack;
-        if let Some(report) = thrown.call.and_then(|call| self.failed.remove(&call)) {
+        let failed = thrown.call.and_then(|call| self.failed.iter().position(|(failed, _)| *failed == call));
+        if let Some((_, report)) = failed.and_then(|place| self.failed.remove(place)) {
             return if stack.is_empty() { report } else { report.with_detail("stack", stack) };
         }
         if let Some(refused) = thrown.refused {

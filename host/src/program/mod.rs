@@ -244,8 +244,10 @@ fn locate_and_prepare(text: &str) -> Result<(usize, Prepared), Fault> {
 }
 
 fn prepare_code(code: &str) -> Result<Prepared, Fault> {
-    let scan =
-        nesting::scan(code).map_err(|TooNested { offset, how }| Fault::new(ErrorCode::SourceTooNested, how, offset))?;
+    let scan = nesting::scan(code).map_err(|TooNested { offset, how }| {
+        let code = if how == nesting::LENGTH { ErrorCode::SourceTooLarge } else { ErrorCode::SourceTooNested };
+        Fault::new(code, how, offset)
+    })?;
     if scan.is_shallow() {
         return read(code, &scan);
     }

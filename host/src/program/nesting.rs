@@ -5,7 +5,7 @@
 //! deeper than there are tokens (`!!!!x`, `a?b:c?d:e`, `x=>x=>x`, `if(a)if(b)`). So the sum over the open brackets bounds
 //! the depth of the parser's recursion and that of the tree.
 
-use codemode_spec::limits::SOURCE_NESTING_MAX;
+use codemode_spec::limits::{SOURCE_NESTING_MAX, SOURCE_TOKENS_MAX};
 
 /// Tokens on the way from the outermost statement to the innermost. A statement with more has no business in a script,
 /// and would use more of the host's stack than one script should.
@@ -56,6 +56,8 @@ pub(super) struct TooNested {
 const BRACKETS: &str = "there are too many brackets within each other";
 const TOKENS: &str = "a single statement goes on for too long";
 const REREAD: &str = "there is too much code within nested parentheses";
+/// Not nesting, but what the tree of a source takes in memory.
+pub(super) const LENGTH: &str = "there are too many words and signs";
 
 impl Scan {
     /// Whether the source can be parsed and walked on the caller's own stack.
@@ -72,7 +74,7 @@ impl Scan {
 /// Scans a source.
 ///
 /// # Errors
-/// When it nests deeper than [`SOURCE_NESTING_MAX`] brackets, or deeper than [`TOKENS_MAX`] without brackets, or holds so
+/// When it has more than [`SOURCE_TOKENS_MAX`] tokens, or nests deeper than [`SOURCE_NESTING_MAX`] brackets, or deeper than [`TOKENS_MAX`] without brackets, or holds so
 /// much in what may be an arrow function's parameters that reading it would take too long.
 pub(super) fn scan(source: &str) -> Result<Scan, TooNested> {
     Scanner { source, bytes: source.as_bytes(), levels: vec![Level::new(b'\0')], ..Scanner::default() }.run()
@@ -138,6 +140,8 @@ struct Scanner<'a> {
     prev: Prev,
     newline: bool,
     reread: usize,
+    /// Tokens of the whole source.
+    read: usize,
     found: Scan,
 }
 
@@ -149,6 +153,10 @@ impl Scanner<'_> {
             }
             self.found.first.get_or_insert(self.at);
             let begin = self.at;
+            self.read += 1;
+            if self.read > SOURCE_TOKENS_MAX {
+                return Err(TooNested { offset: begin, how: LENGTH });
+            }
             match byte {
                 b'(' | b'[' | b'{' => self.open(byte)?,
                 b')' | b']' | b'}' => {

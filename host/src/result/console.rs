@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn a_line_that_is_longer_than_the_budget_keeps_its_ends() {
         let long = format!("begin {} end", "é".repeat(9_000));
-        let (lines, dropped) = shown(&[long.clone()]);
+        let (lines, dropped) = shown(std::slice::from_ref(&long));
         assert!(lines[0].starts_with("begin é") && lines[0].ends_with("é end"), "{}", lines[0]);
         assert!(lines[0].contains("characters left out"));
         assert_eq!(dropped, (long.len() - lines[0].len()) as u64);

@@ -4,7 +4,10 @@ use crate::{audit::AuditSink, session::Sessions};
 use codemode_spec::session::SessionRequest;
 use serde_json::Value as Json;
 use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// Names an execution.
@@ -77,6 +80,21 @@ pub struct ExecutionContext {
     pub reply_room: Arc<Semaphore>,
 }
 
+/// A call's place in the memory of the host for its arguments, given back when the last clone is dropped. Further calls
+/// of the script may wait for that: a runtime drops it, with the context, as soon as the arguments are gone.
+#[derive(Clone, Debug, Default)]
+pub struct ArgumentsPlace {
+    _permits: Option<Arc<[OwnedSemaphorePermit; 2]>>,
+}
+
+impl ArgumentsPlace {
+    /// The place for which these were acquired: of the execution, and of the host.
+    #[must_use]
+    pub fn of(permits: [OwnedSemaphorePermit; 2]) -> Self {
+        Self { _permits: Some(Arc::new(permits)) }
+    }
+}
+
 /// What a runtime knows of one call.
 #[derive(Clone, Debug)]
 pub struct CallContext {
@@ -84,6 +102,8 @@ pub struct CallContext {
     pub call: u32,
     /// When the execution's wall time is over.
     pub deadline: Instant,
+    /// What the arguments have of the host's memory.
+    pub place: ArgumentsPlace,
 }
 
 /// How an execution ended, for `dispose`.

@@ -16,7 +16,7 @@ pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
 pub use audit::{AuditSink, NoAudit, Refusal};
-pub use context::{CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
+pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
 pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};
 pub use session::{BrowserChannel, BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};

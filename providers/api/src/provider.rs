@@ -52,7 +52,7 @@ pub struct LeaseMark {
 #[async_trait]
 pub trait ProviderRuntime: Send + Sync {
     /// Carries out one call. Any number run concurrently. The method exists and the arguments fit one of its signatures.
-    /// What the arguments take in memory counts until the future ends.
+    /// What the arguments take in memory counts until `context.place` is dropped.
     ///
     /// The reply is in the bytes that go into the sandbox: `Ok(value.into())` makes them of a value or of JSON, and what is
     /// large is better written there at once.

@@ -9,7 +9,9 @@ mod lifecycle;
 pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
 
-use crate::{CallContext, ExecutionContext, ExecutionId, NoAudit, Provider, ProviderRuntime, SystemClock};
+use crate::{
+    ArgumentsPlace, CallContext, ExecutionContext, ExecutionId, NoAudit, Provider, ProviderRuntime, SystemClock,
+};
 use codemode_spec::{ErrorReport, Value, limits::HOST_REPLIES_BYTES_MAX, session::SessionRequest};
 use std::{
     path::Path,
@@ -66,6 +68,7 @@ pub async fn call(
 ) -> Result<Value, ErrorReport> {
     let registry = crate::Registry::new(vec![Arc::clone(provider)]).expect("the provider can be registered");
     registry.resolve(&provider.manifest().namespace, method, &mut arguments)?;
-    let reply = runtime.call(method, arguments, CallContext { call: 0, deadline: Instant::now() + WALL }).await?;
+    let context = CallContext { call: 0, deadline: Instant::now() + WALL, place: ArgumentsPlace::default() };
+    let reply = runtime.call(method, arguments, context).await?;
     Ok(reply.value().expect("a reply is a value"))
 }

@@ -10,6 +10,7 @@ use crate::{
     targets::{BROWSER, closed, loads_a_page, short},
 };
 use codemode_chromium::{CdpError, Command, Event, Protocol};
+use codemode_provider::ArgumentsPlace;
 use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
@@ -52,9 +53,14 @@ pub(crate) struct CommandOptions {
 
 impl CdpRuntime {
     /// Sends a command and returns what the browser answers.
-    pub(crate) async fn send(&self, call: CommandCall, deadline: Instant) -> Result<Encoded, ErrorReport> {
+    pub(crate) async fn send(
+        &self,
+        call: CommandCall,
+        place: ArgumentsPlace,
+        deadline: Instant,
+    ) -> Result<Encoded, ErrorReport> {
         let mut entry = self.debug_log.begin(&call.method, call.options.session_id.as_deref());
-        let result = self.send_checked(&call.method, call.params, &call.options, deadline).await;
+        let result = self.send_checked(&call.method, call.params, &call.options, place, deadline).await;
         entry.outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
         result
     }
@@ -64,6 +70,7 @@ impl CdpRuntime {
         method: &str,
         mut params: Map<String, Json>,
         options: &CommandOptions,
+        place: ArgumentsPlace,
         deadline: Instant,
     ) -> Result<Encoded, ErrorReport> {
         check_length(method)?;
@@ -135,13 +142,13 @@ impl CdpRuntime {
             Some(session) if method == "Page.handleJavaScriptDialog" => {
                 live.answer_dialog(session, params, timeout).await
             }
-            Some(session) if method == GO_ON => match live.deliver(session, method, params, timeout).await {
+            Some(session) if method == GO_ON => match live.deliver(session, method, params, timeout, place).await {
                 // It went on, to where the script cannot follow.
                 Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({}).into()),
                 answer => answer,
             },
-            Some(session) => live.deliver(session, method, params, timeout).await,
-            None => live.ask_browser(method, params, target.as_deref(), timeout).await,
+            Some(session) => live.deliver(session, method, params, timeout, place).await,
+            None => live.ask_browser(method, params, target.as_deref(), timeout, place).await,
         };
         let shown = navigation.as_ref().map(|_| answer.clone().map(|answer| json_of(&answer)));
         if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
@@ -312,6 +319,7 @@ impl Live {
         method: &str,
         params: Json,
         timeout: Duration,
+        place: ArgumentsPlace,
     ) -> Result<Encoded, ErrorReport> {
         let raw = session.raw.as_str();
         // The first command of a session that the script attached itself is preceded by a request for its dialogs. It
@@ -319,7 +327,8 @@ impl Live {
         let mut watching = Watching { live: self, raw, pending: self.targets.watch(raw) };
         let command = Command { method: "Page.enable", params: Json::Null, session: Some(raw), timeout };
         let mut ahead = pin!(self.connection.call(command));
-        let mut answer = pin!(self.connection.ask(Command { method, params, session: Some(raw), timeout }));
+        let command = Command { method, params, session: Some(raw), timeout };
+        let mut answer = pin!(self.connection.ask_with(command, place));
         let mut obstructed = pin!(self.obstructed(raw, method));
         loop {
             tokio::select! {
@@ -363,7 +372,7 @@ impl Live {
     /// answer only from whoever saw it open.
     async fn answer_dialog(&self, session: &Attached, params: Json, timeout: Duration) -> Result<Encoded, ErrorReport> {
         const METHOD: &str = "Page.handleJavaScriptDialog";
-        let answer = self.deliver(session, METHOD, params.clone(), timeout).await;
+        let answer = self.deliver(session, METHOD, params.clone(), timeout, ArgumentsPlace::default()).await;
         if let (Err(error), Some(target), Some(popups)) = (&answer, &session.target, self.popups())
             && error.message.ends_with("No dialog is showing")
             && let Some(Ok(answer)) = popups.answer(target, params, timeout).await
@@ -385,7 +394,7 @@ impl Live {
         let taken = async {
             let _turn = self.shooting.lock().await;
             bring_to_front().await;
-            let mut picture = pin!(self.deliver(session, METHOD, params, timeout));
+            let mut picture = pin!(self.deliver(session, METHOD, params, timeout, ArgumentsPlace::default()));
             loop {
                 tokio::select! {
                     biased;
@@ -411,6 +420,7 @@ impl Live {
         params: Json,
         target: Option<&str>,
         timeout: Duration,
+        place: ArgumentsPlace,
     ) -> Result<Encoded, ErrorReport> {
         let command = Command { method, params, session: None, timeout };
         let answer = match method {
@@ -422,7 +432,7 @@ impl Live {
                 answer.into()
             }),
             "Target.getTargets" => self.connection.call(command).await.map(without_the_browser).map(Encoded::from),
-            _ => self.connection.ask(command).await,
+            _ => self.connection.ask_with(command, place).await,
         };
         match answer {
             Ok(_) | Err(CdpError::Closed { .. }) if method == "Browser.close" => {

@@ -5,7 +5,7 @@
 
 use codemode_chromium::{CdpError, Command, Connection, PrivateDir};
 use codemode_provider::{BrowserSession, SessionFacts};
-use codemode_spec::limits::COOKIES_BYTES_MAX;
+use codemode_spec::limits::{COOKIES_BYTES_MAX, MIB};
 use serde_json::{Value as Json, json};
 use std::{
     io::{self, Read as _},
@@ -16,6 +16,8 @@ use std::{
 /// How long the browser may take to tell its cookies, or to take them.
 const PATIENCE: Duration = Duration::from_secs(8);
 /// What a cookie is told with and is not set with.
+/// Cookies that are set with one command, as JSON.
+const BATCH_BYTES_MAX: usize = MIB / 2;
 const NOT_SET: [&str; 2] = ["size", "session"];
 
 /// Writes down the cookies of a session that outlives its execution. What fails is logged: the browser still has them.
@@ -46,19 +48,40 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
 pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
     let Ok(Some(cookies)) = tokio::task::spawn_blocking(move || read(&file)).await else { return };
-    let mut answer = call(connection, "Storage.setCookies", json!({ "cookies": cookies })).await;
-    if let Err(CdpError::Protocol { .. }) = answer {
-        // One that it does not like must not keep the others out.
-        for cookie in cookies {
-            answer = call(connection, "Storage.setCookies", json!({ "cookies": [cookie] })).await;
-            if !matches!(answer, Ok(_) | Err(CdpError::Protocol { .. })) {
-                break;
-            }
+    for batch in batches(cookies) {
+        if let Err(error) = set(connection, batch).await {
+            tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
         }
     }
-    if let Err(error) = answer {
-        tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
+}
+
+/// Sets cookies, one by one if all together are refused: one that the browser does not like must not keep the others out.
+async fn set(connection: &Connection, cookies: Vec<Json>) -> Result<(), CdpError> {
+    let all = call(connection, "Storage.setCookies", json!({ "cookies": &cookies })).await;
+    let Err(refused @ CdpError::Protocol { .. }) = all else { return all.map(drop) };
+    let mut last = Err(refused);
+    for cookie in cookies {
+        last = call(connection, "Storage.setCookies", json!({ "cookies": [cookie] })).await.map(drop);
+        if !matches!(last, Ok(()) | Err(CdpError::Protocol { .. })) {
+            break;
+        }
     }
+    last
+}
+
+/// Cookies in as many parts as commands are needed for them.
+fn batches(cookies: Vec<Json>) -> Vec<Vec<Json>> {
+    let (mut batches, mut bytes) = (Vec::new(), BATCH_BYTES_MAX);
+    for cookie in cookies {
+        let size = cookie.to_string().len();
+        if bytes + size > BATCH_BYTES_MAX {
+            batches.push(Vec::new());
+            bytes = 0;
+        }
+        bytes += size;
+        batches.last_mut().expect("there is one by now").push(cookie);
+    }
+    batches
 }
 
 async fn call(connection: &Connection, method: &str, params: Json) -> Result<Json, CdpError> {
@@ -98,10 +121,21 @@ fn as_set(mut cookie: Json) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use codemode_spec::limits::CDP_COMMAND_BYTES_MAX;
     use std::{
         fs,
         os::unix::fs::{PermissionsExt as _, symlink},
     };
+
+    #[test]
+    fn no_command_has_more_of_them_than_it_may() {
+        let cookies: Vec<_> = (0..3_000).map(|name| json!({"name": name, "value": "x".repeat(2_300)})).collect();
+        let batches = batches(cookies.clone());
+        assert!(
+            batches.len() > 5 && batches.iter().all(|batch| json!(batch).to_string().len() < CDP_COMMAND_BYTES_MAX)
+        );
+        assert_eq!(batches.concat(), cookies);
+    }
 
     #[test]
     fn they_are_kept_for_this_user_only_and_read_as_they_are_set() {

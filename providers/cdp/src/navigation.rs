@@ -6,7 +6,7 @@
 
 use crate::{live::Live, policy};
 use codemode_chromium::Command;
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_spec::{ErrorCode, ErrorReport, limits::URL_BYTES_MAX};
 use serde_json::Value as Json;
 use std::time::Duration;
 use url::Url;
@@ -44,7 +44,9 @@ impl Navigation {
             "Target.createTarget" => Way::New,
             _ => return None,
         };
-        let url = params["url"].as_str().and_then(|url| Url::parse(url).ok());
+        // A longer one leads nowhere.
+        let url = params["url"].as_str().filter(|url| url.len() <= URL_BYTES_MAX);
+        let url = url.and_then(|url| Url::parse(url).ok());
         if let (Way::Page(Some(target)), Some(url)) = (&way, &url) {
             live.targets.heads_for(target, url);
         }

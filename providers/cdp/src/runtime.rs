@@ -56,7 +56,7 @@ struct Search {
 #[async_trait]
 impl ProviderRuntime for CdpRuntime {
     async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport> {
-        match self.answer(method, arguments, context.deadline).await {
+        match self.answer(method, arguments, context).await {
             Err(error) if error.code == ErrorCode::BrowserGone => Err(self.slot.why_gone(error).await),
             answer => answer,
         }
@@ -151,13 +151,14 @@ impl CdpRuntime {
         Self { slot, debug_log: DebugLog::new() }
     }
 
-    async fn answer(&self, method: &str, arguments: Vec<Value>, deadline: Instant) -> Result<Encoded, ErrorReport> {
+    async fn answer(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport> {
+        let CallContext { deadline, place, .. } = context;
         match method {
             "send" => {
                 let call = command(&arguments)?;
                 // In memory once, not twice, for as long as the call takes.
                 drop(arguments);
-                self.send(call, deadline).await
+                self.send(call, place, deadline).await
             }
             "attachToTarget" => {
                 let session = self.attach_to_target(attach_options(&arguments)?, deadline).await?;

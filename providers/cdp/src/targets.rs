@@ -271,7 +271,7 @@ impl Targets {
     /// The script has sent a page somewhere.
     pub(crate) fn heads_for(&self, target: &str, url: &Url) {
         if let Some(target) = self.known().targets.get_mut(target) {
-            target.at = url.to_string();
+            target.at = kept(url.as_str()).to_owned();
         }
     }
 

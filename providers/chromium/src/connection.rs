@@ -185,8 +185,19 @@ impl Connection {
     /// # Cancellation
     /// As [`Connection::call`].
     pub async fn ask(&self, command: Command<'_>) -> Result<Encoded, CdpError> {
+        self.ask_with(command, ()).await
+    }
+
+    /// As [`Connection::ask`]. `held` is dropped with the parameters, as soon as the command is written out.
+    ///
+    /// # Errors
+    /// As [`CdpError`] says.
+    ///
+    /// # Cancellation
+    /// As [`Connection::call`].
+    pub async fn ask_with(&self, command: Command<'_>, held: impl Send) -> Result<Encoded, CdpError> {
         let (method, timeout) = (command.method, command.timeout);
-        match tokio::time::timeout(timeout, self.exchange(command)).await {
+        match tokio::time::timeout(timeout, self.exchange(command, held)).await {
             Ok(answer) => answer.map(|answer| Encoded(answer.value)),
             Err(_) => Err(CdpError::Timeout { method: method.to_owned(), timeout }),
         }
@@ -262,13 +273,13 @@ impl Connection {
         }
     }
 
-    async fn exchange(&self, command: Command<'_>) -> Result<Answer, CdpError> {
+    async fn exchange(&self, command: Command<'_>, held: impl Send) -> Result<Answer, CdpError> {
         let Inner { shared, next_id, .. } = &*self.inner;
         let id = next_id.fetch_add(1, Ordering::Relaxed);
         // Entered before it is sent: the answer may be there before `send` returns.
         let (answer, answered) = oneshot::channel();
         let _entry = shared.enter(id, &command, answer)?;
-        shared.send(id, command).await?;
+        shared.send(id, command, held).await?;
         answered.await.unwrap_or_else(|_| Err(shared.closed_error()))
     }
 }
@@ -328,7 +339,7 @@ impl Shared {
     }
 
     /// Sends a command, unless the connection ends first: a browser that does not read any more would hold it up for ever.
-    async fn send(&self, id: u64, command: Command<'_>) -> Result<(), CdpError> {
+    async fn send(&self, id: u64, command: Command<'_>, held: impl Send) -> Result<(), CdpError> {
         let send = async {
             let mut writer = self.writer.lock().await;
             let Some(writer) = writer.as_mut() else { return Err(self.closed_error()) };
@@ -336,7 +347,7 @@ impl Shared {
             let Command { method, params, session, .. } = command;
             let session = session.or(self.root.as_deref());
             let text = text_of(&Outgoing { id, method, params: &params, session })?;
-            drop(params);
+            drop((params, held));
             writer.send(text).await.map_err(|broken| self.close_by(broken))
         };
         tokio::select! {

@@ -1,7 +1,8 @@
 //! Protocol messages as they come from the browser: read in one pass, whatever they hold.
 
+use crate::events::Event;
 use codemode_spec::{
-    limits::{CDP_REPLY_BYTES_MAX, EVENT_RING_BYTES_MAX, REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
+    limits::{CDP_REPLY_BYTES_MAX, EVENT_NAME_BYTES_MAX, EVENT_RING_BYTES_MAX, REPLY_BYTES_MAX, VALUE_DEPTH_MAX},
     value::{JsonEncoder, JsonRefusal},
 };
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -19,6 +20,8 @@ const ITEM_BYTES: usize = 2 * size_of::<Json>();
 const MEMBER_BYTES: usize = 2 * (8 + size_of::<String>() + size_of::<Json>() + 16);
 /// What an allocation takes beside what it holds.
 const ALLOCATION_BYTES: usize = 32;
+/// What an event takes beside its parameters and names.
+const EVENT_BYTES: usize = size_of::<Event>() + 4 * ALLOCATION_BYTES;
 
 /// What the browser sent.
 #[derive(Debug, Default, PartialEq)]
@@ -58,23 +61,25 @@ pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     if text.len() > CDP_REPLY_BYTES_MAX {
         return Err(Unreadable::TooLarge { id: id_only(text) });
     }
-    let error = match parse_in_one_pass(text) {
+    let mut error = match parse_in_one_pass(text) {
         Ok(incoming) => return Ok(incoming),
         Err(error) => error,
     };
+    // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
+    if error.classify() == Category::Syntax
+        && let Cow::Owned(text) = replace_lone_surrogates(text)
+    {
+        match parse_in_one_pass(&text) {
+            Ok(incoming) => return Ok(incoming),
+            Err(second) => error = second,
+        }
+    }
     let reason = error.to_string();
     if reason.starts_with(TOO_DEEP) {
         return Err(Unreadable::TooDeep { id: id_only(text) });
     }
     if reason.starts_with(TOO_HEAVY) {
         return Err(Unreadable::TooLarge { id: id_only(text) });
-    }
-    // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
-    if error.classify() == Category::Syntax
-        && let Cow::Owned(text) = replace_lone_surrogates(text)
-        && let Ok(incoming) = parse_in_one_pass(&text)
-    {
-        return Ok(incoming);
     }
     Err(Unreadable::Malformed { id: id_only(text), reason })
 }
@@ -125,7 +130,11 @@ impl<'de> Visitor<'de> for IncomingVisitor {
                 }
             }
         }
-        incoming.bytes = EVENT_RING_BYTES_MAX - room.get();
+        let names = [&incoming.method, &incoming.session].map(|name| name.as_ref().map_or(0, String::len));
+        if names.into_iter().any(|bytes| bytes > EVENT_NAME_BYTES_MAX) {
+            return Err(de::Error::custom("the name of an event or of a session is too long"));
+        }
+        incoming.bytes = EVENT_RING_BYTES_MAX - room.get() + EVENT_BYTES + names.iter().sum::<usize>();
         Ok(incoming)
     }
 }
@@ -350,6 +359,8 @@ mod tests {
     #[test]
     fn half_surrogate_pairs_are_replaced_and_whole_ones_kept() {
         let text = r#"{"id":1,"result":["\ud800","a\udc00b","\ud83d\ude00","\\ud800","\ud800\ud83d\ude00"]}"#;
+        let hidden = format!(r#"{{"id":3,"result":["\ud800"{}]}}"#, ",0".repeat(REPLY_BYTES_MAX / 5));
+        assert_eq!(parse(&hidden), Err(Unreadable::TooLarge { id: Some(3) }), "the other fault is told");
         let expected = json!(["\u{fffd}", "a\u{fffd}b", "😀", "\\ud800", "\u{fffd}😀"]);
         assert_eq!(result(&parse(text).unwrap()), expected);
         assert!(matches!(replace_lone_surrogates(r#"{"a":"\ud83d\ude00\n"}"#), Cow::Borrowed(_)));

@@ -2,7 +2,7 @@
 
 use super::{Text, Value};
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
-use serde_json::{Map, Number, json};
+use serde_json::{Map, Number, Value as Json};
 
 /// The key under which [`Value::to_json`] names a kind that JSON does not have, and with which it escapes an object
 /// that has such a key of its own.
@@ -13,35 +13,33 @@ impl Value {
     /// key `$type` of its own becomes `{"$type": "object", "value": [[key, value], …]}`, so data can never pass for a
     /// tag. Integers of at most 53 bits are written without a fraction.
     #[must_use]
-    pub fn to_json(&self) -> serde_json::Value {
-        let tagged = |kind: &str, value: serde_json::Value| json!({ JSON_TAG: kind, "value": value });
+    pub fn to_json(&self) -> Json {
         match self {
-            Self::Undefined => json!({ JSON_TAG: "undefined" }),
-            Self::Null => serde_json::Value::Null,
-            Self::Bool(value) => json!(value),
-            Self::Number(number) => json_number(*number)
-                .map_or_else(|| tagged("number", json!(number_text(*number))), serde_json::Value::Number),
-            Self::BigInt(digits) => tagged("bigint", json!(digits)),
-            Self::String(Text::Utf8(text)) => json!(text),
-            Self::String(Text::Utf16(units)) => tagged("utf16", json!(units)),
-            Self::Date(ms) => tagged("date", json_date(*ms)),
-            Self::Bytes(bytes) => tagged("bytes", json!(BASE64.encode(bytes))),
-            Self::Map(entries) => {
-                tagged("map", entries.iter().map(|(key, value)| json!([key.to_json(), value.to_json()])).collect())
+            Self::Undefined => object([(JSON_TAG, "undefined".into())]),
+            Self::Null => Json::Null,
+            Self::Bool(value) => Json::Bool(*value),
+            Self::Number(number) => {
+                json_number(*number).map_or_else(|| tagged("number", number_text(*number).into()), Json::Number)
             }
+            Self::BigInt(digits) => tagged("bigint", digits.as_str().into()),
+            Self::String(Text::Utf8(text)) => text.as_str().into(),
+            Self::String(Text::Utf16(units)) => tagged("utf16", units.iter().copied().map(Json::from).collect()),
+            Self::Date(ms) => tagged("date", json_date(*ms)),
+            Self::Bytes(bytes) => tagged("bytes", BASE64.encode(bytes).into()),
+            Self::Map(entries) => tagged("map", entries.iter().map(|(key, value)| pair(key, value)).collect()),
             Self::Set(items) => tagged("set", items.iter().map(Self::to_json).collect()),
             Self::Error(error) => {
                 let mut fields = Map::new();
-                fields.insert(JSON_TAG.into(), json!("error"));
-                fields.insert("name".into(), json!(error.name.to_string_lossy()));
-                fields.insert("message".into(), json!(error.message.to_string_lossy()));
+                fields.insert(JSON_TAG.into(), "error".into());
+                fields.insert("name".into(), error.name.to_string_lossy().into());
+                fields.insert("message".into(), error.message.to_string_lossy().into());
                 if error.stack != Text::Utf8(String::new()) {
-                    fields.insert("stack".into(), json!(error.stack.to_string_lossy()));
+                    fields.insert("stack".into(), error.stack.to_string_lossy().into());
                 }
                 if let Some(cause) = &error.cause {
                     fields.insert("cause".into(), cause.to_json());
                 }
-                serde_json::Value::Object(fields)
+                Json::Object(fields)
             }
             Self::Array(items) => items.iter().map(Self::to_json).collect(),
             Self::Object(entries) => object_json(entries),
@@ -51,22 +49,21 @@ impl Value {
     /// What `JSON.stringify` would say, with bytes as base64: `undefined` fields are left out, in arrays they and the
     /// numbers that JSON lacks are `null`, dates are ISO strings, maps and sets are `{}`. `None` for `undefined`.
     #[must_use]
-    pub fn to_plain_json(&self) -> Option<serde_json::Value> {
+    pub fn to_plain_json(&self) -> Option<Json> {
         Some(match self {
             Self::Undefined => return None,
-            Self::Null => serde_json::Value::Null,
-            Self::Map(_) | Self::Set(_) | Self::Error(_) => json!({}),
-            Self::Bool(value) => json!(value),
-            Self::Number(number) => json_number(if *number == 0.0 { 0.0 } else { *number })
-                .map_or(serde_json::Value::Null, serde_json::Value::Number),
-            Self::BigInt(digits) => json!(digits),
-            Self::String(text) => json!(text.to_string_lossy()),
-            Self::Date(ms) => json_date(*ms),
-            Self::Bytes(bytes) => json!(BASE64.encode(bytes)),
-            Self::Array(items) => {
-                items.iter().map(|item| item.to_plain_json().unwrap_or(serde_json::Value::Null)).collect()
+            Self::Null => Json::Null,
+            Self::Map(_) | Self::Set(_) | Self::Error(_) => Json::Object(Map::new()),
+            Self::Bool(value) => Json::Bool(*value),
+            Self::Number(number) => {
+                json_number(if *number == 0.0 { 0.0 } else { *number }).map_or(Json::Null, Json::Number)
             }
-            Self::Object(entries) => serde_json::Value::Object(
+            Self::BigInt(digits) => digits.as_str().into(),
+            Self::String(text) => text.to_string_lossy().into(),
+            Self::Date(ms) => json_date(*ms),
+            Self::Bytes(bytes) => BASE64.encode(bytes).into(),
+            Self::Array(items) => items.iter().map(|item| item.to_plain_json().unwrap_or(Json::Null)).collect(),
+            Self::Object(entries) => Json::Object(
                 entries
                     .iter()
                     .filter_map(|(key, value)| Some((key.to_string_lossy(), value.to_plain_json()?)))
@@ -76,14 +73,27 @@ impl Value {
     }
 }
 
-fn object_json(entries: &[(Text, Value)]) -> serde_json::Value {
+// Everything is moved into its place: `json!` would copy what may be large.
+
+fn object<const N: usize>(fields: [(&str, Json); N]) -> Json {
+    Json::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+/// What JSON has no word for.
+fn tagged(kind: &str, value: Json) -> Json {
+    object([(JSON_TAG, kind.into()), ("value", value)])
+}
+
+fn pair(key: &Value, value: &Value) -> Json {
+    Json::Array(vec![key.to_json(), value.to_json()])
+}
+
+fn object_json(entries: &[(Text, Value)]) -> Json {
     let escaped = entries.iter().any(|(key, _)| matches!(key, Text::Utf16(_)) || *key == Text::from(JSON_TAG));
     if escaped {
-        let pairs: Vec<_> =
-            entries.iter().map(|(key, value)| json!([Value::String(key.clone()).to_json(), value.to_json()])).collect();
-        return json!({ JSON_TAG: "object", "value": pairs });
+        return tagged("object", entries.iter().map(|(key, value)| pair(&Value::String(key.clone()), value)).collect());
     }
-    serde_json::Value::Object(entries.iter().map(|(key, value)| (key.to_string_lossy(), value.to_json())).collect())
+    Json::Object(entries.iter().map(|(key, value)| (key.to_string_lossy(), value.to_json())).collect())
 }
 
 /// `None` for the numbers that JSON lacks, -0 among them.
@@ -108,9 +118,9 @@ fn number_text(number: f64) -> &'static str {
 }
 
 /// ISO 8601, as `Date.prototype.toISOString` writes it; `null` for an invalid date.
-fn json_date(ms: f64) -> serde_json::Value {
+fn json_date(ms: f64) -> Json {
     if !ms.is_finite() || ms.abs() > 8.64e15 {
-        return serde_json::Value::Null;
+        return Json::Null;
     }
     let ms = ms as i64;
     let (days, in_day) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));
@@ -129,12 +139,13 @@ fn json_date(ms: f64) -> serde_json::Value {
         _ => format!("{}{:06}", if year < 0 { '-' } else { '+' }, year.abs()),
     };
     let (hour, minute, second, milli) = (in_day / 3_600_000, in_day / 60_000 % 60, in_day / 1_000 % 60, in_day % 1_000);
-    json!(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
+    Json::String(format!("{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn data_cannot_pass_for_a_tag() {

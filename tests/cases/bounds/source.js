@@ -69,11 +69,11 @@ f«100000 ".a"»
 const a = 0;
 if (a) 1«20000 "; else if (a) 1"»
 // --- a long list is no depth
-//! result: 100000
-[«100000 "1,"»].length
+//! result: 60000
+[«60000 "1,"»].length
 // --- many statements
-//! result: 50000
-let n = 0;«50000 "n+=1;"»n
+//! result: 24000
+let n = 0;«24000 "n+=1;"»n
 // --- many functions
 //! result: 2000
 let n = 0;
@@ -100,4 +100,8 @@ new Function('return ' + '['.repeat(100000) + ']'.repeat(100000))()
 // --- a very long line shows a short frame
 //! error: SYNTAX_ERROR
 //! message: /^.{1,2000}$/
-«200000 "a, "»;
+«60000 "a, "»;
+// --- too many words and signs: a tree takes more than its source
+//! error: SOURCE_TOO_LARGE
+//! message: /^there are too many words and signs/
+«200000 "x=>x;"»

@@ -128,6 +128,15 @@ const long = await page('"x".repeat(9e6)');
 const error = await page('"x".repeat(2e7)').catch((error) => error);
 console.log([long.length, await page('1 + 1')]);
 throw error
+// --- large calls that wait do not hold up the small one that ends them
+//! result: [1,2,3]
+const sessionId = await cdp.attachToTarget();
+const evaluate = (expression, awaitPromise) => cdp.send('Runtime.evaluate', { expression, awaitPromise }, { sessionId });
+await evaluate('globalThis.ends = []');
+const text = 'x'.repeat(1024).repeat(1500);
+const waiting = [1, 2, 3].map((n) => evaluate(`'${text}'; new Promise((resolve) => ends.push(() => resolve(${n})))`, true));
+await evaluate('new Promise((resolve) => { const look = () => ends.length === 3 ? resolve(ends.forEach((end) => end())) : setTimeout(look, 5); look() })', true);
+(await Promise.all(waiting)).map(({ result }) => result.value)
 // --- null is left out, in each form of a command
 //! result: [true,"string"]
 const sessionId = await cdp.attachToTarget();

@@ -23,8 +23,9 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
 
 /// The answer: words and images for the model, the envelope for programs.
 pub(super) fn answer(mut envelope: Envelope) -> CallToolResult {
+    let images = take_images(&mut envelope);
     let mut content = vec![ContentBlock::text(words(&envelope))];
-    content.extend(take_images(&mut envelope));
+    content.extend(images);
     let mut result = if envelope.ok { CallToolResult::success(content) } else { CallToolResult::error(content) };
     result.structured_content = Some(serde_json::to_value(envelope).expect("plain data can be written as JSON"));
     result
@@ -32,8 +33,10 @@ pub(super) fn answer(mut envelope: Envelope) -> CallToolResult {
 
 /// The compact form.
 fn words(envelope: &Envelope) -> String {
-    let data = envelope.data.clone().and_then(|data| serde_json::from_value::<ExecutionData>(data).ok());
-    let data = data.unwrap_or_default();
+    let fields = envelope.data.as_ref().and_then(Json::as_object).into_iter().flatten();
+    // The images are content of their own.
+    let fields = fields.filter(|(name, _)| *name != "images").map(|(name, value)| (name.clone(), value.clone()));
+    let data = serde_json::from_value::<ExecutionData>(Json::Object(fields.collect())).unwrap_or_default();
     let mut words = match &envelope.error {
         Some(error) => text::error(error),
         None => format!("{}\n", text::result(&data.result.unwrap_or_default(), false)),
@@ -55,7 +58,10 @@ fn words(envelope: &Envelope) -> String {
 fn take_images(envelope: &mut Envelope) -> Vec<ContentBlock> {
     let images = envelope.data.as_mut().and_then(|data| data.get_mut("images")).and_then(Json::as_array_mut);
     let take = |image: &mut Json| {
-        let word = |key: &str| image.get(key).and_then(Json::as_str).unwrap_or_default().to_owned();
+        let mut word = |key: &str| match image.get_mut(key).map(Json::take) {
+            Some(Json::String(word)) => word,
+            _ => String::new(),
+        };
         let (path, mime_type, data) = (word("path"), word("mime_type"), word("data"));
         let padding = data.bytes().rev().take_while(|byte| *byte == b'=').count();
         *image = json!({"path": path, "mime_type": mime_type, "bytes": data.len() / 4 * 3 - padding});

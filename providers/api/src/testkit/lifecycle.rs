@@ -1,7 +1,7 @@
 //! The suite that every provider must pass.
 
 use super::context;
-use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime, Registry};
+use crate::{ArgumentsPlace, CallContext, Ending, ExecutionContext, Provider, ProviderRuntime, Registry};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::json;
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
@@ -171,7 +171,7 @@ impl<'a> Life<'a> {
     }
 
     fn call_context(&self) -> CallContext {
-        CallContext { call: 0, deadline: self.context.deadline }
+        CallContext { call: 0, deadline: self.context.deadline, place: ArgumentsPlace::default() }
     }
 
     fn open(&self) -> impl Future<Output = Result<Value, ErrorReport>> + '_ {

@@ -1,0 +1,2 @@
+//! code: ok
+return new Uint8Array(16e6);
