@@ -202,12 +202,17 @@ fn code_is_not_loaded_from_where_others_could_have_put_it() {
         envelope(&command.output().unwrap())
     };
     fs::create_dir(&images).unwrap();
-    for entry in fs::read_dir(crate::support::image_dir()).unwrap().flatten() {
-        // Descriptions of protocols lie there too.
-        if entry.path().extension().is_none_or(|suffix| suffix != "json" && suffix != "new") && entry.path().is_file() {
-            fs::copy(entry.path(), images.join(entry.file_name())).unwrap();
-        }
-    }
+    // Descriptions of protocols lie there too, and images of other versions.
+    let is_image = |entry: &fs::DirEntry| {
+        entry.path().extension().is_none_or(|suffix| suffix != "json" && suffix != "new") && entry.path().is_file()
+    };
+    let newest = fs::read_dir(crate::support::image_dir())
+        .unwrap()
+        .flatten()
+        .filter(is_image)
+        .max_by_key(|entry| entry.metadata().unwrap().modified().unwrap())
+        .unwrap();
+    fs::copy(newest.path(), images.join(newest.file_name())).unwrap();
     assert_eq!(warm()["data"]["made"], false, "a copy is an image");
     let image = fs::read_dir(&images).unwrap().next().unwrap().unwrap().path();
     permit(&image, 0o666);
