@@ -437,7 +437,7 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     }
     let results = &answer["data"]["result"];
     for case in cases {
-        // For whoever wants the suite to be faster.
+        // Shows where the time of the suite goes.
         eprintln!("{mode:?} {}: {} ms", case.name, results[&case.name]["took_ms"]);
         let found = case.faults(&results[&case.name], &range.secret, mode);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case.name)));

@@ -371,7 +371,7 @@ fn a_session_that_is_revoked_is_lost_to_its_holder() {
     leases.close();
 }
 
-/// Whatever a script waits for when its connection is closed.
+/// Waits for events of a page and of the browser, and an evaluation that never ends.
 #[test]
 fn a_script_is_told_in_mid_call_that_its_lease_was_revoked() {
     let leases = Leases::new();

@@ -52,7 +52,7 @@ impl Guest {
             state.start_ms = start.now_ms;
             state.random = ChaCha8Rng::from_seed(start.seed);
             state.calls_max = start.calls_max;
-            state.argument_bytes = start.argument_bytes as usize;
+            state.call_bytes = start.call_bytes as usize;
         });
         let begun = self.begin(start);
         self.finish_turn(begun)
@@ -62,7 +62,7 @@ impl Guest {
     pub fn resume(&mut self, resume: Resume) -> Turn {
         state::with(|state| {
             state.now_ms = resume.now_ms;
-            state.argument_bytes = resume.argument_bytes as usize;
+            state.call_bytes = resume.call_bytes as usize;
         });
         let mut result = Ok(());
         for reply in resume.replies {

@@ -41,8 +41,8 @@ pub struct State {
     pub console: ConsoleBuffer,
     /// Calls that have not left yet, the oldest first.
     pub outbox: VecDeque<Call>,
-    /// How many bytes of arguments the host takes in this turn.
-    pub argument_bytes: usize,
+    /// How many bytes of calls the host takes in this turn.
+    pub call_bytes: usize,
     pub next_call: u32,
     pub calls_max: u32,
     pub pending: BTreeMap<u32, PendingCall>,
@@ -61,7 +61,7 @@ thread_local! {
         random: ChaCha8Rng::from_seed([0; 32]),
         console: ConsoleBuffer::default(),
         outbox: VecDeque::new(),
-        argument_bytes: 0,
+        call_bytes: 0,
         next_call: 0,
         calls_max: CALLS_PER_EXECUTION_MAX,
         pending: BTreeMap::new(),
@@ -101,8 +101,8 @@ impl State {
     pub fn calls_to_send(&mut self) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(call) = self.outbox.front() {
-            let Some(left) = self.argument_bytes.checked_sub(call.bytes()) else { break };
-            self.argument_bytes = left;
+            let Some(left) = self.call_bytes.checked_sub(call.bytes()) else { break };
+            self.call_bytes = left;
             calls.extend(self.outbox.pop_front());
         }
         calls

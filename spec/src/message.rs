@@ -49,7 +49,7 @@ pub struct Start {
     /// Calls that this execution may make.
     pub calls_max: u32,
     /// How many bytes of calls the host takes in the first turn, see [`Call::bytes`].
-    pub argument_bytes: u32,
+    pub call_bytes: u32,
 }
 
 /// A namespace and its methods.
@@ -70,7 +70,7 @@ pub struct Resume {
     pub replies: Vec<Reply>,
     /// How many bytes of calls the host takes in this turn, see [`Call::bytes`]. Calls beyond that stay in the sandbox until a later one,
     /// which comes as soon as the host holds no other that waits: then it has room for any.
-    pub argument_bytes: u32,
+    pub call_bytes: u32,
 }
 
 /// The completion of a call.

@@ -37,7 +37,7 @@ fn start(code: &str) -> Start {
         seed: [7; 32],
         now_ms: 1.8e12,
         calls_max: CALLS_PER_EXECUTION_MAX,
-        argument_bytes: 0,
+        call_bytes: 0,
     }
 }
 

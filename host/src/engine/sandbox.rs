@@ -5,7 +5,7 @@ use super::ticker::{Ticker, TickerHandle};
 use codemode_spec::{
     ErrorCode, ErrorReport, abi,
     limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX, TURN_BYTES_MAX},
-    message::{self, Resume, Start, Turn},
+    message::{self, Resume, Start, State, Turn},
 };
 use rustix::{
     mm::{Advice, madvise},
@@ -247,10 +247,15 @@ impl Sandbox {
         }
         let answer = self.memory.data(&self.store).get(pointer..pointer.saturating_add(length));
         let answer = answer.ok_or_else(|| wasmtime::format_err!("the answer lies outside of memory"))?;
-        if message::is_last(answer) {
+        let is_last = message::is_last(answer);
+        if is_last {
             before_end();
         }
-        let turn = message::decode(answer).map_err(|error| wasmtime::format_err!("the answer is no turn: {error}"))?;
+        let turn: Turn =
+            message::decode(answer).map_err(|error| wasmtime::format_err!("the answer is no turn: {error}"))?;
+        if matches!(turn.state, State::Done { .. }) != is_last {
+            wasmtime::bail!("the answer does not begin as it goes on");
+        }
         self.assert_at_rest()?;
         Ok(turn)
     }

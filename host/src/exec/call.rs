@@ -55,7 +55,8 @@ impl ArgumentRoom {
     }
 }
 
-/// What is little waits for nobody; what is too much is refused when it is carried out.
+/// The permits that a weight needs: none where it is so small that it need not wait, or so large that the call is refused
+/// when it is carried out.
 fn permits(weight: usize) -> Option<u32> {
     u32::try_from(weight).ok().filter(|_| (ARGUMENTS_WEIGHT_FREE + 1..=ARGUMENTS_WEIGHT_MAX).contains(&weight))
 }
@@ -76,6 +77,7 @@ fn check_weight(call: &Call, weight: usize) -> Result<(), ErrorReport> {
         .with_hint("Pass less in one call: in parts, or as one string instead of many values."))
 }
 
+/// Checks the call, notes its effect for the audit, and has its provider carry it out.
 pub(super) async fn carry_out(
     registry: Arc<Registry>,
     runtimes: Runtimes,

@@ -257,7 +257,7 @@ impl Run {
             seed: self.parts.seed,
             now_ms: self.now_ms(),
             calls_max: CALLS_PER_EXECUTION_MAX,
-            argument_bytes: self.argument_bytes(),
+            call_bytes: self.call_bytes(),
         };
         let allowance = self.allowance();
         let sandbox = self.sandbox.insert(self.parts.engine.sandbox()?);
@@ -266,7 +266,7 @@ impl Run {
 
     fn resume(&mut self, ready: Vec<Completed>) -> Result<Turn, Stop> {
         let replies = ready.into_iter().map(|Completed { call, result }| self.reply(call, result)).collect();
-        let resume = Resume { now_ms: self.now_ms(), replies, argument_bytes: self.argument_bytes() };
+        let resume = Resume { now_ms: self.now_ms(), replies, call_bytes: self.call_bytes() };
         let allowance = self.allowance();
         let Self { sandbox, in_flight, waiting, unended, .. } = self;
         let let_go = || {
@@ -278,7 +278,7 @@ impl Run {
     }
 
     /// For how many more bytes of calls there is room.
-    fn argument_bytes(&self) -> u32 {
+    fn call_bytes(&self) -> u32 {
         let held: usize = self.waiting.iter().map(|waiting| waiting.call.bytes()).sum();
         u32::try_from(WAITING_CALLS_BYTES_MAX.saturating_sub(held)).unwrap_or(u32::MAX)
     }

@@ -74,8 +74,9 @@ impl Scan {
 /// Scans a source.
 ///
 /// # Errors
-/// When it has more than [`SOURCE_TOKENS_MAX`] tokens, or nests deeper than [`SOURCE_NESTING_MAX`] brackets, or deeper than [`TOKENS_MAX`] without brackets, or holds so
-/// much in what may be an arrow function's parameters that reading it would take too long.
+/// When it has more than [`SOURCE_TOKENS_MAX`] tokens, nests deeper than [`SOURCE_NESTING_MAX`] brackets, or deeper than
+/// [`TOKENS_MAX`] without brackets, or holds so much in what may be an arrow function's parameters that reading it would
+/// take too long.
 pub(super) fn scan(source: &str) -> Result<Scan, TooNested> {
     Scanner { source, bytes: source.as_bytes(), levels: vec![Level::new(b'\0')], ..Scanner::default() }.run()
 }

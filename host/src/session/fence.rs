@@ -73,7 +73,7 @@ impl Fence {
         self.address
     }
 
-    /// Serves the browser with this main process, and nobody else. Its clients are told of each refusal.
+    /// Serves the browser with this main process, and no other program. The browser's clients are told of each refusal.
     pub(super) fn serve(&mut self, browser: u32, relay: Relay) {
         self.gate.set_hearer(Clients(relay));
         let Proxy::Bound(proxy) = std::mem::replace(&mut self.proxy, Proxy::Closed) else { return };

@@ -150,7 +150,7 @@ impl CdpRuntime {
             Some(session) => live.deliver(session, method, params, timeout, place).await,
             None => live.ask_browser(method, params, target.as_deref(), timeout, place).await,
         };
-        let shown = navigation.as_ref().map(|_| answer.clone().map(|answer| json_of(&answer)));
+        let shown = navigation.as_ref().map(|_| answer.as_ref().map(json_of).map_err(Clone::clone));
         if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
             navigation.answered(&live, shown);
         }

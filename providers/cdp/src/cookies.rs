@@ -15,9 +15,9 @@ use std::{
 
 /// How long the browser may take to tell its cookies, or to take them.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// What a cookie is told with and is not set with.
 /// Cookies that are set with one command, as JSON.
 const BATCH_BYTES_MAX: usize = MIB / 2;
+/// What a cookie is told with and is not set with.
 const NOT_SET: [&str; 2] = ["size", "session"];
 
 /// Writes down the cookies of a session that outlives its execution. What fails is logged: the browser still has them.

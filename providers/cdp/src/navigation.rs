@@ -1,8 +1,8 @@
 //! Navigations: where a page is on its way to, and whether network rules refuse it.
 //!
 //! A refusal is an error for the script, which otherwise has a page of the proxy's in the place of the one that it wanted,
-//! or for `https` an `errorText` that does not say why. What counts is only what the proxy itself tells (`Connection::refusal_of`). A server can send the page and the headers
-//! of a refusal as well, and is not believed.
+//! or for `https` an `errorText` that does not say why. What counts is only what the proxy itself tells
+//! (`Connection::refusal_of`). A server can send the page and the headers of a refusal as well, and is not believed.
 
 use crate::{live::Live, policy};
 use codemode_chromium::Command;

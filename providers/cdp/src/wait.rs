@@ -154,18 +154,11 @@ impl CdpRuntime {
                 && (options.names.is_empty() || options.names.contains(&event.method))
         };
         let limit = options.limit.unwrap_or(EVENTS_DEFAULT);
-        let batch = live.connection.events().since(options.since, limit, &matches);
+        let batch = live.connection.events().since_within(options.since, limit, EVENTS_BYTES_MAX, &matches);
         live.catch_up();
-        let (mut events, mut next, mut bytes) = (Vec::new(), batch.next, 0);
-        for event in batch.events.iter().filter(|event| live.targets.may_be_read(event)) {
-            bytes += event.bytes;
-            if bytes > EVENTS_BYTES_MAX && !events.is_empty() {
-                next = event.seq;
-                break;
-            }
-            events.push(live.event_json(event));
-        }
-        Ok(json!({"events": events, "next": next, "dropped": batch.dropped}))
+        let readable = batch.events.iter().filter(|event| live.targets.may_be_read(event));
+        let events: Vec<_> = readable.map(|event| live.event_json(event)).collect();
+        Ok(json!({"events": events, "next": batch.next, "dropped": batch.dropped}))
     }
 }
 

@@ -74,7 +74,7 @@ struct Shared {
     root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
-    /// For answers that nobody has taken yet.
+    /// For answers that their callers have not taken yet.
     room: Room,
     refusals: Refusals,
     closed: CancellationToken,
@@ -386,7 +386,7 @@ impl Shared {
             Err(Unreadable::Malformed { id: Some(id), reason }) => self.answer(id, Err(CdpError::Malformed { reason })),
             // The reader of the events is told that there is one less.
             Err(Unreadable::TooDeep { id: None }) => self.too_large(None, text.len()),
-            // Nobody waits for anything of what is no message.
+            // No call and no reader waits for what is no message.
             Ok(_) | Err(Unreadable::Malformed { id: None, .. }) => {
                 tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read");
             }
@@ -395,8 +395,7 @@ impl Shared {
 
     /// A message that was too long to be kept, of which there are the first bytes.
     fn passed(&self, head: &[u8], bytes: usize) {
-        let head = head.utf8_chunks().next().map_or("", |chunk| chunk.valid());
-        self.too_large(message::id_only(head), bytes);
+        self.too_large(message::id_of_head(head), bytes);
     }
 
     fn too_large(&self, id: Option<u64>, bytes: usize) {
@@ -412,7 +411,7 @@ impl Shared {
     /// Answers as soon as there is room for the answer.
     async fn answer_with(&self, id: u64, value: Vec<u8>) {
         let bytes = value.len();
-        // No room for what nobody waits for.
+        // A call that timed out needs no room.
         if !self.pending().calls.contains_key(&id) {
             return;
         }

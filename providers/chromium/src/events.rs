@@ -100,7 +100,14 @@ impl EventLog {
     /// `matches` runs while the log is locked: it must be short and must not call the log.
     #[must_use]
     pub fn since(&self, cursor: u64, limit: usize, matches: &dyn Fn(&Event) -> bool) -> Batch {
+        self.since_within(cursor, limit, usize::MAX, matches)
+    }
+
+    /// As [`EventLog::since`], and at most so many bytes of events, but always one.
+    #[must_use]
+    pub fn since_within(&self, cursor: u64, limit: usize, bytes_max: usize, matches: &dyn Fn(&Event) -> bool) -> Batch {
         let ring = self.ring();
+        let mut bytes = 0;
         let mut batch = Batch { events: Vec::new(), next: ring.next, dropped: ring.oldest().saturating_sub(cursor) };
         for event in ring.from(cursor) {
             let Some(event) = event else {
@@ -112,6 +119,11 @@ impl EventLog {
                 break;
             }
             if matches(event) {
+                bytes += event.bytes;
+                if bytes > bytes_max && !batch.events.is_empty() {
+                    batch.next = event.seq;
+                    break;
+                }
                 batch.events.push(Arc::clone(event));
             }
         }
@@ -260,6 +272,23 @@ mod tests {
         }
         assert_eq!(seen, (0..20).filter(|seq| seq % 2 == 1).collect::<Vec<_>>());
         assert_eq!(log.last(&|event| event.method == "even").unwrap().seq, 18);
+    }
+
+    #[test]
+    fn a_bound_of_bytes_can_be_read_on_from_and_counts_what_is_dropped_once() {
+        let log = EventLog::bounded(100, 1_000);
+        for bytes in [10, 10, 10, 200, 10] {
+            push(&log, "event", bytes);
+            log.skip();
+        }
+        let (mut cursor, mut seen, mut dropped) = (0, Vec::new(), 0);
+        while cursor < log.cursor() {
+            let batch = log.since_within(cursor, 100, 25, &|_| true);
+            seen.push(batch.events.iter().map(|event| event.seq).collect::<Vec<_>>());
+            (cursor, dropped) = (batch.next, dropped + batch.dropped);
+        }
+        assert_eq!(seen, [vec![0, 2], vec![4], vec![6], vec![8]], "one that is larger comes alone");
+        assert_eq!(dropped, 5);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -130,7 +130,11 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
         self.finish().await
     }
 
-    async fn finish(&mut self) -> io::Result<()> {
+    /// Writes what is left of a message whose sender gave up.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub(crate) async fn finish(&mut self) -> io::Result<()> {
         while self.begun.has_remaining() {
             if self.to.write_buf(&mut self.begun).await? == 0 {
                 return Err(io::ErrorKind::WriteZero.into());

@@ -55,8 +55,8 @@ pub(crate) enum Unreadable {
 }
 
 /// Reads a message. What it takes in memory is bounded, also of what is small on the wire: `0,` is two bytes there, and
-/// the value of it seventy in a tree. Nesting is followed down to the bound of values that may cross into a sandbox, which is deeper than
-/// serde_json goes by itself: a page's DOM easily has more than its 128 levels.
+/// the value of it seventy in a tree. Nesting is followed down to the bound of values that may cross into a sandbox, which
+/// is deeper than serde_json goes by itself: a page's DOM easily has more than its 128 levels.
 pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     if text.len() > CDP_REPLY_BYTES_MAX {
         return Err(Unreadable::TooLarge { id: id_only(text) });
@@ -228,8 +228,13 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
     }
 }
 
+/// The id of a message of which there are the first bytes.
+pub(crate) fn id_of_head(head: &[u8]) -> Option<u64> {
+    id_only(head.utf8_chunks().next()?.valid())
+}
+
 /// The id of a message whose rest cannot be read.
-pub(crate) fn id_only(text: &str) -> Option<u64> {
+fn id_only(text: &str) -> Option<u64> {
     struct IdVisitor;
     impl<'de> Visitor<'de> for IdVisitor {
         type Value = Option<u64>;

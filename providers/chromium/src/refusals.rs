@@ -11,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The event by which a relay tells of a destination. Chromium has no such domain.
+/// The event by which a relay tells of a destination, in the relay's own domain.
 pub(crate) const DESTINATION_REFUSED: &str = "Codemode.destinationRefused";
 
 /// A destination that network rules refuse.

@@ -49,7 +49,9 @@ const ASK_MAX: Duration = Duration::from_secs(10);
 /// The code of the error that stands for an answer that was too long; its data say how many bytes that had.
 pub(crate) const PASSED_OVER_CODE: i64 = -32_090;
 /// The event that stands for one that was too long.
-pub(crate) const PASSED_OVER_EVENT: &str = "Relay.passedOver";
+pub(crate) const PASSED_OVER_EVENT: &str = "Codemode.messagePassedOver";
+/// How the names of the relay's own events begin. Chromium has no such domain; what it says under one is not passed on.
+const OWN_DOMAIN: &str = "Codemode.";
 
 /// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last one is dropped,
 /// whereupon Chromium ends.
@@ -313,7 +315,8 @@ impl Attached {
             return true;
         }
         let mut pipe = inner.pipe.lock().await;
-        admits() && pipe.send(message).await.is_ok()
+        // What another sender left behind goes first: the question is asked right before the write.
+        pipe.finish().await.is_ok() && admits() && pipe.send(message).await.is_ok()
     }
 
     /// Detaches the root session: what is below it ends.
@@ -382,7 +385,7 @@ impl Inner {
             }
             return;
         };
-        if method.as_deref() == Some(DESTINATION_REFUSED) {
+        if method.as_deref().is_some_and(|method| method.starts_with(OWN_DOMAIN)) {
             return;
         }
         let client = {
@@ -406,13 +409,20 @@ impl Inner {
         client.deliver(message).await;
     }
 
-    /// A message that is too long to be held: its client is told that it is missing.
+    /// A message that is too long to be held: its client, or the relay's own caller, is told that it is missing.
     async fn passed_over(&self, head: &[u8], tail: &[u8], bytes: usize) {
         tracing::warn!(bytes, "passed over a message of the browser that is too long");
-        let Some(session) = session_at_the_end(tail) else { return };
+        let id = message::id_of_head(head);
+        let Some(session) = session_at_the_end(tail) else {
+            let waiting = id.and_then(|id| self.state().pending.remove(&id));
+            if let Some(waiting) = waiting {
+                let _ = waiting.send(Err(CdpError::TooLarge { bytes, bytes_max: CDP_REPLY_BYTES_MAX }));
+            }
+            return;
+        };
         let client = self.state().sessions.get(session).map(Arc::clone);
         let Some(client) = client else { return };
-        let notice = match message::id_only(head.utf8_chunks().next().map_or("", |chunk| chunk.valid())) {
+        let notice = match id {
             Some(id) => {
                 let error = json!({"code": PASSED_OVER_CODE, "message": "the answer is too long", "data": bytes});
                 json!({"id": id, "error": error, "sessionId": session})
