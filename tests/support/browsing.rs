@@ -111,9 +111,9 @@ fn files(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// The store, and the lock by which a host is seen to live.
+/// The store, the lock by which a host is seen to live, and what is known of browsers' programs.
 fn is_of_hosts(name: &OsStr) -> bool {
-    starts(name, &["sessions.", "h-"])
+    starts(name, &["sessions.", "h-", "versions.json"])
 }
 
 fn starts(name: &OsStr, prefixes: &[&str]) -> bool {

@@ -17,6 +17,7 @@ struct Intrinsic {
     regexp_unicode_sets: JsObject,
     normalize: JsObject,
     is_array: JsObject,
+    array_text: JsObject,
     property_is_enumerable: JsObject,
     /// Made by the prelude.
     dom_exception: Option<JsObject>,
@@ -31,6 +32,7 @@ pub fn capture(context: &mut Context) -> JsResult<()> {
         regexp_unicode_sets: getter(&constructors.regexp().prototype(), "unicodeSets")?,
         normalize: method(&constructors.string().prototype(), "normalize")?,
         is_array: method(&constructors.array().constructor(), "isArray")?,
+        array_text: method(&constructors.array().prototype(), "toString")?,
         property_is_enumerable: method(&constructors.object().prototype(), "propertyIsEnumerable")?,
         dom_exception: None,
     };
@@ -68,6 +70,11 @@ pub fn is_array(proxy: &JsObject, context: &mut Context) -> JsResult<bool> {
     let is_array = with(context, |intrinsic| intrinsic.is_array.clone());
     let answer = is_array.map(|is_array| is_array.call(&JsValue::undefined(), &[proxy.clone().into()], context));
     answer.transpose().map(|answer| answer.is_some_and(|answer| answer.to_boolean()))
+}
+
+/// Whether a function is the language's own `Array.prototype.toString`.
+pub fn is_array_text(function: &JsObject, context: &Context) -> bool {
+    with(context, |intrinsic| JsObject::equals(&intrinsic.array_text, function)).unwrap_or_default()
 }
 
 /// Whether an exotic object says that it has such a property and that enumeration shows it.

@@ -9,6 +9,7 @@ mod buffer;
 mod clone;
 mod intrinsic;
 mod locale;
+mod primitive;
 mod random;
 mod regexp;
 mod sort;
@@ -73,6 +74,7 @@ fn install_globals(context: &mut Context) -> JsResult<()> {
     locale::install(context);
     random::install(context)?;
     regexp::install(context);
+    primitive::install(context);
     sort::install(context);
     let performance = ObjectInitializer::new(context)
         .function(NativeFunction::from_fn_ptr(performance_now), js_string!("now"), 0)

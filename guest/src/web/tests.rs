@@ -801,3 +801,44 @@ fn what_is_held_outside_the_script_survives_a_collection() {
         "https://a.b/?c=d&e=fInvalidCharacterError"
     );
 }
+
+#[test]
+fn objects_become_primitive_values_however_often_they_are_asked() {
+    rows(&[
+        ("String({toString(){return '5'}, valueOf(){return 7}})", "5"),
+        ("+{toString(){return '5'}}", "5"),
+        ("`${{valueOf(){return 7}}}`", "[object Object]"),
+        ("1n + {valueOf(){return 2n}}", "3"),
+        ("({valueOf(){throw new RangeError('r')}}) * 2", "! RangeError: r"),
+        ("const m = {valueOf(){return parseFloat(`${this}`)}, toString(){return '5'}}; +m", "5"),
+        ("const m = {toString(){return 'n' + (this - 1)}, valueOf(){return 3}}; `${m}`", "n2"),
+        ("let n = 0; const o = {toString(){return n++ < 40 ? `(${this})` : '.'}}; `${o}`.length", "81"),
+        ("''+{toString:1, valueOf:1}", "! TypeError: cannot convert object to primitive value"),
+        ("`${Object.create(null)}`", "! TypeError: cannot convert object to primitive value"),
+        ("''+{toString(){return {}}}", "! TypeError: cannot convert object to primitive value"),
+        // Arrays within themselves.
+        ("const a = [1]; a.push(a); ''+a", "1,"),
+        ("const a = [1]; a.push(a); +a", "NaN"),
+        ("const a = []; const b = [a, 2]; a.push(b, 1); String(a)", ",2,1"),
+        ("const a = [[1], [1, [2]]]; a[2] = a[0]; `${a}|${a}`", "1,1,2,1|1,1,2,1"),
+        ("const a = [{toString(){throw new RangeError('r')}}]; try {''+a} catch {} a[0] = 1; ''+a", "1"),
+        ("class M extends Array {toString(){return 'm' + this.length}}; ''+new M(3)", "m3"),
+        // Dates and whatever has a conversion of its own.
+        ("const d = new Date(0); d.toString = () => 'T'; d.valueOf = () => 9; [d+'', d-0].join()", "T,9"),
+        ("new Date(NaN)+''", "Invalid Date"),
+        ("Date.prototype[Symbol.toPrimitive].call({valueOf(){return 1}, toString(){return 'x'}}, 'default')", "x"),
+        ("try {Date.prototype[Symbol.toPrimitive].call({}, 'nope')} catch (e) {e.name}", "TypeError"),
+        ("Date.prototype[Symbol.toPrimitive].name", "[Symbol.toPrimitive]"),
+        ("({[Symbol.toPrimitive](h){return h}}) + ''", "default"),
+        ("''+{[Symbol.toPrimitive]: undefined, toString(){return 't'}}", "t"),
+        ("const o = {}; o[Symbol.toPrimitive] = () => 4; o + 1", "5"),
+        ("new Proxy({}, {get(t, k){return k === Symbol.toPrimitive ? () => 3 : undefined}}) + 1", "4"),
+        ("Symbol.iterator.toString()+''", "Symbol(Symbol.iterator)"),
+        // Nobody who lists what an object has meets it.
+        (
+            "const keys = []; for (const key in {}) keys.push(key); keys.length + Object.keys(Object.prototype).length",
+            "0",
+        ),
+        ("JSON.stringify(Object.assign({}, Object.prototype))", "{}"),
+    ]);
+}

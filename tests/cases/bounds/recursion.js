@@ -73,10 +73,34 @@ JSON.parse('['.repeat(100000) + ']'.repeat(100000))
 //! error: STACK_OVERFLOW
 const f = () => JSON.parse('[1]', f);
 f()
-// --- toString, which the engine cuts short
-//! result: ""
+// --- toString
+//! error: STACK_OVERFLOW
 const object = { toString() { return `${this}` } };
 `${object}`
+// --- toString of something that is added to a text
+//! error: STACK_OVERFLOW
+const object = { toString() { return '' + this } };
+'' + object
+// --- valueOf
+//! error: STACK_OVERFLOW
+const object = { valueOf() { return +this } };
++object
+// --- valueOf and toString, of each other
+//! error: STACK_OVERFLOW
+const object = { valueOf() { return Number(`${this}`) }, toString() { return `${+this}` } };
+object * 2
+// --- valueOf by toString, which ends
+//! result: [5,"5 €"]
+const price = { valueOf() { return parseFloat(`${this}`) }, toString() { return '5 €' } };
+[+price, `${price}`]
+// --- a date's own text
+//! error: STACK_OVERFLOW
+class Day extends Date { toString() { return `${this}` } }
+`${new Day(0)}`
+// --- an array's own text
+//! error: STACK_OVERFLOW
+class List extends Array { toString() { return `${this}` } }
+`${new List(2)}`
 // --- an array that contains itself, as text
 //! result: ""
 const list = [];
