@@ -117,14 +117,13 @@ fn parse(text: &str) -> Result<Url, ErrorReport> {
     Ok(url)
 }
 
-/// The WebSocket as it can be reached from here: a browser behind a proxy names itself as it sees itself.
+/// The WebSocket where the browser was asked for it: behind a proxy or a tunnel, a browser names the host and the port that
+/// it sees itself, and what answers there could name a third one to have the headers sent to it.
 fn reachable(mut ws_url: Url, asked: &Url) -> Url {
-    if matches!(ws_url.host_str(), Some("0.0.0.0" | "[::]")) {
-        let _ = ws_url.set_host(asked.host_str());
-    }
-    if asked.scheme() == "https" && ws_url.scheme() == "ws" && ws_url.host() == asked.host() {
-        let _ = ws_url.set_scheme("wss");
-    }
+    // None of these can fail: all four are special schemes, and `asked` has a host.
+    let _ = ws_url.set_scheme(if asked.scheme() == "https" { "wss" } else { "ws" });
+    let _ = ws_url.set_host(asked.host_str());
+    let _ = ws_url.set_port(asked.port());
     ws_url
 }
 
@@ -193,11 +192,19 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_that_does_not_know_its_own_address_is_reached_where_it_was_asked() {
+    fn a_browser_is_reached_where_it_was_asked_whatever_it_says_of_its_address() {
         let url = |text: &str| Url::parse(text).unwrap();
         let reached = |ws_url, asked| reachable(url(ws_url), &url(asked)).to_string();
-        assert_eq!(reached("ws://0.0.0.0:9222/x", "http://10.1.2.3:9222"), "ws://10.1.2.3:9222/x");
-        assert_eq!(reached("ws://host/x", "https://host"), "wss://host/x");
-        assert_eq!(reached("ws://other/x", "https://host"), "ws://other/x");
+        for (said, asked, expected) in [
+            ("ws://0.0.0.0:9222/x", "http://10.1.2.3:9222", "ws://10.1.2.3:9222/x"),
+            ("ws://127.0.0.1:9222/x?a=1", "http://10.1.2.3:8080/json/version", "ws://10.1.2.3:8080/x?a=1"),
+            ("ws://127.0.0.1:9222/x", "https://host", "wss://host/x"),
+            ("ws://127.0.0.1:9222/x", "https://host:8443/json/version", "wss://host:8443/x"),
+            ("wss://inside:9222/x", "http://[::1]:7000", "ws://[::1]:7000/x"),
+            ("ws://host/x", "http://127.0.0.1:80/", "ws://127.0.0.1/x"),
+            ("ws://other/x", "https://host", "wss://host/x"),
+        ] {
+            assert_eq!(reached(said, asked), expected, "{said} {asked}");
+        }
     }
 }

@@ -214,6 +214,41 @@ async fn an_endpoint_is_found_by_its_address() {
 }
 
 #[tokio::test]
+async fn a_browser_behind_a_proxy_is_reached_through_the_proxy() {
+    let profiles = Profiles::new();
+    let browser = profiles.launch_listening().await;
+    let ws_url = browser.endpoint().unwrap().ws_url.clone();
+    let inside: String = ws_url.strip_prefix("ws://").and_then(|rest| rest.split('/').next()).unwrap().to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let outside = listener.local_addr().unwrap().to_string();
+    // Asks the browser under its own name, as reverse proxies do, so that the browser names itself so.
+    let (own, named) = (inside.clone(), outside.clone());
+    let proxy = tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let (own, named) = (own.clone(), named.clone());
+            tokio::spawn(async move {
+                let mut head = vec![0; 8192];
+                let read = client.read(&mut head).await.unwrap();
+                let head = String::from_utf8_lossy(&head[..read]).replace(&named, &own);
+                let mut browser = tokio::net::TcpStream::connect(&own).await.unwrap();
+                browser.write_all(head.as_bytes()).await.unwrap();
+                // Either side may hang up.
+                let _ = tokio::io::copy_bidirectional(&mut client, &mut browser).await;
+            });
+        }
+    });
+    let endpoint = Endpoint::resolve(&format!("http://{outside}"), Vec::new(), PATIENCE).await.unwrap();
+    assert_eq!(endpoint.ws_url, ws_url.replace(&inside, &outside));
+    let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
+    let version = connection.call(command("Browser.getVersion", Json::Null, None)).await.unwrap();
+    assert!(version["product"].as_str().unwrap().contains("Chrome"), "{version}");
+    connection.close().await;
+    proxy.abort();
+    browser.close().await.unwrap();
+    profiles.assert_nothing_left();
+}
+
+#[tokio::test]
 async fn an_endpoint_that_does_not_answer_as_a_browser_is_a_typed_error() {
     let server = Server::start("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi").await;
     let report = Endpoint::resolve(&server.url("http"), Vec::new(), PATIENCE).await.unwrap_err();
