@@ -5,7 +5,7 @@ use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
 use codemode_host::exec::{Execution, Request, Settings, Unobserved};
 use codemode_provider::{
-    CallContext, Ending, ExecutionContext, Provider, ProviderRuntime,
+    CallContext, Ending, ExecutionContext, Folders, Provider, ProviderRuntime,
     testkit::{FakeProvider, Journal, Moment},
 };
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
@@ -269,7 +269,7 @@ fn runtimes_learn_of_the_end_and_of_their_options() {
     lab::block_on(lab.executor().execute(request, Arc::new(Unobserved)));
     let context = seen.borrow_and_update().clone().expect("a runtime was made");
     assert_eq!(context.options["seeing"]["wanted"], 7);
-    assert_eq!(context.state_dir, state.path());
+    assert_eq!(context.services.require::<Folders>().unwrap().state, state.path());
     assert!(context.cancel.is_cancelled(), "what a runtime started knows that it is over");
     assert!(context.execution.as_str().chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
 }

@@ -22,6 +22,7 @@ mod randomness;
 mod readme;
 mod session_keys;
 mod sessions;
+mod shared_browser;
 mod site;
 mod state_dir;
 mod support;

@@ -116,7 +116,11 @@ fn is_left_out_of(param: &Param, key: &str) -> bool {
 }
 
 fn has_type(schema: &Json) -> bool {
-    schema["type"].as_str().is_some_and(|kind| kind != "null")
+    match &schema["type"] {
+        Json::String(kind) => kind != "null",
+        Json::Array(kinds) => kinds.iter().all(|kind| kind != "null"),
+        _ => false,
+    }
 }
 
 /// Takes out of an accepted argument what stands for nothing.

@@ -3,14 +3,14 @@
 //! A session is a browser that exists; a lease is the exclusive right of one execution to use it. Who keeps the records
 //! and starts the browsers is the host's business.
 
-use crate::{context::ExecutionId, provider::LeaseMark};
+use crate::{audit::LeaseMark, id::ExecutionId};
 use async_trait::async_trait;
 use codemode_spec::{
     ErrorReport,
     session::{SessionMode, SessionRequest},
 };
 use serde_json::Value as Json;
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::UnixStream, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,33 @@ pub trait Sessions: Send + Sync {
     /// # Cancellation
     /// May be dropped at any time: what was already leased is released.
     async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport>;
+
+    /// What is known of the live browser of a key; `None` if the key has none. Starts nothing and takes no lease: the
+    /// browser's idle time goes on.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport>;
+}
+
+/// The live browser of a key, seen without a lease on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBrowser {
+    /// Names its session.
+    pub session: String,
+    /// What its pages show: URLs.
+    pub pages: Vec<String>,
+    /// Since when it exists.
+    pub age: Duration,
+    /// For how long nobody has used it; `None` while an execution holds it.
+    pub idle: Option<Duration>,
+    /// In how long it ends if nobody uses it.
+    pub ends_in: Option<Duration>,
+    /// The execution that holds it.
+    pub holder: Option<String>,
 }
 
 /// What an execution wants.
