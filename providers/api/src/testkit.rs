@@ -6,10 +6,12 @@
 mod execution;
 mod fake;
 mod lifecycle;
+mod service;
 
 pub use execution::TestExecution;
 pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
+pub use service::{FakeService, FakeShared};
 
 use crate::{
     ArgumentsPlace, AuditSink, CallContext, ExecutionContext, ExecutionId, Folders, NoAudit, Provider, ProviderRuntime,
