@@ -45,6 +45,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("providers/chromium/src", r"\bcodemode_(page|cdp)\b"),
     ("providers/page/src", r"\bcodemode_cdp\b|\bcdp\.\w"),
     ("spec/src", r"\bcdp\.\w"),
+    ("guest/src", r"\bcdp\.\w"),
     ("providers/cdp/src", r"\bcodemode_chromium\b|\bSessions\b"),
     ("spec/src", r"\bboa_"),
     ("host/src", r"\bboa_"),
