@@ -7,6 +7,7 @@ mod admission;
 mod attacks;
 mod browser;
 mod cases;
+mod circles;
 mod cli;
 mod door;
 mod lease_faults;

@@ -252,7 +252,7 @@ fn dependencies(krate: &str) -> Vec<(String, String)> {
 }
 
 /// Every Rust file, by its path from the project's folder.
-fn sources() -> BTreeMap<String, String> {
+pub(crate) fn sources() -> BTreeMap<String, String> {
     files().into_iter().filter(|(path, _)| path.ends_with(".rs")).collect()
 }
 
