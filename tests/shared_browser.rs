@@ -82,7 +82,7 @@ impl TabsRuntime {
         let params: Map<String, Json> = params;
         let connected = self.0.connected(context.deadline).await?;
         let session = match tab {
-            Some(tab) => Some(self.0.attach(&connected, Some(tab), TIMEOUT).await?.raw),
+            Some(tab) => self.0.attach(&connected, Some(tab), TIMEOUT).await?.handle(),
             None => None,
         };
         let command = Command { method, params, session: session.as_deref(), timeout: TIMEOUT, place: context.place };
@@ -266,6 +266,7 @@ fn a_hint_names_the_namespace_that_was_called() {
     }
     let closed = "(await cdp.send('Target.createTarget', {url: 'about:blank'}).then(async ({targetId}) => {
         await cdp.send('Target.closeTarget', {targetId});
+        await cdp.waitForEvent('Target.targetDestroyed', {where: {targetId}});
         return tabs.title(targetId);
     }))";
     let hint = hint(closed);

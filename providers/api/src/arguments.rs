@@ -134,7 +134,7 @@ fn leave_out(param: &Param, argument: &mut Value) {
     }
 }
 
-/// What is wrong with a value according to its schema, each led by its path from `name` on; as much as anybody reads.
+/// What is wrong with a value according to its schema, each led by its path from `name` on; the first few, each cut short.
 #[must_use]
 pub fn faults_of(name: &str, validator: &Validator, value: &Json) -> Vec<String> {
     described(name, validator.iter_errors(value))

@@ -77,7 +77,7 @@ pub enum Ending {
     Failed,
     /// A bound was reached: wall time, processor time, memory, stack.
     Exceeded,
-    /// Whoever asked cancelled or went away.
+    /// The client cancelled or disconnected.
     Cancelled,
     /// The script never ran.
     NotStarted,

@@ -83,7 +83,7 @@ pub struct SessionFacts {
     pub key: Option<String>,
     /// It outlives the execution.
     pub shared: bool,
-    /// The fencing token of the lease: whoever has it next has a larger one.
+    /// The fencing token of the lease: the next lease has a larger one.
     pub token: u64,
     /// The program of the browser, which tells what protocol it speaks.
     pub program: PathBuf,
@@ -140,7 +140,7 @@ pub trait BrowserSession: Send + Sync {
     /// Whether the lease still holds. Asked before each effect.
     ///
     /// # Errors
-    /// `SESSION_LOST` when somebody else has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
+    /// `SESSION_LOST` when another execution has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
     async fn check(&self) -> Result<(), ErrorReport>;
 
     /// A new channel to the browser. Any number may be open; all end with the lease.
@@ -169,7 +169,7 @@ pub trait BrowserSession: Send + Sync {
     /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.
     ///
     /// # Errors
-    /// When it cannot be ended; it is tried again by whoever sweeps.
+    /// When it cannot be ended; the next sweep tries again.
     async fn close(&self) -> Result<(), ErrorReport>;
 
     /// As [`Self::close`], and another browser takes its place under the same lease: nobody comes in between.

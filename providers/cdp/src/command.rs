@@ -4,7 +4,7 @@ use crate::{
     arguments::{AttachOptions, CommandCall, check_length, time_for},
     state::Cdp,
 };
-use codemode_page::{Command, HANDLE, Protocol, is_of_a_page, needs_a_page, short};
+use codemode_page::{Command, Protocol, is_of_a_page, needs_a_page, short};
 use codemode_provider::ArgumentsPlace;
 use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde_json::{Map, Value as Json, json};
@@ -41,8 +41,8 @@ pub(crate) async fn attach(cdp: &Cdp, options: AttachOptions, deadline: Instant)
     let mut entry = cdp.debug_log.begin("Target.attachToTarget", None);
     let attached = cdp.browser.attach(&connected, options.target_id.as_deref(), timeout).await;
     entry.outcome = attached.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");
-    let target = attached?.target;
-    Ok(json!({"sessionId": target.as_ref().map(|target| format!("{HANDLE}{target}")), "targetId": target}))
+    let attached = attached?;
+    Ok(json!({"sessionId": attached.handle(), "targetId": attached.target}))
 }
 
 fn check(protocol: &Protocol, method: &str, params: &Map<String, Json>, has_session: bool) -> Result<(), ErrorReport> {

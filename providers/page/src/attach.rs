@@ -30,6 +30,14 @@ pub struct Attached {
     pub target: Option<String>,
 }
 
+impl Attached {
+    /// How a script names the session from now on. The handle outlives the session: it is attached again when needed.
+    #[must_use]
+    pub fn handle(&self) -> Option<String> {
+        self.target.as_ref().map(|target| format!("{HANDLE}{target}"))
+    }
+}
+
 impl ConnectedBrowser {
     /// The session that a script means.
     ///

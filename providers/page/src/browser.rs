@@ -53,7 +53,7 @@ enum State {
 
 /// Who owns the browser.
 enum Owner {
-    /// Somebody outside of codemode, at an endpoint.
+    /// A person or a program outside of codemode, at an endpoint.
     External(Endpoint),
     /// This execution, and the browser's program: the host has no sessions.
     Execution(Box<Browser>, PathBuf),
@@ -102,7 +102,7 @@ pub struct ExecutionBrowser {
     /// otherwise it would not be known what to close.
     creating: TaskTracker,
     last_context: Mutex<Context>,
-    /// Id and lease of the session that was given back last.
+    /// Id and lease of the session that was released last.
     last_session: Mutex<Option<(String, serde_json::Value)>>,
     warnings: Mutex<Vec<String>>,
 }
@@ -212,7 +212,7 @@ impl ExecutionBrowser {
         let (route, first) = match &*state {
             State::Ended => return Err(ended()),
             State::Running(owner) => {
-                // It was parked meanwhile, and others may have had their way with the browser.
+                // The execution was parked: the lease may have been lost since.
                 if let Some(session) = self.session() {
                     session.check().await?;
                 }
@@ -228,8 +228,8 @@ impl ExecutionBrowser {
         let session = self.session();
         let connect = || ConnectedBrowser::connect(&route, &self.protocols_dir, CONNECT_MAX);
         let connected = match (connect().await, &session) {
-            // It was there before this execution, as far as its record says: once, another one takes its place, but only
-            // if it is certain that it is gone.
+            // Its record says that the browser was there before this execution. It is replaced once, and only if it is
+            // certain that it is gone: a browser that still runs would lose its pages.
             (Err(error), Some(session)) if first && !session.facts().fresh && error.details[REFUSED] == true => {
                 session.replace(&error.message).await?;
                 connect().await
@@ -397,7 +397,7 @@ impl ExecutionBrowser {
                 *lock(&self.leased) = None;
                 *lock(&self.last_session) = Some((session.facts().id, session.lease()));
                 match released {
-                    // There is nothing to give back, and nothing to clean up: whoever has it now does that.
+                    // A lost lease cannot be released. Its next holder cleans up.
                     Err(error) if is_loss(&error) => {
                         self.warn(&format!("The browser was lost before the script ended: {}.", error.message));
                         Ok(())

@@ -24,7 +24,7 @@ impl Dialog {
         Self { kind: text("type"), message: text("message"), url: text("url") }
     }
 
-    /// The report to whoever the dialog blocks.
+    /// The report to a call that the dialog blocks.
     pub(crate) fn report(&self, target: &str, method: &str) -> ErrorReport {
         let Self { kind, message, url } = self;
         let hint = match kind.as_str() {

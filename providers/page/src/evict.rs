@@ -1,4 +1,4 @@
-//! Takes from a script the sessions that it may not have any more, as soon as the browser tells what their target shows.
+//! Detaches sessions whose target is not for scripts any more, as soon as the browser tells what the target shows.
 
 use crate::targets::{Departure, Detachment, Targets};
 use codemode_chromium::{Command, Connection};

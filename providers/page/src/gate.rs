@@ -1,4 +1,4 @@
-//! What everything that a script has to do with a session or a target passes first.
+//! The gate before every command: a script reaches a session or a target only when it is known what that shows.
 
 use crate::{
     attach::HANDLE,

@@ -1,4 +1,4 @@
-//! What executions made in an external browser: it is theirs to close, and nobody else's.
+//! What executions created in an external browser: each closes its own at the end, and only its own.
 
 use codemode_chromium::{CdpError, Command, Connection};
 use codemode_provider::ExecutionId;
@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-/// Who made which target, over all executions of a provider.
+/// Which execution created which target, over all executions of a host.
 #[derive(Default)]
 pub(crate) struct TargetOwners(Mutex<HashMap<String, ExecutionId>>);
 
@@ -32,10 +32,11 @@ impl TargetOwners {
     }
 }
 
-/// What one execution made.
+/// What one execution created.
 #[derive(Default)]
 pub(crate) struct OwnedTargets(Mutex<Owned>);
 
+/// Targets and browser contexts, by their ids.
 #[derive(Clone, Default)]
 pub(crate) struct Owned {
     pub(crate) targets: HashSet<String>,

@@ -4,7 +4,7 @@
 //! what the host itself relies on. It fails closed: a domain, a command to the browser as a whole, a type of target, a
 //! scheme or a permission that it does not name is refused. Of an external browser a script may use the tabs that are
 //! there, but close, reconfigure and command only what it made; tabs that another execution of this host made are not
-//! there for it. What a page can do by itself cannot be prevented: a tab of somebody else's that a script uses can close
+//! there for it. What a page can do by itself cannot be prevented: a tab of an external browser that a script uses can close
 //! itself, and open others.
 
 mod device;

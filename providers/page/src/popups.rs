@@ -3,7 +3,7 @@
 //! A page and the pages that it opened may share a process, which stands still as a whole while one of them shows a
 //! dialog. Chromium tells of a dialog only those who had asked before it opened, and a popup can open one at once. So a
 //! connection of its own, which scripts do not see, has every popup of our browsers wait until it is asked for its
-//! dialogs. Tabs of somebody else's browser are not made to wait: what a popup does in its first moments may be missed.
+//! dialogs. Tabs of an external browser are not made to wait: what a popup does in its first moments may be missed.
 
 use crate::{dialog::Dialog, route::Route, targets::Targets};
 use codemode_chromium::{CdpError, Command, Connection, Event};

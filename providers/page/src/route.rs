@@ -13,7 +13,7 @@ use std::{
 /// The way to a browser, which may be taken more than once.
 #[derive(Clone)]
 pub(crate) enum Route {
-    /// Somebody else's browser, at its endpoint.
+    /// An external browser, at its endpoint.
     Endpoint(Endpoint),
     /// A leased one: its session opens the way for as long as the lease holds.
     Leased(Arc<dyn BrowserSession>),

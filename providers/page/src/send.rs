@@ -16,8 +16,7 @@ use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde_json::{Map, Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
-/// A command of a script.
-#[derive(Debug)]
+/// A command of a script. It has no `Debug`: its parameters are never logged.
 pub struct Command<'a> {
     /// Its full name, as `Page.navigate`.
     pub method: &'a str,
@@ -78,13 +77,7 @@ impl ExecutionBrowser {
         policy::check(request, &facts)?;
         let is_refused = |target: &String| matches!(facts.standing(target), Standing::Refused(_));
         if let Some(target) = meant.as_ref().filter(|target| is_refused(target)) {
-            let navigation = Navigation::of(connected, method, &params, Some(target));
-            let answer = connected.leave(target, method, params, timeout).await;
-            if let Some(navigation) = navigation {
-                navigation.answered(connected, &answer);
-                navigation.check(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await?;
-            }
-            return answer.map(Encoded::from);
+            return leave(connected, target, method, params, timeout).await;
         }
         let session = match session {
             Some(session) => Some(connected.resolve(session, timeout).await?),
@@ -216,6 +209,23 @@ impl ExecutionBrowser {
                     .with_hint("Open one: const {targetId} = await ⟦send \"Target.createTarget\", {url}⟧.")
             })
     }
+}
+
+/// Leaves a tab that shows a page of the browser's own: the one thing that a script may do with such a tab.
+async fn leave(
+    connected: &ConnectedBrowser,
+    target: &str,
+    method: &str,
+    params: Json,
+    timeout: Duration,
+) -> Result<Encoded, ErrorReport> {
+    let navigation = Navigation::of(connected, method, &params, Some(target));
+    let answer = connected.leave(target, method, params, timeout).await;
+    if let Some(navigation) = navigation {
+        navigation.answered(connected, &answer);
+        navigation.check(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await?;
+    }
+    answer.map(Encoded::from)
 }
 
 /// Stops this process, as a scheduler may do: between the check of the lease and the write. A test lets it go on.

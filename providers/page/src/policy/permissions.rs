@@ -84,7 +84,7 @@ fn may_be_granted(name: &str, allowed: &[DevicePermission]) -> bool {
 #[cfg(test)]
 pub(super) fn is_known(name: &str) -> bool {
     let name = name.replace('-', "").to_ascii_lowercase();
-    // Nothing may be installed into the browser: refused, whoever asks.
+    // Refused to operators as well: nothing may be installed into the browser.
     OF_DEVICES.iter().any(|(known, _)| *known == name)
         || OF_PAGES.contains(&name.as_str())
         || name == "webappinstallation"

@@ -98,7 +98,7 @@ pub(super) fn is_relevant(event: &Event) -> bool {
 }
 
 impl Known {
-    /// Takes in one event; whether it can matter to somebody who waits.
+    /// Takes in one event; `true` if a waiting call may have to look again.
     pub(super) fn apply(&mut self, event: &Event) -> bool {
         let params = &event.params;
         let text = |key: &str| params.get(key).and_then(Json::as_str).unwrap_or_default();
