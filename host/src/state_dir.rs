@@ -246,7 +246,7 @@ impl StateDir {
         self.path.join(SOCKETS)
     }
 
-    /// The folder of the descriptions of browsers' protocols.
+    /// The folder of what is known of browsers' programs: their versions, and the descriptions of their protocols.
     #[must_use]
     pub fn protocols(&self) -> PathBuf {
         self.path.join(PROTOCOLS)

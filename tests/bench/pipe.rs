@@ -1,17 +1,25 @@
 //! The road to a leased browser: sandbox, provider, socket, keeper and relay, against a bare client at the debugging pipe
-//! of a browser of its own; and how soon the program has its first page.
+//! of a browser of its own, and one whose bytes somebody else carries to that pipe and back; and how soon the program has
+//! its first page.
 
 use crate::{
-    measure::{Bench, Named, Table, median, medians_in_turn},
+    measure::{Bench, Named, Table, medians_in_turn, middle},
     session::Leased,
 };
-use codemode_host::{exec::Unobserved, site};
+use codemode_host::exec::Unobserved;
 use serde_json::{Value as Json, json};
 use std::{
-    io::{BufRead as _, BufReader, Write as _},
+    io::{self, BufRead as _, BufReader, Read, Write},
+    net::TcpListener,
+    os::unix::net::UnixStream,
     path::Path,
-    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
-    sync::Arc,
+    process::{Child, Command, Stdio},
+    sync::{
+        Arc,
+        mpsc::{self, Sender},
+    },
+    thread,
+    time::Instant,
 };
 use tokio::runtime::Runtime;
 
@@ -22,15 +30,15 @@ const CALLS: u32 = 500;
 /// The least that a client of a debugging pipe can be: one call at a time.
 struct Bare {
     browser: Child,
-    to: ChildStdin,
-    from: BufReader<ChildStdout>,
+    to: Box<dyn Write>,
+    from: BufReader<Box<dyn Read>>,
     next: u64,
     session: Option<String>,
 }
 
 impl Bare {
-    /// A browser of its own, attached to its first page.
-    fn launch(profile: &Path) -> Self {
+    /// A browser of its own, attached to its first page; its pipe is here, or at the other end of a socket.
+    fn launch(profile: &Path, is_carried: bool) -> Self {
         let executable = codemode_chromium::find(None).expect("Chromium is installed by now").path;
         // Chromium reads from descriptor 3 and writes to 4.
         let mut browser = Command::new("sh")
@@ -45,6 +53,14 @@ impl Bare {
             .spawn()
             .expect("Chromium starts");
         let (to, from) = (browser.stdin.take().expect("piped"), browser.stdout.take().expect("piped"));
+        let (to, from): (Box<dyn Write>, Box<dyn Read>) = if is_carried {
+            let (ours, theirs) = UnixStream::pair().expect("a socket");
+            carry(theirs.try_clone().expect("a socket"), to);
+            carry(from, theirs);
+            (Box::new(ours.try_clone().expect("a socket")), Box::new(ours))
+        } else {
+            (Box::new(to), Box::new(from))
+        };
         let mut bare = Self { browser, to, from: BufReader::new(from), next: 0, session: None };
         let target = bare.call("Target.createTarget", json!({"url": "about:blank"}));
         let attach = json!({"targetId": target["targetId"], "flatten": true});
@@ -78,6 +94,20 @@ impl Bare {
     }
 }
 
+/// The least that a relay can be: bytes, as they come.
+fn carry(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
+    thread::spawn(move || {
+        let mut bytes = vec![0; 64 * 1024];
+        loop {
+            match from.read(&mut bytes) {
+                Ok(0) | Err(_) => return,
+                Ok(read) if to.write_all(&bytes[..read]).is_err() => return,
+                Ok(_) => {}
+            }
+        }
+    });
+}
+
 fn send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let _runtime = runtime.enter();
     let leased = Leased::open(bench, "pipe");
@@ -93,42 +123,73 @@ fn send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     };
     let (many, one) = (script(CALLS + 1), script(1));
     run(&one);
-    let mut bare = Bare::launch(&bench.state.path().join("bare"));
-    let [with, without, bound] = medians_in_turn(
+    let mut bare = Bare::launch(&bench.state.path().join("bare"), false);
+    let mut carried = Bare::launch(&bench.state.path().join("carried"), true);
+    let calls = |client: &mut Bare| {
+        for _ in 0..CALLS {
+            client.call("Runtime.evaluate", json!({"expression": "1+1"}));
+        }
+    };
+    let [with, without, bound, relayed] = medians_in_turn(
         9,
-        [&mut || run(&many), &mut || run(&one), &mut || {
-            for _ in 0..CALLS {
-                bare.call("Runtime.evaluate", json!({"expression": "1+1"}));
-            }
-        }],
+        [&mut || run(&many), &mut || run(&one), &mut || calls(&mut bare), &mut || calls(&mut carried)],
     );
     let ours = with.saturating_sub(without) / CALLS;
     table.time("cdp.send in a leased browser", ours, Some(("a bare client at a pipe", bound / CALLS)), "≤ 1.1 ×");
+    table.time("… against the least relay", ours, Some(("a bare client behind a bare relay", relayed / CALLS)), "–");
     bare.close();
+    carried.close();
     leased.close(runtime);
 }
 
-fn first_page(bench: &Bench, runtime: &Runtime, table: &mut Table) {
-    let site = runtime.block_on(site::serve()).expect("the loopback has a free port");
+/// A page that says when it is shown, which is told with the time.
+fn showing() -> (String, mpsc::Receiver<Instant>) {
+    const PAGE: &str = "<title>first</title><script>onload = () => fetch('/shown')</script>";
+    let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
+    let url = format!("http://{}/", listener.local_addr().expect("it listens"));
+    let (shown, times) = mpsc::channel();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let shown = shown.clone();
+            thread::spawn(move || answer(stream?, PAGE, &shown));
+        }
+    });
+    (url, times)
+}
+
+fn answer(mut stream: impl Read + Write, page: &str, shown: &Sender<Instant>) -> io::Result<()> {
+    let mut request = [0; 4096];
+    let read = stream.read(&mut request)?;
+    if request[..read].starts_with(b"GET /shown") {
+        let _ = shown.send(Instant::now());
+    }
+    write!(stream, "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{page}", page.len())
+}
+
+fn first_page(bench: &Bench, _: &Runtime, table: &mut Table) {
+    let (url, shown) = showing();
     let script = bench.state.path().join("first.js");
     let code = format!(
         "const sessionId = await cdp.attachToTarget();
-         await cdp.send('Page.navigate', {{url: '{}/login'}}, {{sessionId}});
+         await cdp.send('Page.navigate', {{url: '{url}'}}, {{sessionId}});
          await cdp.waitForEvent('Page.loadEventFired', {{sessionId}});
-         return (await cdp.send('Runtime.evaluate', {{expression: 'document.title'}}, {{sessionId}})).result.value",
-        site.url()
+         return (await cdp.send('Runtime.evaluate', {{expression: 'document.title'}}, {{sessionId}})).result.value"
     );
     std::fs::write(&script, code).expect("a file");
     let state = bench.state.path().join("first");
     let run = || {
+        let began = Instant::now();
         let output = Command::new(env!("CARGO_BIN_EXE_codemode"))
             .args(["run".as_ref(), script.as_os_str()])
             .env("CODEMODE_STATE_DIR", &state)
             .output()
             .expect("the program runs");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (shown.recv().expect("it was shown") - began, began.elapsed())
     };
     // Makes the image and reads the protocol.
     run();
-    table.time("first page of a cold process, to its end", median(15, run), None, "≤ 0.5 s");
+    let (first, whole): (Vec<_>, Vec<_>) = (0..15).map(|_| run()).unzip();
+    table.time("first page of a cold process, shown", middle(first), None, "≤ 0.5 s");
+    table.time("… to the end of the program", middle(whole), None, "–");
 }

@@ -41,7 +41,7 @@ pub async fn lease(manager: &SessionManager, execution: &str) -> Arc<dyn Browser
 
 pub async fn connect(session: &dyn BrowserSession) -> Connection {
     let BrowserChannel { socket, root } = session.connect().await.unwrap();
-    Connection::over(socket, root)
+    Connection::over(socket, root).unwrap()
 }
 
 pub async fn call(

@@ -8,17 +8,19 @@ use crate::{
     },
 };
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal};
-use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
+use codemode_spec::{ErrorCode, envelope::Context, limits::AUDIT_GATHER_MS, session::SessionRequest};
 use serde_json::json;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 /// Executions of which it is known that rows are missing.
 const MISSED_MAX: usize = 1024;
 
-/// Writes into the audit of a store. What comes while a transaction runs goes into the next one together.
+/// Writes into the audit of a store. What comes within a few milliseconds goes into one transaction: each waits for the
+/// disk, and takes processor time from the browser. Whatever else is written by this process comes after it.
 pub(super) struct Recorder {
     store: StoreHandle,
     notes: Arc<Mutex<Notes>>,
@@ -53,7 +55,7 @@ impl Recorder {
         }
         drop(notes);
         let notes = Arc::clone(&self.notes);
-        self.store.spawn(move |store| {
+        self.store.spawn_within(Duration::from_millis(AUDIT_GATHER_MS), move |store| {
             let events = std::mem::take(&mut lock(&notes).pending);
             store.audit_append(&events).inspect_err(|error| {
                 let mut notes = lock(&notes);

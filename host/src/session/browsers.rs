@@ -207,8 +207,9 @@ impl BrowsersOfKeepers {
         if let Some(path) = found.get(&asked).filter(|path| path.exists()) {
             return Ok(path.clone());
         }
-        let wanted = asked.clone();
-        let finding = tokio::task::spawn_blocking(move || codemode_chromium::find(wanted.as_deref())).await;
+        let (wanted, notes) = (asked.clone(), self.places.protocols());
+        let find = move || codemode_chromium::find_noted(wanted.as_deref(), &notes);
+        let finding = tokio::task::spawn_blocking(find).await;
         let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
         let path = finding.map_err(failed)??.path;
         found.insert(asked, path.clone());

@@ -132,10 +132,12 @@ impl Connection {
     }
 
     /// The connection over a socket of a [`crate::Relay`], which has attached the root session for it.
-    #[must_use]
-    pub fn over(stream: UnixStream, root: String) -> Self {
-        let (writer, reader) = transport::over(stream);
-        Self::of(writer, reader, Some(root))
+    ///
+    /// # Errors
+    /// `CDP_CONNECTION_FAILED` when the runtime does not take the socket.
+    pub fn over(stream: UnixStream, root: String) -> Result<Self, ErrorReport> {
+        let (writer, reader) = transport::over(stream)?;
+        Ok(Self::of(writer, reader, Some(root)))
     }
 
     fn of(writer: Writer, reader: Reader, root: Option<String>) -> Self {

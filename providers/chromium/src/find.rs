@@ -1,27 +1,19 @@
 //! Finds a browser on this machine.
 
+use crate::{
+    private::PrivateDir,
+    versions::{self, version},
+};
 use chromiumoxide::detection::{DetectionOptions, default_executable};
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     env,
     ffi::OsStr,
-    fs, io,
-    io::{Read as _, Seek as _},
-    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::{LazyLock, Mutex, PoisonError},
-    thread,
-    time::{Duration, Instant, SystemTime},
 };
 
 /// Names a browser, where none is given.
 pub(crate) const BROWSER_VARIABLE: &str = "CODEMODE_BROWSER";
-/// A first start from a slow disk takes its time.
-const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
-/// What is read of a version.
-const VERSION_BYTES_MAX: u64 = 4096;
-
 /// In the order of preference.
 const NAMES: &[&str] = &[
     "chromium",
@@ -48,9 +40,6 @@ const USUAL_PLACES: &[&str] = &[
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-/// Versions that were asked for in this process: the answer holds for as long as the file is the same.
-static VERSIONS: LazyLock<Mutex<Vec<(PathBuf, SystemTime, String)>>> = LazyLock::new(Mutex::default);
-
 /// A browser on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executable {
@@ -75,6 +64,19 @@ pub fn find(explicit: Option<&Path>) -> Result<Executable, ErrorReport> {
         Some(path) => named(Path::new(&path), BROWSER_VARIABLE),
         None => find_unnamed(),
     }
+}
+
+/// As [`find`], with the versions noted in this folder of ours: a browser that an earlier process has asked for its version
+/// is not asked again while its file is the same.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_noted(explicit: Option<&Path>, folder: &Path) -> Result<Executable, ErrorReport> {
+    let folder = PrivateDir::make(folder).ok();
+    folder.iter().for_each(versions::recall);
+    let found = find(explicit);
+    folder.iter().for_each(versions::note);
+    found
 }
 
 /// The first browser that runs, of those that nobody named.
@@ -131,81 +133,11 @@ fn in_path(name: impl AsRef<Path>, path: &OsStr) -> Option<PathBuf> {
     folders.map(|folder| folder.join(&name)).find(|file| file.is_file())
 }
 
-/// What a browser says of itself, or what is wrong with it, to be read after its path.
-fn version(path: &Path) -> Result<String, String> {
-    let metadata = fs::metadata(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".to_owned(),
-        _ => format!("cannot be read: {error}"),
-    })?;
-    if !metadata.is_file() {
-        return Err("is not a file".to_owned());
-    }
-    let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-    let known = {
-        let versions = VERSIONS.lock().unwrap_or_else(PoisonError::into_inner);
-        versions.iter().find(|(at, then, _)| at == path && *then == modified).map(|(.., version)| version.clone())
-    };
-    if let Some(version) = known {
-        return Ok(version);
-    }
-    let version = ask_version(path, VERSION_TIMEOUT)?;
-    VERSIONS.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), modified, version.clone()));
-    Ok(version)
-}
-
-fn ask_version(path: &Path, timeout: Duration) -> Result<String, String> {
-    let failed = |error: io::Error| format!("does not run: {error}");
-    // Into a file and not through a pipe: what it starts may keep a pipe open for ever.
-    let mut output = tempfile::tempfile().map_err(failed)?;
-    let said = || Ok::<_, io::Error>(Stdio::from(output.try_clone()?));
-    let mut command = Command::new(path);
-    command.arg("--version").stdin(Stdio::null()).stdout(said().map_err(failed)?).stderr(Stdio::null());
-    let mut child = command.process_group(0).spawn().map_err(failed)?;
-    let deadline = Instant::now() + timeout;
-    let status = loop {
-        match child.try_wait().map_err(failed)? {
-            Some(status) => break status,
-            None if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
-            None => {
-                let group = rustix::process::Pid::from_child(&child);
-                let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-                let _ = child.wait();
-                return Err(format!("did not tell its version within {} s", timeout.as_secs()));
-            }
-        }
-    };
-    if !status.success() {
-        return Err(format!("does not run: {status} when asked for its version"));
-    }
-    let mut text = Vec::new();
-    let read = output.rewind().and_then(|()| (&output).take(VERSION_BYTES_MAX).read_to_end(&mut text));
-    read.map_err(failed)?;
-    let text = String::from_utf8_lossy(&text);
-    // Debian's says how it was built as well, and some say more on further lines.
-    let version = text.lines().next().unwrap_or_default().split(" built on ").next().unwrap_or_default().trim();
-    if version.contains(|c: char| c.is_ascii_digit()) {
-        Ok(version.to_owned())
-    } else {
-        Err("is no browser: it tells no version".to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
-
-    fn program(folder: &Path, name: &str, script: &str) -> PathBuf {
-        let path = folder.join(name);
-        // Written by a shell of its own: a file that this process holds open for writing while another thread forks
-        // cannot be run ("text file busy").
-        let mut write = Command::new("sh");
-        write.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"", "sh"]).arg(&path).arg(script);
-        let status = write.status().unwrap();
-        assert!(status.success());
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
-    }
+    use crate::versions::tests::program;
+    use std::fs;
 
     #[test]
     fn a_named_browser_is_taken_or_its_fault_is_told() {
@@ -230,16 +162,6 @@ mod tests {
             assert!(message.contains(fault) && message.contains(path.to_str().unwrap()), "{message}");
             assert!(report.hint.contains("--browser") && report.hint.contains("codemode setup"), "{}", report.hint);
         }
-    }
-
-    #[test]
-    fn a_program_that_hangs_is_given_up_and_killed() {
-        let folder = tempfile::tempdir().unwrap();
-        let hangs = program(folder.path(), "hangs", "sleep 600");
-        let begun = Instant::now();
-        let fault = ask_version(&hangs, Duration::from_millis(200)).unwrap_err();
-        assert!(fault.contains("did not tell its version"), "{fault}");
-        assert!(begun.elapsed() < Duration::from_secs(60));
     }
 
     #[test]

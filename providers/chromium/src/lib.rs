@@ -10,6 +10,7 @@
 mod check;
 mod confine;
 mod connection;
+mod descriptor;
 mod endpoint;
 mod error;
 mod events;
@@ -34,13 +35,14 @@ mod schema;
 mod settings;
 mod stream;
 mod transport;
+mod versions;
 
 pub use confine::{ConfineMode, Confinement, can_confine};
 pub use connection::{Command, Connection};
 pub use endpoint::Endpoint;
 pub use error::CdpError;
 pub use events::{Batch, Event, EventLog};
-pub use find::{Executable, find};
+pub use find::{Executable, find, find_noted};
 pub use install::install;
 pub use launch::{Browser, LaunchOptions};
 pub use ledger::{Reaped, reap, remove_kept_profile};

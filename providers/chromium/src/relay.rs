@@ -8,6 +8,7 @@
 
 use crate::{
     connection::Connection,
+    descriptor::{self, Input, Output},
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
     message,
@@ -33,14 +34,7 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{
-    net::{
-        UnixStream,
-        unix::{OwnedWriteHalf, pipe},
-    },
-    sync::oneshot,
-    task::AbortHandle,
-};
+use tokio::{net::UnixStream, sync::oneshot, task::AbortHandle};
 use tokio_util::{codec::FramedRead, sync::CancellationToken};
 
 /// What the relay asks the browser for itself is answered at once, or the browser is stuck.
@@ -67,7 +61,7 @@ struct Owner {
 
 struct Inner {
     /// Held for one message at a time.
-    pipe: tokio::sync::Mutex<FrameWriter<pipe::Sender>>,
+    pipe: tokio::sync::Mutex<FrameWriter<Output>>,
     state: Mutex<State>,
     next_id: AtomicU64,
     closed: CancellationToken,
@@ -85,7 +79,7 @@ struct State {
 struct Client {
     root: String,
     /// `None` until the client is served.
-    stream: tokio::sync::Mutex<Option<FrameWriter<OwnedWriteHalf>>>,
+    stream: tokio::sync::Mutex<Option<FrameWriter<Output>>>,
     gone: CancellationToken,
 }
 
@@ -131,8 +125,8 @@ impl Relay {
     /// # Errors
     /// When the runtime does not take the ends of the pipe.
     pub(crate) fn new(to_browser: OwnedFd, from_browser: OwnedFd) -> io::Result<Self> {
-        let writer = FrameWriter::new(pipe::Sender::from_owned_fd(to_browser)?);
-        let reader = FramedRead::new(pipe::Receiver::from_owned_fd(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
+        let writer = FrameWriter::new(Output::new(to_browser)?);
+        let reader = FramedRead::new(Input::from_owned_fd(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
         let inner = Arc::new(Inner {
             pipe: tokio::sync::Mutex::new(writer),
             state: Mutex::default(),
@@ -219,7 +213,7 @@ impl Relay {
         let (ours, theirs) = UnixStream::pair().map_err(|error| {
             ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("no socket could be made: {error}"))
         })?;
-        let connection = Connection::over(ours, attached.root().to_owned());
+        let connection = Connection::over(ours, attached.root().to_owned())?;
         tokio::spawn(attached.serve(theirs, || true));
         Ok(connection)
     }
@@ -281,9 +275,19 @@ impl Attached {
     /// # Cancellation
     /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
     pub async fn serve(self, stream: UnixStream, admits: impl Fn() -> bool + Send) {
-        let (from_client, to_client) = stream.into_split();
-        *self.client.stream.lock().await = Some(FrameWriter::new(to_client));
-        let mut messages = FramedRead::new(from_client, Frames::up_to(CDP_COMMAND_BYTES_MAX));
+        match descriptor::split(stream) {
+            Ok((input, output)) => self.pass_on(input, output, admits).await,
+            Err(error) => tracing::warn!(%error, "a client of the browser cannot be waited for"),
+        }
+        // First the client, so that it sees the end at once; then what it had in the browser.
+        self.client.gone.cancel();
+        self.client.stream.lock().await.take();
+        self.detach().await;
+    }
+
+    async fn pass_on(&self, input: Input, output: Output, admits: impl Fn() -> bool + Send) {
+        *self.client.stream.lock().await = Some(FrameWriter::new(output));
+        let mut messages = FramedRead::new(input, Frames::up_to(CDP_COMMAND_BYTES_MAX));
         loop {
             let message = tokio::select! {
                 biased;
@@ -295,10 +299,6 @@ impl Attached {
                 break;
             }
         }
-        // First the client, so that it sees the end at once; then what it had in the browser.
-        self.client.gone.cancel();
-        self.client.stream.lock().await.take();
-        self.detach().await;
     }
 
     /// Passes a message of the client on; `false` ends the service.
@@ -473,7 +473,7 @@ fn session_at_the_end(tail: &[u8]) -> Option<&str> {
 }
 
 /// Reads until the browser closes the pipe.
-async fn read(mut messages: FramedRead<pipe::Receiver, Frames>, inner: Arc<Inner>) {
+async fn read(mut messages: FramedRead<Input, Frames>, inner: Arc<Inner>) {
     while let Some(message) = messages.next().await {
         match message {
             Ok(Frame::Whole(message)) => inner.take(message).await,

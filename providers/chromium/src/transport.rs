@@ -1,6 +1,7 @@
 //! What carries the messages of a connection: a WebSocket, or a socket of a [`crate::Relay`].
 
 use crate::{
+    descriptor::{self, Input, Output},
     endpoint::{Endpoint, failed, shown, unreachable},
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
@@ -17,10 +18,7 @@ use futures::{
     stream::{SplitSink, SplitStream},
 };
 use std::fmt;
-use tokio::net::{
-    UnixStream,
-    unix::{OwnedReadHalf, OwnedWriteHalf},
-};
+use tokio::net::UnixStream;
 use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
     tungstenite::{
@@ -40,13 +38,13 @@ pub const REFUSED: &str = "refused";
 /// The end to write to.
 pub(crate) enum Writer {
     Web(Box<SplitSink<WebSocketStream<Stream>, Message>>),
-    Relay(FrameWriter<OwnedWriteHalf>),
+    Relay(FrameWriter<Output>),
 }
 
 /// The end to read from.
 pub(crate) enum Reader {
     Web(SplitStream<WebSocketStream<Stream>>),
-    Relay(FramedRead<OwnedReadHalf, Frames>),
+    Relay(FramedRead<Input, Frames>),
 }
 
 /// A message of the browser.
@@ -101,12 +99,12 @@ fn not_opened(url: &Url, error: tungstenite::Error) -> ErrorReport {
 }
 
 /// The two ends of a socket of a relay.
-pub(crate) fn over(stream: UnixStream) -> (Writer, Reader) {
-    let (reader, writer) = stream.into_split();
-    (
-        Writer::Relay(FrameWriter::new(writer)),
-        Reader::Relay(FramedRead::new(reader, Frames::up_to(CDP_REPLY_BYTES_MAX))),
-    )
+pub(crate) fn over(stream: UnixStream) -> Result<(Writer, Reader), ErrorReport> {
+    let (input, output) = descriptor::split(stream).map_err(|error| {
+        ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("the browser's socket cannot be waited for: {error}"))
+    })?;
+    let reader = FramedRead::new(input, Frames::up_to(CDP_REPLY_BYTES_MAX));
+    Ok((Writer::Relay(FrameWriter::new(output)), Reader::Relay(reader)))
 }
 
 impl Writer {

@@ -34,7 +34,7 @@ impl Route {
             Self::Endpoint(endpoint) => Connection::connect(endpoint, timeout).await,
             Self::Leased(session) => {
                 let BrowserChannel { socket, root } = session.connect().await?;
-                Ok(Connection::over(socket, root))
+                Connection::over(socket, root)
             }
             Self::Own(relay, _) => relay.connect().await,
         }

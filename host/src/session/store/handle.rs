@@ -5,12 +5,23 @@ use std::{
     fmt,
     future::Future,
     pin::Pin,
-    sync::{Arc, mpsc},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
+    time::{Duration, Instant},
 };
 use tokio::sync::oneshot;
 
 type Work = Box<dyn FnOnce(&dyn SessionStore) + Send>;
+
+/// What the thread is sent.
+enum Job {
+    Now(Work),
+    Within(Duration, Work),
+}
+
 /// What happens around each operation: in a simulation, others run, time passes, the process dies.
 type Around = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
@@ -23,7 +34,7 @@ pub struct StoreHandle {
 #[derive(Clone)]
 enum Way {
     /// With a second one for looks, if there is.
-    Thread(mpsc::Sender<Work>, Option<Arc<dyn SessionStore>>),
+    Thread(mpsc::Sender<Job>, Option<Arc<dyn SessionStore>>),
     Inline(Arc<dyn SessionStore>, Around),
 }
 
@@ -43,12 +54,8 @@ impl StoreHandle {
         store: impl SessionStore + 'static,
         reader: Option<Arc<dyn SessionStore>>,
     ) -> Result<Self, StoreError> {
-        let (sender, receiver) = mpsc::channel::<Work>();
-        let spawned = thread::Builder::new().name("session-store".to_owned()).spawn(move || {
-            for work in receiver {
-                work(&store);
-            }
-        });
+        let (sender, receiver) = mpsc::channel();
+        let spawned = thread::Builder::new().name("session-store".to_owned()).spawn(move || serve(&store, &receiver));
         match spawned {
             Ok(_) => Ok(Self { way: Way::Thread(sender, reader) }),
             Err(error) => Err(StoreError::Failed { path: "session-store".into(), cause: error.to_string() }),
@@ -83,7 +90,7 @@ impl StoreHandle {
                 let (done, result) = oneshot::channel();
                 let gone = || StoreError::Failed { path: "session-store".into(), cause: "its thread is gone".into() };
                 let work: Work = Box::new(move |store| drop(done.send(operation(store))));
-                sender.send(work).map_err(|_| gone())?;
+                sender.send(Job::Now(work)).map_err(|_| gone())?;
                 result.await.unwrap_or_else(|_| Err(gone()))
             }
         }
@@ -107,8 +114,13 @@ impl StoreHandle {
         self.run(move |store| store.lease_check(&lease, &session)).await
     }
 
-    /// Runs one operation without waiting for it; a failure is logged.
-    pub fn spawn(&self, operation: impl FnOnce(&dyn SessionStore) -> Result<(), StoreError> + Send + 'static) {
+    /// Runs one operation without waiting for it: after this time, or before the next operation if that comes sooner. A
+    /// failure is logged.
+    pub fn spawn_within(
+        &self,
+        delay: Duration,
+        operation: impl FnOnce(&dyn SessionStore) -> Result<(), StoreError> + Send + 'static,
+    ) {
         let work: Work = Box::new(move |store| {
             if let Err(error) = operation(store) {
                 tracing::warn!(%error, "the session store could not note what happened");
@@ -117,7 +129,35 @@ impl StoreHandle {
         match &self.way {
             Way::Inline(store, _) => work(store.as_ref()),
             // Fails only when the thread panicked, which has been told.
-            Way::Thread(sender, _) => drop(sender.send(work)),
+            Way::Thread(sender, _) => drop(sender.send(Job::Within(delay, work))),
+        }
+    }
+}
+
+/// Carries out what is sent, in its order: what may wait goes before whatever comes after it.
+fn serve(store: &dyn SessionStore, jobs: &mpsc::Receiver<Job>) {
+    let mut waiting: Vec<Work> = Vec::new();
+    let mut due = Instant::now();
+    loop {
+        let job = if waiting.is_empty() {
+            jobs.recv().map_err(|_| RecvTimeoutError::Disconnected)
+        } else {
+            jobs.recv_timeout(due.saturating_duration_since(Instant::now()))
+        };
+        let (next, is_last) = match job {
+            Ok(Job::Within(delay, work)) => {
+                let latest = Instant::now() + delay;
+                due = if waiting.is_empty() { latest } else { due.min(latest) };
+                waiting.push(work);
+                continue;
+            }
+            Ok(Job::Now(work)) => (Some(work), false),
+            Err(RecvTimeoutError::Timeout) => (None, false),
+            Err(RecvTimeoutError::Disconnected) => (None, true),
+        };
+        waiting.drain(..).chain(next).for_each(|work| work(store));
+        if is_last {
+            return;
         }
     }
 }

@@ -225,7 +225,7 @@ impl LeaseName {
 }
 
 /// A lease that somebody was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseRef {
     /// What is leased.
     pub name: LeaseName,

@@ -6,6 +6,7 @@
 mod chain;
 mod queue;
 mod retention;
+mod seen;
 mod step;
 
 use super::{
@@ -18,6 +19,7 @@ use codemode_chromium::PrivateDir;
 use codemode_spec::limits::SESSIONS_MAX;
 use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, TransactionBehavior, named_params, params};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
+use seen::Seen;
 use serde_json::json;
 use std::{
     fs::TryLockError,
@@ -47,6 +49,8 @@ pub struct SqliteStore {
     connection: Mutex<Connection>,
     clock: Arc<dyn Clock>,
     hosts: Arc<dyn Liveness>,
+    /// Of one that only reads: that another connection has written is then all that can have changed.
+    seen: Option<Mutex<Seen>>,
 }
 
 /// Why an operation did not come to its end: SQLite's reason, which is told with the path, or one of ours.
@@ -116,7 +120,13 @@ impl SqliteStore {
         };
         let connection = open().map_err(|error| told(&self.path, &error))?;
         let (clock, hosts) = (Arc::clone(&self.clock), Arc::clone(&self.hosts));
-        Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, hosts })
+        Ok(Self {
+            path: self.path.clone(),
+            connection: Mutex::new(connection),
+            clock,
+            hosts,
+            seen: Some(Mutex::default()),
+        })
     }
 
     /// A store that is gone with the process: for simulations.
@@ -150,7 +160,38 @@ impl SqliteStore {
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
         MIGRATIONS.to_latest(&mut connection).map_err(not_prepared)?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, hosts })
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, hosts, seen: None })
+    }
+
+    /// Changes with each change by another connection, of this process or another one.
+    fn version(&self) -> Result<i64, StoreError> {
+        let connection = self.lock();
+        let version =
+            connection.prepare_cached("PRAGMA data_version").and_then(|mut look| look.query_row([], |row| row.get(0)));
+        version.map_err(|error| told(&self.path, &error))
+    }
+
+    /// Until when a lease holds whose session lives, in milliseconds since the boot.
+    fn held_until(&self, lease: &LeaseRef, session: &str) -> Result<i64, StoreError> {
+        self.look(|step| {
+            let row = step.session(session)?;
+            let is_over = |row: &SessionRow| matches!(row.state, SessionState::Closing | SessionState::Ended);
+            let ended = row.as_ref().is_none_or(is_over);
+            let reason = row.and_then(|row| row.reason);
+            let loss = match step.loss(lease)? {
+                // Why it is free says more than that it is, unless the browser was taken away with it.
+                Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
+                // One that did not start may be so because its lease was lost.
+                _ if ended && reason != Some(EndReason::NotStarted) => {
+                    Some(Loss::Ended { session: session.to_owned(), reason })
+                }
+                loss => loss,
+            };
+            match loss {
+                Some(loss) => Err(StoreError::NotHeld(loss).into()),
+                None => Ok(step.lease(&lease.name)?.map_or(0, |row| row.until)),
+            }
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -261,22 +302,16 @@ impl SessionStore for SqliteStore {
     }
 
     fn lease_check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError> {
-        self.look(|step| {
-            let row = step.session(session)?;
-            let is_over = |row: &SessionRow| matches!(row.state, SessionState::Closing | SessionState::Ended);
-            let ended = row.as_ref().is_none_or(is_over);
-            let reason = row.and_then(|row| row.reason);
-            let loss = match step.loss(lease)? {
-                // Why it is free says more than that it is, unless the browser was taken away with it.
-                Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
-                // One that did not start may be so because its lease was lost.
-                _ if ended && reason != Some(EndReason::NotStarted) => {
-                    Some(Loss::Ended { session: session.to_owned(), reason })
-                }
-                loss => loss,
-            };
-            loss.map_or(Ok(()), |loss| Err(StoreError::NotHeld(loss).into()))
-        })
+        let Some(seen) = &self.seen else { return self.held_until(lease, session).map(drop) };
+        let seen = || seen.lock().unwrap_or_else(PoisonError::into_inner);
+        // Read first: what is written between this and the look makes the look one of an older version, and no more.
+        let version = self.version()?;
+        if seen().holds(version, lease, session, self.clock.steady_ms()) {
+            return Ok(());
+        }
+        let until = self.held_until(lease, session)?;
+        seen().note(version, lease, session, until);
+        Ok(())
     }
 
     fn lease_release(&self, lease: &LeaseRef) -> Result<(), StoreError> {

@@ -1,0 +1,159 @@
+//! Sockets and pipes that are waited for only where they have to be.
+//!
+//! A socket that tokio knows is waited for in both directions, so that each message that is taken at the other end wakes
+//! this process for nothing, just when the browser needs the processor. Here the end that is read is waited for, and the
+//! end that is written only while it is full. Tokio's pipes are waited for in one direction, and do for sockets as well.
+
+use rustix::{io::Errno, net::Shutdown};
+use std::{
+    io::{self, IoSlice},
+    os::fd::{AsFd as _, OwnedFd},
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio::{
+    io::AsyncWrite,
+    net::{UnixStream, unix::pipe},
+};
+
+/// The end that is read.
+pub(crate) type Input = pipe::Receiver;
+
+/// The end that is written. What reads at the other end sees the end when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Output {
+    descriptor: OwnedFd,
+    /// While it is full.
+    full: Option<pipe::Sender>,
+}
+
+/// Both directions of a socket. Must be called inside of a tokio runtime.
+///
+/// # Errors
+/// When the process has no descriptor left, or the runtime does not take it.
+pub(crate) fn split(stream: UnixStream) -> io::Result<(Input, Output)> {
+    let read = OwnedFd::from(stream.into_std()?);
+    let written = read.try_clone()?;
+    Ok((Input::from_owned_fd_unchecked(read)?, Output { descriptor: written, full: None }))
+}
+
+impl Output {
+    /// The end of a pipe that is written.
+    ///
+    /// # Errors
+    /// When it cannot be made one that does not block.
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        rustix::io::ioctl_fionbio(&pipe, true)?;
+        Ok(Self { descriptor: pipe, full: None })
+    }
+
+    /// Of a socket, which is still open for what is read; a pipe ends when it is closed.
+    fn end(&self) {
+        let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Write);
+    }
+}
+
+impl AsyncWrite for Output {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        loop {
+            if let Some(full) = &mut self.full {
+                let written = ready!(Pin::new(full).poll_write_vectored(context, pieces));
+                self.full = None;
+                return Poll::Ready(written);
+            }
+            match rustix::io::writev(self.descriptor.as_fd(), pieces) {
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => {
+                    // Under a number of its own: a descriptor is waited for once.
+                    self.full = Some(pipe::Sender::from_owned_fd_unchecked(self.descriptor.try_clone()?)?);
+                }
+                written => return Poll::Ready(Ok(written?)),
+            }
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.end();
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    #[tokio::test]
+    async fn what_is_written_faster_than_it_is_read_waits_and_arrives_whole() {
+        let (left, right) = UnixStream::pair().unwrap();
+        let (_, mut output) = split(left).unwrap();
+        let (mut input, _) = split(right).unwrap();
+        let sent: Vec<u8> = (0..4_000_000_u32).map(|number| (number % 251) as u8).collect();
+        let expected = sent.clone();
+        let written = tokio::spawn(async move {
+            output.write_all(&sent).await.unwrap();
+        });
+        let mut received = Vec::new();
+        input.read_to_end(&mut received).await.unwrap();
+        written.await.unwrap();
+        assert_eq!(received, expected, "the end came after the last byte");
+    }
+
+    #[tokio::test]
+    async fn the_other_end_learns_that_this_one_went() {
+        let (left, right) = UnixStream::pair().unwrap();
+        let (mut input, output) = split(left).unwrap();
+        let (mut theirs, mut to_us) = split(right).unwrap();
+        drop(output);
+        assert_eq!(theirs.read(&mut [0; 8]).await.unwrap(), 0, "nothing more comes, though we still read");
+        to_us.write_all(b"late").await.unwrap();
+        let mut late = [0; 8];
+        assert_eq!(input.read(&mut late).await.unwrap(), 4);
+        drop(input);
+        let error = loop {
+            if let Err(error) = to_us.write_all(b"lost").await {
+                break error;
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
+    }
+
+    #[tokio::test]
+    async fn a_full_pipe_is_waited_for_until_it_is_read() {
+        let (read, written) = io::pipe().unwrap();
+        let (mut input, mut output) =
+            (Input::from_owned_fd(read.into()).unwrap(), Output::new(written.into()).unwrap());
+        let block = [7; 1 << 16];
+        output.write_all(&block).await.unwrap();
+        let mut next = Box::pin(output.write_all(b"next"));
+        assert!(futures::poll!(&mut next).is_pending(), "a pipe holds 64 KiB");
+        let mut received = vec![0; block.len()];
+        input.read_exact(&mut received).await.unwrap();
+        next.await.unwrap();
+        received.truncate(4);
+        input.read_exact(&mut received).await.unwrap();
+        assert_eq!(received, b"next");
+    }
+}
