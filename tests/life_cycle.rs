@@ -5,15 +5,15 @@ use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
 use codemode_host::exec::{Execution, Request, Settings, Unobserved};
 use codemode_provider::{
-    CallContext, Ending, ExecutionContext, Provider, ProviderRuntime,
-    testkit::{FakeProvider, Journal, Moment},
+    CallContext, Ending, ExecutionContext, Folders, Provider, ProviderRuntime, ServiceProvider,
+    testkit::{FakeProvider, FakeService, FakeShared, Journal, Moment},
 };
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
-/// Three providers that write into one journal, and the host that offers them.
+/// Three providers and two services that they share, all of which write into one journal, and the host that offers them.
 struct Trio {
     lab: Lab,
     journal: Journal,
@@ -27,12 +27,26 @@ impl Trio {
 
     /// With a second provider that is told to misbehave.
     fn with(change: impl FnOnce(FakeProvider) -> FakeProvider) -> Self {
+        Self::of(change, |second| second)
+    }
+
+    /// With a second service that is told to misbehave.
+    fn with_service(change: impl FnOnce(FakeService) -> FakeService) -> Self {
+        Self::of(|second| second, change)
+    }
+
+    fn of(
+        change: impl FnOnce(FakeProvider) -> FakeProvider,
+        change_service: impl FnOnce(FakeService) -> FakeService,
+    ) -> Self {
         let journal = Journal::default();
         let fake = |name: &str| FakeProvider::new(name).with_journal(&journal);
         let providers: Vec<Arc<dyn Provider>> =
             vec![Arc::new(fake("a")), Arc::new(change(fake("b"))), Arc::new(fake("c"))];
         let state = tempfile::tempdir().expect("a folder");
-        let lab = Lab::with(providers, Settings { concurrent_max: 4, ..Settings::new(state.path()) });
+        let services: Vec<Arc<dyn ServiceProvider>> =
+            vec![Arc::new(FakeService::new("s", &journal)), Arc::new(change_service(FakeService::new("t", &journal)))];
+        let lab = Lab::with(providers, Settings { concurrent_max: 4, services, ..Settings::new(state.path()) });
         Self { lab, journal, _state: state }
     }
 
@@ -48,8 +62,8 @@ impl Trio {
     }
 
     fn assert_life(&self, ending: Ending) {
-        let created = ["a", "b", "c"].map(|name| format!("{name}: Created"));
-        let disposed = ["c", "b", "a"].map(|name| format!("{name}: Disposed({ending:?})"));
+        let created = ["s", "t", "a", "b", "c"].map(|name| format!("{name}: Created"));
+        let disposed = ["c", "b", "a", "t", "s"].map(|name| format!("{name}: Disposed({ending:?})"));
         assert_eq!(self.life(), [created, disposed].concat());
     }
 }
@@ -107,14 +121,18 @@ fn a_failed_create_disposes_of_the_earlier_ones() {
     assert_eq!(report.code, ErrorCode::ProviderCreateFailed);
     assert_eq!(report.message, "the namespace b could not be set up: there is none");
     assert_eq!(report.hint, ErrorCode::BrowserNotFound.hint(), "the remedy of the cause");
-    assert_eq!(trio.life(), ["a: Created", "b: CreateFailed", "a: Disposed(NotStarted)"]);
+    assert_eq!(
+        trio.life(),
+        ended_early(&["s: Created", "t: Created", "a: Created", "b: CreateFailed"], &["a", "t", "s"])
+    );
 }
 
 #[test]
 fn a_create_that_takes_too_long_is_dropped() {
     let trio = Trio::with(|second| second.with_create_delay(Duration::from_secs(3600)));
     assert_eq!(code(&trio.execute(within(10_000, "1"))), Some(ErrorCode::TimeExceeded));
-    assert_eq!(trio.life().first().map(String::as_str), Some("a: Created"));
+    assert_eq!(trio.life().get(2).map(String::as_str), Some("a: Created"));
+    assert_eq!((trio.journal.disposals("s"), trio.journal.disposals("t")), (1, 1));
     assert_eq!((trio.journal.disposals("a"), trio.journal.disposals("b"), trio.journal.disposals("c")), (1, 0, 0));
 }
 
@@ -134,6 +152,41 @@ fn a_failing_dispose_is_an_error_only_if_the_script_succeeded() {
     let execution = trio.execute(Request::new("throw new Error('mine')"));
     assert_eq!(code(&execution), Some(ErrorCode::ScriptError));
     assert_eq!(execution.warnings, ["a provider could not clean up: the folder is stuck"]);
+    trio.assert_life(Ending::Failed);
+}
+
+/// What happened before anything ran, and what was then disposed of.
+fn ended_early(created: &[&str], disposed: &[&str]) -> Vec<String> {
+    let disposed = disposed.iter().map(|name| format!("{name}: Disposed(NotStarted)"));
+    created.iter().map(|moment| (*moment).to_owned()).chain(disposed).collect()
+}
+
+#[test]
+fn a_service_that_cannot_be_made_disposes_of_the_earlier_ones_and_creates_no_runtime() {
+    let error = ErrorReport::new(ErrorCode::InvalidArgument, "its options are wrong");
+    let trio = Trio::with_service(|second| second.with_create_error(error));
+    let report = trio.execute(Request::new("await a.echo(1)")).outcome.unwrap_err();
+    assert_eq!(report.code, ErrorCode::ProviderCreateFailed);
+    assert_eq!(report.message, "what the namespaces share could not be set up: its options are wrong");
+    assert_eq!(trio.life(), ended_early(&["s: Created", "t: CreateFailed"], &["s"]));
+}
+
+#[test]
+fn a_service_that_cannot_be_disposed_of_is_told_and_the_rest_is_disposed_of() {
+    let failing = || {
+        let error = ErrorReport::new(ErrorCode::IoError, "the browser is stuck");
+        Trio::with_service(|second| second.with_dispose_error(error))
+    };
+    let trio = failing();
+    let report = trio.execute(Request::new("1")).outcome.unwrap_err();
+    assert_eq!(report.code, ErrorCode::ProviderDisposeFailed);
+    assert_eq!(report.message, "a shared service could not clean up: the browser is stuck");
+    trio.assert_life(Ending::Succeeded);
+
+    let trio = failing();
+    let execution = trio.execute(Request::new("throw new Error('mine')"));
+    assert_eq!(code(&execution), Some(ErrorCode::ScriptError));
+    assert_eq!(execution.warnings, ["a shared service could not clean up: the browser is stuck"]);
     trio.assert_life(Ending::Failed);
 }
 
@@ -192,7 +245,7 @@ fn a_dropped_future_ends_the_execution_as_well() {
                 execution = trio.lab.execute(Request::new(script)) => panic!("it ended: {execution:?}"),
                 () = called(&trio.journal, "a") => {}
             }
-            lab::until("disposal", || trio.life().len() == 6).await;
+            lab::until("disposal", || trio.life().len() == 10).await;
         });
         trio.assert_life(Ending::Cancelled);
         assert_eq!(trio.journal.count("a", &Moment::Dropped("hang".into())), usize::from(script.contains("hang")));
@@ -212,7 +265,7 @@ fn calls_in_flight_are_dropped_before_anything_is_disposed_of() {
     let first_disposal = moments.iter().position(|(_, moment)| matches!(moment, Moment::Disposed(_))).unwrap();
     let dropped = |(_, moment): &(String, Moment)| *moment == Moment::Dropped("hang".into());
     assert_eq!(moments[..first_disposal].iter().filter(|moment| dropped(moment)).count(), 2, "{moments:?}");
-    assert_eq!(moments[first_disposal..].len(), 3, "nothing but disposals: {moments:?}");
+    assert_eq!(moments[first_disposal..].len(), 5, "nothing but disposals: {moments:?}");
 }
 
 #[test]
@@ -263,13 +316,15 @@ fn runtimes_learn_of_the_end_and_of_their_options() {
     let (sender, mut seen) = watch::channel(None);
     let provider = Seeing { manifest: manifest("seeing"), seen: sender };
     let state = tempfile::tempdir().unwrap();
-    let lab = Lab::new(vec![Arc::new(provider)], state.path().to_owned());
+    let shared = Arc::new(FakeService::new("shared", &Journal::default()));
+    let lab = Lab::with(vec![Arc::new(provider)], Settings { services: vec![shared], ..Settings::new(state.path()) });
     let mut request = within(30_000, "await seeing.echo(1)");
     request.options.insert("seeing".to_owned(), serde_json::json!({"wanted": 7}));
     lab::block_on(lab.executor().execute(request, Arc::new(Unobserved)));
     let context = seen.borrow_and_update().clone().expect("a runtime was made");
     assert_eq!(context.options["seeing"]["wanted"], 7);
-    assert_eq!(context.state_dir, state.path());
+    assert_eq!(context.services.require::<Folders>().unwrap().state, state.path());
+    assert_eq!(context.services.get::<FakeShared>().as_deref(), Some(&FakeShared("shared".to_owned())));
     assert!(context.cancel.is_cancelled(), "what a runtime started knows that it is over");
     assert!(context.execution.as_str().chars().all(|c| c.is_ascii_alphanumeric() || c == '-'));
 }

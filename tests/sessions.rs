@@ -1,18 +1,21 @@
 //! Browser sessions as their users have them: processes that come and go, and a browser that stays.
 
 use crate::support::{
-    lab,
+    browsing, lab,
     leases::Leases,
     program::{PATIENCE, Place, Running, need_browser, wait_until},
     server::Server,
 };
-use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_cdp::CdpProvider;
 use codemode_host::{
     session::{SessionManager, SessionSettings},
     site::{self, Site},
     state_dir::StateDir,
 };
-use codemode_provider::{BrowserOrder, Ending, ExecutionId, Promotion, Provider, testkit};
+use codemode_provider::{
+    BrowserOrder, Ending, ExecutionId, Promotion, ServiceProvider,
+    testkit::{self, TestExecution},
+};
 use codemode_spec::{
     ErrorCode,
     session::{SessionMode, SessionRequest},
@@ -253,6 +256,42 @@ fn a_browser_in_use_is_refused_with_its_holder() {
 }
 
 #[test]
+fn what_there_is_of_a_key_is_told_without_using_it() {
+    let shop = Shop::open();
+    let info = || shop.result(REUSE, "await cdp.sessionInfo()");
+    let none = info();
+    assert_eq!((&none["state"], &none["key"], none.get("pages")), (&json!("not-started"), &json!("shop"), None));
+    shop.result(REUSE, LOGIN);
+    let [session] = shop.sessions().try_into().unwrap();
+    let kept = info();
+    let page = json!([format!("{}/account", shop.site.url())]);
+    assert_eq!((&kept["state"], &kept["session"], &kept["pages"]), (&json!("kept"), &session["id"], &page), "{kept}");
+    let (age, idle) = (kept["ageMs"].as_i64().unwrap(), kept["idleMs"].as_i64().unwrap());
+    assert!(age >= session["age_ms"].as_i64().unwrap() && idle <= age && kept.get("holder").is_none(), "{kept}");
+    assert!(kept["endsInMs"].as_i64().is_some_and(|ms| ms > 0), "{kept}");
+    // To look is not to use: no lease was given for it, and the idle time goes on.
+    let [after] = shop.sessions().try_into().unwrap();
+    assert!(after["idle_ms"].as_i64().unwrap() >= idle, "{after}");
+    let audit = shop.operator(&["audit", "show", "--key", "shop"]);
+    let acquired = audit["rows"].as_array().unwrap().iter().filter(|row| row["kind"] == "lease.acquired").count();
+    assert_eq!(acquired, 1, "{audit}");
+
+    let mut holder =
+        shop.start(REUSE, "await cdp.attachToTarget(); await new Promise((done) => setTimeout(done, 50_000))");
+    let held = || {
+        shop.sessions().first().and_then(|session| session["lease"]["holder"]["execution"].as_str().map(str::to_owned))
+    };
+    wait_until("the lease", PATIENCE, || held().is_some());
+    let busy = info();
+    assert_eq!((busy["holder"].as_str(), busy.get("idleMs")), (held().as_deref(), None), "{busy}");
+    holder.signal(Signal::INT);
+    holder.ended(PATIENCE);
+    // What the script then uses is what it was told of.
+    let used = shop.result(REUSE, "await cdp.attachToTarget(); await cdp.sessionInfo()");
+    assert_eq!((&used["state"], &used["session"]), (&json!("running"), &kept["session"]), "{used}");
+}
+
+#[test]
 fn what_a_script_closes_or_resets_is_forgotten() {
     let shop = Shop::open();
     for verb in ["cdp.closeSession()", "cdp.resetSession()"] {
@@ -440,27 +479,24 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
             let mut context = testkit::context(&state, json!({}));
             let key = (mode == SessionMode::Reuse).then(|| "shop".to_owned());
             context.session = SessionRequest { mode, key, ..SessionRequest::default() };
-            context.sessions = Some(Arc::new(manager.clone()));
-            let provider: Arc<dyn Provider> = {
-                let protocols_dir = Some(crate::support::image_dir());
-                Arc::new(CdpProvider::new(CdpConfig { protocols_dir, ..CdpConfig::default() }))
-            };
-            let runtime = provider.create(context).await.unwrap();
-            let attach = async || testkit::call(&provider, &runtime, "attachToTarget", Vec::new()).await;
+            let browsers: Arc<dyn ServiceProvider> = Arc::new(browsing::browsers(Some(Arc::new(manager.clone()))));
+            let provider = Arc::new(CdpProvider::new());
+            let execution = TestExecution::begin(provider, &[browsers], context).await.unwrap();
+            let attach = async || execution.call("attachToTarget", Vec::new()).await;
             let page = attach().await.unwrap();
-            runtime.suspend().await.unwrap();
-            runtime.resume().await.unwrap();
+            execution.suspend().await.unwrap();
+            execution.resume().await.unwrap();
             assert_eq!(attach().await.unwrap(), page, "{mode}: it is the same page");
-            let session = runtime.describe().session_id.unwrap();
-            runtime.suspend().await.unwrap();
+            let session = execution.describe().session_id.unwrap();
+            execution.suspend().await.unwrap();
             shop.operator(&["sessions", "close", &session]);
-            runtime.resume().await.unwrap();
+            execution.resume().await.unwrap();
             let late = attach().await.unwrap_err();
             assert_eq!(late.code, ErrorCode::SessionExpired, "{mode}: {late:?}");
-            runtime.dispose(Ending::Failed).await.unwrap();
+            execution.dispose(Ending::Failed).await.unwrap();
             // Whoever has the key next would wonder; a one-shot browser was going to end anyway.
             let told = usize::from(mode == SessionMode::Reuse);
-            assert_eq!(runtime.warnings().len(), told, "{mode}: {:?}", runtime.warnings());
+            assert_eq!(execution.warnings().len(), told, "{mode}: {:?}", execution.warnings());
         }
     });
     assert_eq!(shop.sessions(), Vec::<Json>::new());

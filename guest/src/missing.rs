@@ -9,8 +9,8 @@ use boa_engine::{
     property::{Attribute, PropertyDescriptor, PropertyKey},
 };
 
-const PAGE: &str = "the script runs beside the browser, not in a page: evaluate in the page, as cdp.send(\"Runtime.evaluate\", {expression: \"document.title\", returnByValue: true}, {sessionId})";
-const NETWORK: &str = "scripts have no network of their own: request it in the page, as cdp.send(\"Runtime.evaluate\", {expression: \"fetch(url).then(r => r.text())\", awaitPromise: true, returnByValue: true}, {sessionId}), or call a namespace that offers it";
+const PAGE: &str = "the script runs beside the browser, not in a page: evaluate in the page through a namespace, with the command Runtime.evaluate and {expression: \"document.title\", returnByValue: true}";
+const NETWORK: &str = "scripts have no network of their own: request it in the page through a namespace, with the command Runtime.evaluate and {expression: \"fetch(url).then(r => r.text())\", awaitPromise: true, returnByValue: true}, or call a namespace that offers it";
 const MODULES: &str = "there are no modules: everything a script can use is a global, namely the namespaces, console, timers, URL, TextEncoder, crypto and the language itself";
 const FILES: &str =
     "scripts reach no file, process or environment: return the data as the result, or call a namespace that offers it";

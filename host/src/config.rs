@@ -1,8 +1,8 @@
 //! The settings of a host, each declared once: name, flag, environment variable, default, unit.
 
 use crate::{network::NetworkRules, state_dir::StateDir};
-use codemode_cdp::DevicePermission;
 use codemode_chromium::{ConfineMode, Confinement};
+use codemode_page::DevicePermission;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},

@@ -13,7 +13,8 @@ use crate::{
 };
 use admission::{Admission, Place};
 use codemode_provider::{
-    Account, AuditSink, Clock, Ending, ExecutionContext, ExecutionId, ProviderRuntime, Refusal, Registry, Sessions,
+    Account, AuditSink, Clock, Ending, ExecutionContext, ExecutionId, Folders, ProviderRuntime, Refusal, Registry,
+    ReplyRoom, ServiceProvider, ServiceRuntime, Services,
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -59,8 +60,8 @@ struct Inner {
     admission: Admission,
     /// Room for the arguments of calls that run, of all executions; a permit is a byte of weight.
     argument_room: Arc<Semaphore>,
-    /// Room for replies that no turn has taken yet; a permit is a byte.
-    reply_room: Arc<Semaphore>,
+    /// Room for replies that no turn has taken yet.
+    reply_room: Arc<ReplyRoom>,
 }
 
 /// What is the same for all executions of an executor.
@@ -72,8 +73,8 @@ pub struct Settings {
     pub transform: Arc<dyn Transform>,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
-    /// Where browser sessions come from; without it, providers have one-shot browsers of their own at most.
-    pub sessions: Option<Arc<dyn Sessions>>,
+    /// What the namespaces of an execution share, as its browser; made in this order before any runtime.
+    pub services: Vec<Arc<dyn ServiceProvider>>,
     /// Who writes down what executions do.
     pub record: Arc<dyn Record>,
     /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
@@ -91,7 +92,7 @@ pub struct Request {
     pub timeout: Duration,
     /// Processor time.
     pub cpu: Duration,
-    /// Options for the providers, by namespace.
+    /// Options for the providers and services, by name.
     pub options: serde_json::Map<String, serde_json::Value>,
     /// The browser session to run in.
     pub session: SessionRequest,
@@ -190,7 +191,7 @@ impl Settings {
             state_dir: state_dir.into(),
             transform: Arc::new(crate::result::ForModel::default()),
             clock: Arc::new(codemode_provider::SystemClock),
-            sessions: None,
+            services: Vec::new(),
             record: Arc::new(Unrecorded),
             concurrent_max: EXECUTIONS_CONCURRENT_MAX,
             queued_max: EXECUTIONS_QUEUED_MAX,
@@ -207,7 +208,7 @@ impl Executor {
         let state = StateDir::open(&settings.state_dir).map_err(ErrorReport::from);
         let registry = Arc::new(registry);
         let argument_room = Arc::new(Semaphore::new(HOST_ARGUMENTS_WEIGHT_MAX));
-        let reply_room = Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX));
+        let reply_room = Arc::new(ReplyRoom(Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX))));
         Self { inner: Arc::new(Inner { engine, registry, settings, state, admission, argument_room, reply_room }) }
     }
 
@@ -240,6 +241,13 @@ impl Executor {
 
 /// The runtimes of one execution, in the order of their creation.
 type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
+
+/// What there is to dispose of at the end of an execution, in the order of its creation.
+#[derive(Default)]
+struct Created {
+    services: Vec<Arc<dyn ServiceRuntime>>,
+    runtimes: Vec<Arc<dyn ProviderRuntime>>,
+}
 
 /// What the middle of an execution came to, before disposal.
 struct Middle {
@@ -282,30 +290,25 @@ impl Inner {
         let program = Box::pin(self.prepare(&request.code, deadline, cancel, &place)).await?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
-        let context = ExecutionContext {
+        let mut context = ExecutionContext {
             execution: id.clone(),
             cancel: ended.clone(),
             deadline,
             clock: self.settings.clock.clone(),
-            state_dir: state.path().to_owned(),
-            profiles_dir: state.profiles(),
-            downloads_dir: state.downloads(id.as_str()),
             options: Arc::new(request.options.clone()),
             session: request.session.clone(),
-            sessions: self.settings.sessions.clone(),
-            audit: Arc::new(Audit { record: self.settings.record.clone(), execution: id.clone() }),
-            reply_room: self.reply_room.clone(),
+            services: self.services(id, &state),
         };
         self.settings.record.started(id, &request.code, &request.session);
-        let mut runtimes = Vec::new();
-        let created = Box::pin(self.create_all(&context, &mut runtimes)).await;
-        let runtimes: Runtimes = runtimes.into();
-        let middle = match created {
-            Ok(()) => self.run(id, &request, program, runtimes.clone(), deadline, cancel, observer).await,
+        let mut created = Created::default();
+        let creation = Box::pin(self.create_all(&mut context, &mut created)).await;
+        let runtimes: Runtimes = created.runtimes.clone().into();
+        let middle = match creation {
+            Ok(()) => self.run(id, &request, program, runtimes, deadline, cancel, observer).await,
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        let execution = Box::pin(self.finish(id, middle, &runtimes, deadline, cancel, &place)).await;
+        let execution = Box::pin(self.finish(id, middle, &created, deadline, cancel, &place)).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
@@ -333,23 +336,40 @@ impl Inner {
         }
     }
 
-    async fn create_all(
-        &self,
-        context: &ExecutionContext,
-        runtimes: &mut Vec<Arc<dyn ProviderRuntime>>,
-    ) -> Result<(), ErrorReport> {
+    /// What the host itself offers to the namespaces of an execution.
+    fn services(&self, id: &ExecutionId, state: &StateDir) -> Services {
+        let mut services = Services::default();
+        services.insert(Arc::new(Folders {
+            state: state.path().to_owned(),
+            profiles: state.profiles(),
+            downloads: state.downloads(id.as_str()),
+        }));
+        services.insert(self.reply_room.clone());
+        services
+            .insert::<dyn AuditSink>(Arc::new(Audit { record: self.settings.record.clone(), execution: id.clone() }));
+        services
+    }
+
+    /// The services, then the runtimes. What was made before a failure is there to be disposed of.
+    async fn create_all(&self, context: &mut ExecutionContext, created: &mut Created) -> Result<(), ErrorReport> {
+        for service in &self.settings.services {
+            let made = service.create(context);
+            created.services.push(made.map_err(|error| create_failed("what the namespaces share", &error))?);
+        }
         for provider in self.registry.providers() {
             let name = &provider.manifest().namespace;
+            let check = context.services.check(&provider.needs());
+            check.map_err(|error| create_failed(&format!("the namespace {name}"), &error))?;
             let create = AssertUnwindSafe(provider.create(context.clone())).catch_unwind();
-            let created = tokio::select! {
+            let made = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => return Err(cancelled()),
                 () = tokio::time::sleep_until(context.deadline) => return Err(time_over()),
-                created = create => created,
+                made = create => made,
             };
-            match created {
-                Ok(Ok(runtime)) => runtimes.push(runtime),
-                Ok(Err(error)) => return Err(create_failed(name, &error)),
+            match made {
+                Ok(Ok(runtime)) => created.runtimes.push(runtime),
+                Ok(Err(error)) => return Err(create_failed(&format!("the namespace {name}"), &error)),
                 Err(_) => return Err(ErrorReport::new(ErrorCode::HostFault, format!("creating {name} panicked"))),
             }
         }
@@ -427,7 +447,7 @@ impl Inner {
         &self,
         id: &ExecutionId,
         middle: Middle,
-        runtimes: &Runtimes,
+        created: &Created,
         deadline: Instant,
         cancel: &CancellationToken,
         place: &Arc<Place>,
@@ -435,13 +455,17 @@ impl Inner {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
         let mut warnings = stats.warnings;
-        for error in dispose_all(runtimes, ending(&outcome)).await {
+        for error in dispose_all(created, ending(&outcome)).await {
             match &outcome {
                 Ok(_) => outcome = Err(error),
                 Err(_) => warnings.push(error.message),
             }
         }
-        for runtime in runtimes.iter() {
+        for service in &created.services {
+            merge(&mut context, service.describe());
+            warnings.extend(service.warnings());
+        }
+        for runtime in &created.runtimes {
             merge(&mut context, runtime.describe());
             warnings.extend(runtime.warnings());
         }
@@ -497,23 +521,34 @@ fn check(request: &Request) -> Result<(), ErrorReport> {
     if faults.is_empty() { Ok(()) } else { Err(ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))) }
 }
 
-/// Disposes in the reverse order of creation, each once, and returns what failed.
-async fn dispose_all(runtimes: &Runtimes, ending: Ending) -> Vec<ErrorReport> {
+/// Disposes in the reverse order of creation, namespaces before what they share, each once. Returns what failed.
+async fn dispose_all(created: &Created, ending: Ending) -> Vec<ErrorReport> {
     let deadline = Instant::now() + Duration::from_millis(DISPOSE_MS_MAX);
     let mut errors = Vec::new();
-    for runtime in runtimes.iter().rev() {
-        let dispose = AssertUnwindSafe(runtime.dispose(ending)).catch_unwind();
-        let failure = match timeout(deadline.saturating_duration_since(Instant::now()), dispose).await {
-            Ok(Ok(Ok(()))) => continue,
-            Ok(Ok(Err(error))) => error.message,
-            Ok(Err(_)) => "it panicked".to_owned(),
-            Err(_) => format!("it took longer than {DISPOSE_MS_MAX} ms"),
-        };
-        warn!(failure, "a provider could not be disposed of");
-        let message = format!("a provider could not clean up: {failure}");
-        errors.push(ErrorReport::new(ErrorCode::ProviderDisposeFailed, message));
+    for runtime in created.runtimes.iter().rev() {
+        errors.extend(disposed("a provider", deadline, runtime.dispose(ending)).await.err());
+    }
+    for service in created.services.iter().rev() {
+        errors.extend(disposed("a shared service", deadline, service.dispose(ending)).await.err());
     }
     errors
+}
+
+async fn disposed(
+    what: &str,
+    deadline: Instant,
+    dispose: impl Future<Output = Result<(), ErrorReport>>,
+) -> Result<(), ErrorReport> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let failure = match timeout(left, AssertUnwindSafe(dispose).catch_unwind()).await {
+        Ok(Ok(Ok(()))) => return Ok(()),
+        Ok(Ok(Err(error))) => error.message,
+        Ok(Err(_)) => "it panicked".to_owned(),
+        Err(_) => format!("it took longer than {DISPOSE_MS_MAX} ms"),
+    };
+    warn!(failure, "{what} could not be disposed of");
+    let message = format!("{what} could not clean up: {failure}");
+    Err(ErrorReport::new(ErrorCode::ProviderDisposeFailed, message))
 }
 
 fn ending(outcome: &Result<Returned, ErrorReport>) -> Ending {
@@ -540,8 +575,8 @@ fn merge(context: &mut Context, more: Context) {
     context.title = context.title.take().or(title);
 }
 
-fn create_failed(namespace: &str, error: &ErrorReport) -> ErrorReport {
-    let message = format!("the namespace {namespace} could not be set up: {}", error.message);
+fn create_failed(what: &str, error: &ErrorReport) -> ErrorReport {
+    let message = format!("{what} could not be set up: {}", error.message);
     ErrorReport::new(ErrorCode::ProviderCreateFailed, message)
         .with_hint(error.hint.clone())
         .with_detail("cause", error.code.as_str())

@@ -27,8 +27,9 @@ use crate::{
     exec::{Execution, Executor, Request, Settings},
     result::console,
 };
-use codemode_cdp::{CdpConfig, CdpProvider};
-use codemode_provider::Registry;
+use codemode_cdp::CdpProvider;
+use codemode_page::{BrowserConfig, Browsers};
+use codemode_provider::{Registry, Sessions};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport, Manifest,
     envelope::{Context, ExecutionData, Meta},
@@ -74,17 +75,17 @@ impl Service {
         leftovers::remove(&state);
         let images = config.image_dir()?;
         let engine = warm(&images, progress)?;
-        let registry = registry(config, &defaults, Some(images))?;
         let recorder = Arc::new(Recorder::new(sessions.store().clone()));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
+        let browsers = browsers(config, &defaults, images, Arc::new(sessions))?;
         let settings = Settings {
             concurrent_max: config.concurrent,
             queued_max: config.queued,
-            sessions: Some(Arc::new(sessions)),
+            services: vec![Arc::new(browsers)],
             record: Arc::clone(&recorder) as _,
             ..Settings::new(state.path())
         };
-        let (executor, external) = (Executor::new(engine, registry, settings), config.cdp_url.is_some());
+        let (executor, external) = (Executor::new(engine, registry()?, settings), config.cdp_url.is_some());
         Ok(Self { executor, recorder, defaults, external, _sweeping: sweeping })
     }
 
@@ -134,18 +135,29 @@ fn not_ours(what: &str) -> ErrorReport {
         .with_hint("Leave the rules out, or let the host launch its browsers: without --cdp-url.")
 }
 
-/// The providers of this build.
-fn registry(config: &Config, defaults: &Defaults, protocols_dir: Option<PathBuf>) -> Result<Registry, ErrorReport> {
-    let provider = CdpProvider::new(CdpConfig {
+/// The namespaces of this build.
+fn registry() -> Result<Registry, ErrorReport> {
+    Registry::new(vec![Arc::new(CdpProvider::new())])
+        .map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
+}
+
+/// The browser that the namespaces of an execution share.
+fn browsers(
+    config: &Config,
+    defaults: &Defaults,
+    protocols_dir: PathBuf,
+    sessions: Arc<dyn Sessions>,
+) -> Result<Browsers, ErrorReport> {
+    let config = BrowserConfig {
         browser: config.browser.clone(),
         cdp_url: config.cdp_url.clone(),
         headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
         headless: !config.headed,
         device_permissions: defaults.policy.device_permissions.clone(),
         confinement: config.confinement()?,
-        protocols_dir,
-    });
-    Registry::new(vec![Arc::new(provider)]).map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
+        protocols_dir: Some(protocols_dir),
+    };
+    Ok(Browsers::new(config, Some(sessions)))
 }
 
 /// The namespaces that scripts can reach. Needs no sandbox.
@@ -153,8 +165,9 @@ fn registry(config: &Config, defaults: &Defaults, protocols_dir: Option<PathBuf>
 /// # Errors
 /// When the providers of this build cannot be offered together.
 pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
-    let registry = registry(config, &config.defaults()?, None)?;
-    Ok(registry.providers().map(|provider| provider.manifest().clone()).collect())
+    // A wrong file of defaults is told by every command.
+    config.defaults()?;
+    Ok(registry()?.providers().map(|provider| provider.manifest().clone()).collect())
 }
 
 /// An engine for the image in a folder, made there if it is missing.

@@ -99,13 +99,13 @@ error_codes! {
     /// An endpoint could not be reached.
     CdpConnectionFailed = "CDP_CONNECTION_FAILED", true, "Check that the endpoint is right and that the browser still runs.";
     /// The browser refused a command.
-    CdpProtocolError = "CDP_PROTOCOL_ERROR", false, "Look the command up with cdp.spec(\"Domain.command\").";
+    CdpProtocolError = "CDP_PROTOCOL_ERROR", false, "Look the command up in the protocol: its domain says what it takes.";
     /// The page or target is gone.
     CdpTargetClosed = "CDP_TARGET_CLOSED", false, "The page was closed; open or attach to another one.";
     /// The page crashed.
     CdpTargetCrashed = "CDP_TARGET_CRASHED", true, "The page's process crashed; reload it or open another page.";
     /// An open dialog blocks the page.
-    DialogOpen = "DIALOG_OPEN", false, "Answer it with cdp.send(\"Page.handleJavaScriptDialog\", {accept: true}, {sessionId}), then go on.";
+    DialogOpen = "DIALOG_OPEN", false, "Answer it with the command Page.handleJavaScriptDialog and {accept: true}, then go on.";
 
     // Sessions and leases.
     /// Another execution holds the session.

@@ -11,7 +11,7 @@ const drive = `(async () => {
 const at = async (url, attach, more = {}) => {
   await prepared(more);
   const { targetId } = await cdp.send('Target.createTarget', { url: 'about:blank', ...more });
-  page = await cdp.attachToTarget(targetId);
+  page = (await cdp.attachToTarget(targetId)).sessionId;
   const { next } = await cdp.events({ names: ['Runtime.bindingCalled'], limit: 1000 });
   const before = (await happened('Target.attachedToTarget')).length;
   await attach(targetId);

@@ -1,5 +1,5 @@
 // What every case has before it: a tab of its own, and short names for what an attacker does all the time.
-let page = await cdp.attachToTarget(), began = 0;
+let page = (await cdp.attachToTarget()).sessionId, began = 0;
 const send = (method, params = {}, sessionId = page) => cdp.send(method, params, { sessionId, timeoutMs: 8000 });
 const evaluate = async (expression, sessionId = page) => {
   const { result, exceptionDetails } = await send('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true, userGesture: true }, sessionId);
@@ -11,7 +11,7 @@ const visit = async (url, sessionId = page) => {
   await cdp.waitForEvent('Page.loadEventFired', { sessionId, timeoutMs: 8000 });
 };
 const html = (body) => '{{site}}/echo?body=' + encodeURIComponent('<!doctype html><meta charset=utf-8>' + body);
-const tab = async (url = 'about:blank', more = {}) => cdp.attachToTarget((await cdp.send('Target.createTarget', { url, ...more })).targetId);
+const tab = async (url = 'about:blank', more = {}) => (await cdp.attachToTarget((await cdp.send('Target.createTarget', { url, ...more })).targetId)).sessionId;
 // A document's text once it is loaded.
 const TEXT = `new Promise((done) => {
   const tell = () => done(location.href + ' ' + document.documentElement.innerText);
@@ -92,6 +92,6 @@ const leave = async () => {
   for (const target of targetInfos) {
     if (target.type === 'page' && target.targetId !== targetId) await cdp.send('Target.closeTarget', { targetId: target.targetId }).catch((error) => error);
   }
-  page = await cdp.attachToTarget(targetId);
+  page = (await cdp.attachToTarget(targetId)).sessionId;
   began = await now();
 };

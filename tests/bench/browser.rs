@@ -1,13 +1,19 @@
 //! The road to a real browser, against a bare WebSocket client on the same browser.
 
-use crate::measure::{Bench, Named, Table, execute, executor, medians_in_turn};
-use codemode_cdp::{CdpConfig, CdpProvider};
+use crate::measure::{Bench, Named, Table, execute, medians_in_turn};
+use codemode_cdp::CdpProvider;
 use codemode_chromium::{Browser, Command, ConfineMode, Confinement, Connection, LaunchOptions, Peers};
 use codemode_host::{
+    exec::{Executor, Settings},
     network::{ForwardProxy, Gate, Policy, Serving, SystemResolver, Upstream},
+    result::Identity,
     site,
 };
-use codemode_provider::{ArgumentsPlace, CallContext, Provider as _, ProviderRuntime, testkit};
+use codemode_page::{BrowserConfig, Browsers};
+use codemode_provider::{
+    ArgumentsPlace, CallContext, Registry, ServiceProvider,
+    testkit::{self, TestExecution},
+};
 use codemode_spec::Value;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
@@ -110,26 +116,35 @@ impl Bare {
 }
 
 /// An executor on a browser that is there already, so that both sides talk to the same one.
-fn on(bench: &Bench, browser: &Browser) -> codemode_host::exec::Executor {
-    let config =
-        CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
-    executor(&bench.engine, bench.state.path().to_owned(), vec![Arc::new(CdpProvider::new(config))])
+fn on(bench: &Bench, browser: &Browser) -> Executor {
+    let settings = Settings {
+        transform: Arc::new(Identity),
+        services: vec![at(browser)],
+        ..Settings::new(bench.state.path().to_owned())
+    };
+    let registry = Registry::new(vec![Arc::new(CdpProvider::new())]).expect("the name is right");
+    Executor::new(bench.engine.clone(), registry, settings)
+}
+
+/// The shared browsers of a host that uses this one.
+fn at(browser: &Browser) -> Arc<dyn ServiceProvider> {
+    let url = browser.endpoint().expect("it listens").ws_url.clone();
+    Arc::new(Browsers::new(BrowserConfig { cdp_url: Some(url), ..BrowserConfig::default() }, None))
 }
 
 /// A runtime of the provider, without a sandbox.
 struct Provided {
-    runtime: Arc<dyn ProviderRuntime>,
+    execution: TestExecution,
     session: Value,
 }
 
 async fn provided(bench: &Bench, browser: &Browser) -> Provided {
-    let config =
-        CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
     let context = testkit::context(bench.state.path(), json!({}));
-    let runtime = CdpProvider::new(config).create(context).await.expect("the provider makes a runtime");
-    let session = runtime.call("attachToTarget", Vec::new(), call_context()).await.expect("a page");
-    let session = session.value().expect("a reply is a value");
-    Provided { runtime, session }
+    let services = [at(browser)];
+    let beginning = TestExecution::begin(Arc::new(CdpProvider::new()), &services, context);
+    let execution = beginning.await.expect("the provider makes a runtime");
+    let session = execution.call("attachToTarget", Vec::new()).await.expect("a page");
+    Provided { execution, session }
 }
 
 fn call_context() -> CallContext {
@@ -145,7 +160,7 @@ impl Provided {
         let params = Value::from(json!({"expression": "1+1"}));
         let options = Value::Object(vec![("sessionId".into(), self.session.clone())]);
         let arguments = vec![Value::from("Runtime.evaluate"), params, options];
-        self.runtime.call("send", arguments, call_context()).await.expect("the browser answers");
+        self.execution.runtime.call("send", arguments, call_context()).await.expect("the browser answers");
     }
 }
 

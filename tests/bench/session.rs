@@ -1,7 +1,7 @@
 //! Leases: what the store costs, and how soon a browser that is there can be used again.
 
 use crate::measure::{Bench, Named, Table, median, middle};
-use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_cdp::CdpProvider;
 use codemode_host::{
     exec::{Executor, Observer, Request, Settings},
     result::Identity,
@@ -16,6 +16,7 @@ use codemode_host::{
     },
     state_dir::StateDir,
 };
+use codemode_page::{BrowserConfig, Browsers};
 use codemode_provider::Registry;
 use codemode_spec::{
     message::ConsoleLine,
@@ -155,11 +156,10 @@ impl Leased {
         let manager = SessionManager::open(state_dir, program, SessionSettings::default()).expect("a store");
         let settings = Settings {
             transform: Arc::new(Identity),
-            sessions: Some(Arc::new(manager.clone())),
+            services: vec![Arc::new(Browsers::new(BrowserConfig::default(), Some(Arc::new(manager.clone()))))],
             ..Settings::new(state)
         };
-        let registry =
-            Registry::new(vec![Arc::new(CdpProvider::new(CdpConfig::default()))]).expect("the name is right");
+        let registry = Registry::new(vec![Arc::new(CdpProvider::new())]).expect("the name is right");
         let executor = Executor::new(bench.engine.clone(), registry, settings);
         let session =
             SessionRequest { mode: SessionMode::Reuse, key: Some("bench".into()), ..SessionRequest::default() };

@@ -1,5 +1,5 @@
 // Logs in to the demo site the way a person does, and reads whose account it is.
-const sessionId = await cdp.attachToTarget();
+const { sessionId } = await cdp.attachToTarget();
 const page = async (expression) => {
   const { result } = await cdp.send("Runtime.evaluate", { expression, returnByValue: true }, { sessionId });
   return result.value;

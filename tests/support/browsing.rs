@@ -4,13 +4,14 @@ use super::{
     lab::{self, Lab},
     program::need_browser,
 };
-use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_cdp::CdpProvider;
 use codemode_host::{
     exec::Settings,
     result::{Identity, Transform},
     site::{self, Site},
 };
-use codemode_provider::testkit::FakeProvider;
+use codemode_page::{BrowserConfig, Browsers};
+use codemode_provider::{Provider, Sessions, testkit::FakeProvider};
 use rustix::process::{Pid, getpgid};
 use std::{ffi::OsStr, fs, path::Path, sync::Arc, time::Duration};
 use tempfile::TempDir;
@@ -22,6 +23,11 @@ pub const GONE: Duration = Duration::from_secs(60);
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     need_browser();
     lab::block_on(future)
+}
+
+/// The shared browsers of a host; what is known of their protocol is kept for all tests.
+pub fn browsers(sessions: Option<Arc<dyn Sessions>>) -> Browsers {
+    Browsers::new(BrowserConfig { protocols_dir: Some(super::image_dir()), ..BrowserConfig::default() }, sessions)
 }
 
 /// A host whose executions have a browser: the namespaces `cdp` and `fake`.
@@ -39,9 +45,9 @@ impl Browsing {
 
     pub async fn with(transform: Arc<dyn Transform>) -> Self {
         let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
-        let settings = Settings { transform, ..Settings::new(state.path()) };
-        let cdp = CdpProvider::new(CdpConfig { protocols_dir: Some(super::image_dir()), ..CdpConfig::default() });
-        let lab = Lab::with(vec![Arc::new(FakeProvider::new("fake")), Arc::new(cdp)], settings);
+        let settings = Settings { transform, services: vec![Arc::new(browsers(None))], ..Settings::new(state.path()) };
+        let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(FakeProvider::new("fake")), Arc::new(CdpProvider::new())];
+        let lab = Lab::with(providers, settings);
         Self { lab, site: site::serve().await.expect("a port"), state }
     }
 

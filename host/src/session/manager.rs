@@ -8,6 +8,7 @@ use super::{
     guarded::Guarded,
     held::{Held, Lent},
     hosts::{Host, HostLocks, Liveness as _},
+    info,
     leasing::busy,
     profile_of_key,
     store::{
@@ -21,7 +22,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use codemode_chromium::Confinement;
-use codemode_provider::{BrowserOrder, BrowserSession, Sessions};
+use codemode_provider::{BrowserOrder, BrowserSession, KeptBrowser, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{LEASE_RENEW_MS, LEASE_TTL_MS},
@@ -284,6 +285,10 @@ impl Sessions for SessionManager {
         let guarded =
             opened.await.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "opening a session panicked"))??;
         Ok(Arc::new(guarded))
+    }
+
+    async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport> {
+        info::look(self.store(), &self.inner.places, key).await
     }
 }
 

@@ -14,6 +14,7 @@ mod fence;
 mod guarded;
 mod held;
 pub mod hosts;
+mod info;
 pub mod keeper;
 mod leasing;
 mod manager;

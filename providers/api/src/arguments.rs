@@ -116,7 +116,11 @@ fn is_left_out_of(param: &Param, key: &str) -> bool {
 }
 
 fn has_type(schema: &Json) -> bool {
-    schema["type"].as_str().is_some_and(|kind| kind != "null")
+    match &schema["type"] {
+        Json::String(kind) => kind != "null",
+        Json::Array(kinds) => kinds.iter().all(|kind| kind != "null"),
+        _ => false,
+    }
 }
 
 /// Takes out of an accepted argument what stands for nothing.
@@ -130,7 +134,7 @@ fn leave_out(param: &Param, argument: &mut Value) {
     }
 }
 
-/// What is wrong with a value according to its schema, each led by its path from `name` on; as much as anybody reads.
+/// What is wrong with a value according to its schema, each led by its path from `name` on; the first few, each cut short.
 #[must_use]
 pub fn faults_of(name: &str, validator: &Validator, value: &Json) -> Vec<String> {
     described(name, validator.iter_errors(value))

@@ -1,38 +1,11 @@
 //! What the host gives to a runtime.
 
-use crate::{audit::AuditSink, session::Sessions};
+use crate::{id::ExecutionId, services::Services};
 use codemode_spec::session::SessionRequest;
 use serde_json::Value as Json;
-use std::{fmt, path::PathBuf, sync::Arc, time::SystemTime};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use std::{sync::Arc, time::SystemTime};
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use tokio_util::sync::CancellationToken;
-
-/// Names an execution.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct ExecutionId(Arc<str>);
-
-impl ExecutionId {
-    /// The id with this text.
-    #[must_use]
-    pub fn new(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    /// Its text: ASCII letters, digits and `-`, fit for a file name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for ExecutionId {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
-    }
-}
 
 /// Where time comes from.
 pub trait Clock: Send + Sync {
@@ -50,7 +23,7 @@ impl Clock for SystemClock {
     }
 }
 
-/// What a runtime knows of its execution, and the services it may use.
+/// What a runtime knows of its execution, and the services that it may use.
 #[derive(Clone)]
 pub struct ExecutionContext {
     /// Which execution.
@@ -61,23 +34,12 @@ pub struct ExecutionContext {
     pub deadline: Instant,
     /// Where time comes from.
     pub clock: Arc<dyn Clock>,
-    /// The folder of everything that the host keeps; only its user can read it.
-    pub state_dir: PathBuf,
-    /// Where browsers have their profiles, and their owners the record of them.
-    pub profiles_dir: PathBuf,
-    /// Where what this execution downloads goes, unless its session says otherwise.
-    pub downloads_dir: PathBuf,
-    /// Options of this execution for the providers, by namespace.
+    /// Options of this execution, by the namespace or the service that reads them.
     pub options: Arc<serde_json::Map<String, Json>>,
     /// The browser session that was asked for.
     pub session: SessionRequest,
-    /// Where browser sessions come from; an embedder's host may have none.
-    pub sessions: Option<Arc<dyn Sessions>>,
-    /// Takes down what a provider refuses of its own accord.
-    pub audit: Arc<dyn AuditSink>,
-    /// Room in the memory of the host, all executions together, for replies that are there and that no turn has taken yet:
-    /// a permit is a byte.
-    pub reply_room: Arc<Semaphore>,
+    /// Everything else that the host offers to the namespaces, by type.
+    pub services: Services,
 }
 
 /// A call's place in the memory of the host for its arguments, given back when the last clone is dropped. Further calls
@@ -115,7 +77,7 @@ pub enum Ending {
     Failed,
     /// A bound was reached: wall time, processor time, memory, stack.
     Exceeded,
-    /// Whoever asked cancelled or went away.
+    /// The client cancelled or disconnected.
     Cancelled,
     /// The script never ran.
     NotStarted,

@@ -2,21 +2,28 @@
 //!
 //! A provider puts one global into the sandbox. For each execution the host creates a runtime of every provider, in
 //! the order of their registration, sends it the script's calls, and disposes of it in the reverse order, exactly once,
-//! however the execution ends. This crate knows neither the sandbox nor any particular provider.
+//! however the execution ends. What several namespaces share, as the one browser of an execution, is a service: it is made
+//! before the runtimes, found by its type, and disposed of after them. This crate knows neither the sandbox nor any particular provider.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod audit;
 mod context;
+mod id;
 mod provider;
 mod registry;
+mod service;
+mod services;
 mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
-pub use audit::{AuditSink, NoAudit, Refusal};
-pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, ExecutionId, SystemClock};
-pub use provider::{Account, LeaseMark, Provider, ProviderRuntime};
+pub use audit::{Account, AuditSink, LeaseMark, NoAudit, Refusal};
+pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, SystemClock};
+pub use id::ExecutionId;
+pub use provider::{Provider, ProviderRuntime};
 pub use registry::{Registry, RegistryError, nearest};
-pub use session::{BrowserChannel, BrowserOrder, BrowserSession, Promotion, SessionFacts, Sessions};
+pub use service::{ServiceProvider, ServiceRuntime};
+pub use services::{Folders, Need, ReplyRoom, Services};
+pub use session::{BrowserChannel, BrowserOrder, BrowserSession, KeptBrowser, Promotion, SessionFacts, Sessions};

@@ -1,6 +1,10 @@
 //! The two traits.
 
-use crate::context::{CallContext, Ending, ExecutionContext};
+use crate::{
+    audit::Account,
+    context::{CallContext, Ending, ExecutionContext},
+    services::Need,
+};
 use async_trait::async_trait;
 use codemode_spec::{ErrorReport, Manifest, Value, envelope::Context, message::Encoded};
 use std::sync::Arc;
@@ -11,6 +15,11 @@ pub trait Provider: Send + Sync + 'static {
     /// The namespace, its methods and their parameters. The host validates arguments by it before it calls.
     fn manifest(&self) -> &Manifest;
 
+    /// The services without which no runtime can be made. A host that lacks one says so before it creates any.
+    fn needs(&self) -> Vec<Need> {
+        Vec::new()
+    }
+
     /// Makes the runtime of one execution: called once for each, in the order of registration, before the script runs.
     /// Cheap: nothing is opened before its first use.
     ///
@@ -20,32 +29,6 @@ pub trait Provider: Send + Sync + 'static {
     /// # Cancellation
     /// The future may be dropped; it must leave nothing behind.
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport>;
-}
-
-/// What a call of effect was, for the audit: never a value of its arguments.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Account {
-    /// What was done, if that says more than the method's name.
-    pub action: Option<String>,
-    /// The origin of the page that it was done to.
-    pub origin: Option<String>,
-    /// The origin that it leads to, if it was given a URL.
-    pub to_origin: Option<String>,
-    /// It only reads, though its method may also write.
-    pub reads: bool,
-    /// The lease under which it is done.
-    pub lease: Option<LeaseMark>,
-}
-
-/// What a lease is known by.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeaseMark {
-    /// The session that it is on.
-    pub session: String,
-    /// The key whose browser that is.
-    pub key: Option<String>,
-    /// The fencing token.
-    pub token: u64,
 }
 
 /// What a provider is for one execution.

@@ -3,14 +3,14 @@
 //! A session is a browser that exists; a lease is the exclusive right of one execution to use it. Who keeps the records
 //! and starts the browsers is the host's business.
 
-use crate::{context::ExecutionId, provider::LeaseMark};
+use crate::{audit::LeaseMark, id::ExecutionId};
 use async_trait::async_trait;
 use codemode_spec::{
     ErrorReport,
     session::{SessionMode, SessionRequest},
 };
 use serde_json::Value as Json;
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::UnixStream, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,33 @@ pub trait Sessions: Send + Sync {
     /// # Cancellation
     /// May be dropped at any time: what was already leased is released.
     async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport>;
+
+    /// What is known of the live browser of a key; `None` if the key has none. Starts nothing and takes no lease: the
+    /// browser's idle time goes on.
+    ///
+    /// # Errors
+    /// When the records cannot be read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport>;
+}
+
+/// The live browser of a key, seen without a lease on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptBrowser {
+    /// Names its session.
+    pub session: String,
+    /// What its pages show: URLs.
+    pub pages: Vec<String>,
+    /// Since when it exists.
+    pub age: Duration,
+    /// For how long nobody has used it; `None` while an execution holds it.
+    pub idle: Option<Duration>,
+    /// In how long it ends if nobody uses it.
+    pub ends_in: Option<Duration>,
+    /// The execution that holds it.
+    pub holder: Option<String>,
 }
 
 /// What an execution wants.
@@ -56,7 +83,7 @@ pub struct SessionFacts {
     pub key: Option<String>,
     /// It outlives the execution.
     pub shared: bool,
-    /// The fencing token of the lease: whoever has it next has a larger one.
+    /// The fencing token of the lease: the next lease has a larger one.
     pub token: u64,
     /// The program of the browser, which tells what protocol it speaks.
     pub program: PathBuf,
@@ -113,7 +140,7 @@ pub trait BrowserSession: Send + Sync {
     /// Whether the lease still holds. Asked before each effect.
     ///
     /// # Errors
-    /// `SESSION_LOST` when somebody else has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
+    /// `SESSION_LOST` when another execution has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
     async fn check(&self) -> Result<(), ErrorReport>;
 
     /// A new channel to the browser. Any number may be open; all end with the lease.
@@ -142,7 +169,7 @@ pub trait BrowserSession: Send + Sync {
     /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.
     ///
     /// # Errors
-    /// When it cannot be ended; it is tried again by whoever sweeps.
+    /// When it cannot be ended; the next sweep tries again.
     async fn close(&self) -> Result<(), ErrorReport>;
 
     /// As [`Self::close`], and another browser takes its place under the same lease: nobody comes in between.

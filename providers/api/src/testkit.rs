@@ -3,14 +3,19 @@
 //!
 //! Everything here panics instead of returning errors: it is used in tests only.
 
+mod execution;
 mod fake;
 mod lifecycle;
+mod service;
 
+pub use execution::TestExecution;
 pub use fake::{FakeProvider, Journal, Moment};
 pub use lifecycle::{Subject, lifecycle_suite};
+pub use service::{FakeService, FakeShared};
 
 use crate::{
-    ArgumentsPlace, CallContext, ExecutionContext, ExecutionId, NoAudit, Provider, ProviderRuntime, SystemClock,
+    ArgumentsPlace, AuditSink, CallContext, ExecutionContext, ExecutionId, Folders, NoAudit, Provider, ProviderRuntime,
+    ReplyRoom, Services, SystemClock,
 };
 use codemode_spec::{ErrorReport, Value, limits::HOST_REPLIES_BYTES_MAX, session::SessionRequest};
 use std::{
@@ -27,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 /// Wall time of an execution of the test kit.
 const WALL: Duration = Duration::from_secs(120);
 
-/// The context of an execution with an id of its own and options for the providers, by namespace.
+/// The context of an execution with an id of its own and options for its providers and services, by name.
 ///
 /// # Panics
 /// When the options are not an object.
@@ -37,19 +42,22 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
     let serde_json::Value::Object(options) = options else { panic!("options of an execution are an object") };
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let execution = ExecutionId::new(&format!("test-{}-{number}", std::process::id()));
+    let mut services = Services::default();
+    services.insert(Arc::new(Folders {
+        state: state_dir.to_owned(),
+        profiles: state_dir.join("profiles"),
+        downloads: state_dir.join("downloads").join(execution.as_str()),
+    }));
+    services.insert(Arc::new(ReplyRoom(Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX)))));
+    services.insert::<dyn AuditSink>(Arc::new(NoAudit));
     ExecutionContext {
-        downloads_dir: state_dir.join("downloads").join(execution.as_str()),
         execution,
         cancel: CancellationToken::new(),
         deadline: Instant::now() + WALL,
         clock: Arc::new(SystemClock),
-        state_dir: state_dir.to_owned(),
-        profiles_dir: state_dir.join("profiles"),
         options: Arc::new(options),
         session: SessionRequest::default(),
-        sessions: None,
-        audit: Arc::new(NoAudit),
-        reply_room: Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX)),
+        services,
     }
 }
 

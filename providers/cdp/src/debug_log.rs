@@ -1,6 +1,6 @@
 //! What was sent to the browser, for the script's own debugging: names and times, never parameters or results.
 
-use crate::targets::short;
+use codemode_page::short;
 use codemode_spec::limits::DEBUG_LOG_MAX;
 use serde::Serialize;
 use std::{

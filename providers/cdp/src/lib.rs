@@ -1,33 +1,26 @@
 //! The namespace `cdp`: the raw protocol of a real browser, and the verbs around it.
 //!
-//! A runtime launches a browser of its own on the first call that needs one, with an ephemeral profile, and closes it
-//! when the execution ends; or it attaches to an external endpoint, which it never closes. Commands are checked against
-//! the protocol that the browser itself describes and against the policy before they are sent, and nothing that blocks
-//! a page, an open dialog or a crash, hangs a call.
+//! A face on the browser of the execution (`codemode_page`), which it shares with other namespaces. Its methods are the
+//! rows of `methods`. Commands are checked against the protocol that the browser itself describes before they are sent;
+//! what they may reach is the shared browser's to judge.
 //!
-//! This crate knows neither the sandbox nor the host, and no other namespace.
+//! This crate knows neither the sandbox nor the host, and no other namespace. Where the browser comes from and who
+//! leases it is not its concern.
 #![forbid(unsafe_code)]
 
-mod browser;
+mod account;
+mod arguments;
 mod command;
-mod cookies;
 mod debug_log;
-mod dialog;
-mod gate;
-mod guard;
-mod live;
-mod made;
-mod manifest;
-mod navigation;
-mod policy;
-mod popups;
+mod events;
+mod info;
+mod lookup;
+mod methods;
 mod provider;
-mod reach;
 mod runtime;
-mod session;
-mod spec;
-mod targets;
+mod schemas;
+mod state;
 mod wait;
+mod words;
 
-pub use policy::DevicePermission;
-pub use provider::{CdpConfig, CdpProvider};
+pub use provider::CdpProvider;

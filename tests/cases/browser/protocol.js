@@ -155,3 +155,33 @@ await cdp.spec({ name: 'Page' })
 //! error: INVALID_ARGUMENT
 //! message: /^cdp\.events: options\.names: .* has more than 100 items$/
 await cdp.events({ names: new Array(30_000).fill('Page.loadEventFired') })
+// --- what attachToTarget answers is accepted wherever a session is, and so is its sessionId
+//! result: [2,2,2,2,"Page.loadEventFired","Page.loadEventFired",true]
+const session = await cdp.attachToTarget();
+const { sessionId } = session;
+const two = async (options) => (await cdp.send('Runtime.evaluate', { expression: '1 + 1' }, options)).result.value;
+const whole = { method: 'Runtime.evaluate', params: { expression: '1 + 1' }, ...session };
+const values = [await two(session), await two({ sessionId }), await two({ sessionId: session }), (await cdp.send(whole)).result.value];
+await cdp.send('Page.navigate', { url: 'data:text/html,<p>' }, session);
+const { method } = await cdp.waitForEvent('Page.loadEventFired', session);
+const { events } = await cdp.events({ sessionId: session, names: [method] });
+[...values, method, events[0].method, events[0].sessionId === sessionId]
+// --- a page is attached to by its id, by its session, and with a time
+//! result: [true,true,true,true,true]
+const session = await cdp.attachToTarget();
+const { sessionId } = session;
+const same = async (...target) => (await cdp.attachToTarget(...target)).targetId === session.targetId;
+[await same(session.targetId, { timeoutMs: 5_000 }), await same(session), await same({ ...session, timeoutMs: 5_000 }), await same(sessionId), await same({ sessionId })]
+// --- a time of no length is none
+//! error: INVALID_ARGUMENT
+//! message: /^cdp\.attachToTarget: options\.timeoutMs: 0 is less than the minimum of 1$/
+await cdp.attachToTarget('x', { timeoutMs: 0 })
+// --- an object that is no session is not taken for one
+//! error: INVALID_ARGUMENT
+//! message: /^cdp\.send: options\.sessionId: "sessionId" is a required property$/
+await cdp.send('Page.enable', {}, { sessionId: { targetId: 'x' } })
+// --- the last commands are had by their number
+//! result: [1,1,2]
+const session = await cdp.attachToTarget();
+await cdp.send('Runtime.evaluate', { expression: '1' }, session);
+[(await cdp.getDebugLog(1)).length, (await cdp.getDebugLog({ limit: 1 })).length, (await cdp.getDebugLog(20)).length]

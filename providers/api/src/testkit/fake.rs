@@ -54,7 +54,7 @@ impl Journal {
         self.moments().iter().filter(|(name, moment)| name == namespace && disposed(moment)).count()
     }
 
-    fn note(&self, namespace: &str, moment: Moment) {
+    pub(super) fn note(&self, namespace: &str, moment: Moment) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push((namespace.to_owned(), moment));
     }
 }

@@ -1,7 +1,7 @@
 //! The suite that every provider must pass.
 
-use super::context;
-use crate::{ArgumentsPlace, CallContext, Ending, ExecutionContext, Provider, ProviderRuntime, Registry};
+use super::{TestExecution, context};
+use crate::{ArgumentsPlace, CallContext, Ending, ExecutionContext, Provider, Registry, ServiceProvider};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::json;
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
@@ -19,9 +19,11 @@ const ENDINGS: [Ending; 5] =
 pub struct Subject<'a> {
     /// Makes the provider.
     pub make: &'a dyn Fn() -> Arc<dyn Provider>,
+    /// The services that it needs.
+    pub services: &'a [Arc<dyn ServiceProvider>],
     /// The state folder of its executions.
     pub state_dir: PathBuf,
-    /// Options of its executions, by namespace.
+    /// Options of its executions, by namespace or service.
     pub options: serde_json::Value,
     /// A call that opens whatever the provider opens, ends soon, and gives the same result each time.
     pub opening: (&'static str, Vec<Value>),
@@ -65,13 +67,14 @@ async fn create_opens_nothing(subject: &Subject<'_>) {
     for ending in ENDINGS {
         let life = Life::begin(subject).await;
         assert_eq!((subject.held)(), Vec::<String>::new(), "create opens nothing");
-        let _ = life.runtime.describe();
+        let _ = life.execution.describe();
         life.end(ending).await;
     }
     // A create that is dropped after its first step leaves nothing either.
     let provider = (subject.make)();
-    if let Ok(runtime) = tokio::time::timeout(Duration::ZERO, provider.create(subject.context())).await {
-        runtime.expect("create succeeds").dispose(Ending::NotStarted).await.expect("dispose succeeds");
+    let creating = TestExecution::begin(provider, subject.services, subject.context());
+    if let Ok(created) = tokio::time::timeout(Duration::ZERO, creating).await {
+        created.expect("create succeeds").dispose(Ending::NotStarted).await.expect("dispose succeeds");
     }
     nothing_is_held(subject, "a dropped create").await;
 }
@@ -80,7 +83,7 @@ async fn every_ending_leaves_nothing(subject: &Subject<'_>) {
     for ending in ENDINGS {
         let life = Life::begin(subject).await;
         life.open().await.expect("the call succeeds");
-        let _ = life.runtime.describe();
+        let _ = life.execution.describe();
         life.end(ending).await;
     }
 }
@@ -90,7 +93,7 @@ async fn many_calls_run_at_once(subject: &Subject<'_>) {
     let mut calls = JoinSet::new();
     for _ in 0..CONCURRENT_CALLS {
         let (runtime, (method, arguments), context) =
-            (Arc::clone(&life.runtime), subject.opening.clone(), life.call_context());
+            (Arc::clone(&life.execution.runtime), subject.opening.clone(), life.call_context());
         calls.spawn(async move { runtime.call(method, arguments, context).await });
     }
     let results = calls.join_all().await;
@@ -110,7 +113,7 @@ async fn a_dropped_call_leaves_nothing(subject: &Subject<'_>) {
         life.open().await.expect("other calls go on after one was dropped");
     }
     let _ = tokio::time::timeout(Duration::from_millis(20), life.call(&subject.endless)).await;
-    life.context.cancel.cancel();
+    life.execution.context.cancel.cancel();
     life.end(Ending::Cancelled).await;
 }
 
@@ -120,7 +123,7 @@ async fn a_first_call_can_be_dropped_at_any_point(subject: &Subject<'_>) {
     for ms in [0, 5, 40, 150, 400] {
         let life = Life::begin(subject).await;
         let _ = tokio::time::timeout(Duration::from_millis(ms), life.open()).await;
-        life.context.cancel.cancel();
+        life.execution.context.cancel.cancel();
         life.end(Ending::Cancelled).await;
     }
     let life = Life::begin(subject).await;
@@ -135,28 +138,27 @@ async fn two_runtimes_are_independent(subject: &Subject<'_>) {
     let (one, two) = tokio::join!(first.open(), second.open());
     one.expect("the first one's call succeeds");
     two.expect("the second one's call succeeds");
-    first.runtime.dispose(Ending::Failed).await.expect("dispose succeeds");
+    first.execution.dispose(Ending::Failed).await.expect("dispose succeeds");
     second.open().await.expect("the second one goes on when the first has ended");
     second.end(Ending::Succeeded).await;
 }
 
 async fn an_execution_can_park(subject: &Subject<'_>) {
     let life = Life::begin(subject).await;
-    life.runtime.suspend().await.expect("it parks before anything was opened");
-    life.runtime.resume().await.expect("it goes on");
+    life.execution.suspend().await.expect("it parks before anything was opened");
+    life.execution.resume().await.expect("it goes on");
     let before = life.open().await.expect("the call succeeds");
-    life.runtime.suspend().await.expect("it parks");
-    life.runtime.resume().await.expect("it goes on");
+    life.execution.suspend().await.expect("it parks");
+    life.execution.resume().await.expect("it goes on");
     assert_eq!(life.open().await.expect("the call succeeds after parking"), before);
-    life.runtime.suspend().await.expect("it parks again");
+    life.execution.suspend().await.expect("it parks again");
     life.end(Ending::Cancelled).await;
 }
 
 /// One execution, as far as a provider sees it.
 struct Life<'a> {
     subject: &'a Subject<'a>,
-    runtime: Arc<dyn ProviderRuntime>,
-    context: ExecutionContext,
+    execution: TestExecution,
 }
 
 impl<'a> Life<'a> {
@@ -165,13 +167,12 @@ impl<'a> Life<'a> {
     }
 
     async fn of(subject: &'a Subject<'a>, provider: &Arc<dyn Provider>) -> Self {
-        let context = subject.context();
-        let runtime = provider.create(context.clone()).await.expect("create succeeds");
-        Self { subject, runtime, context }
+        let beginning = TestExecution::begin(Arc::clone(provider), subject.services, subject.context());
+        Self { subject, execution: beginning.await.expect("create succeeds") }
     }
 
     fn call_context(&self) -> CallContext {
-        CallContext { call: 0, deadline: self.context.deadline, place: ArgumentsPlace::default() }
+        CallContext { call: 0, deadline: self.execution.context.deadline, place: ArgumentsPlace::default() }
     }
 
     fn open(&self) -> impl Future<Output = Result<Value, ErrorReport>> + '_ {
@@ -179,13 +180,13 @@ impl<'a> Life<'a> {
     }
 
     async fn call(&self, (method, arguments): &(&'static str, Vec<Value>)) -> Result<Value, ErrorReport> {
-        let reply = self.runtime.call(method, arguments.clone(), self.call_context()).await?;
+        let reply = self.execution.runtime.call(method, arguments.clone(), self.call_context()).await?;
         Ok(reply.value().expect("a reply is a value"))
     }
 
     async fn end(self, ending: Ending) {
-        self.runtime.dispose(ending).await.unwrap_or_else(|error| panic!("dispose after {ending:?}: {error}"));
-        assert_eq!(self.runtime.warnings(), Vec::<String>::new(), "nothing went wrong, nothing is to be warned of");
+        self.execution.dispose(ending).await.unwrap_or_else(|error| panic!("dispose after {ending:?}: {error}"));
+        assert_eq!(self.execution.warnings(), Vec::<String>::new(), "nothing went wrong, nothing is to be warned of");
         nothing_is_held(self.subject, &format!("{ending:?}")).await;
     }
 }
@@ -221,6 +222,7 @@ mod tests {
         let folder = std::env::temp_dir();
         lifecycle_suite(&Subject {
             make: &|| Arc::new(fake.clone()),
+            services: &[],
             state_dir: folder,
             options: json!({}),
             opening: ("echo", vec![Value::from("x")]),
@@ -239,6 +241,7 @@ mod tests {
     async fn a_leak_is_found() {
         let subject = Subject {
             make: &|| Arc::new(FakeProvider::new("fake")),
+            services: &[],
             state_dir: std::env::temp_dir(),
             options: json!({}),
             opening: ("echo", vec![]),

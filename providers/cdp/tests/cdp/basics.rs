@@ -1,9 +1,9 @@
 //! Pages, pictures, sessions.
 
 use crate::support::{Execution, PATIENCE, Site, held};
+use codemode_provider::Ending;
 use codemode_spec::ErrorCode;
 use serde_json::json;
-use std::sync::Arc;
 use tokio::time::Instant;
 
 #[tokio::test]
@@ -16,15 +16,15 @@ async fn a_page_is_visited_and_read() {
 
     // Chromium does not tell the title by itself; it is asked for when the page is loaded.
     let deadline = Instant::now() + PATIENCE;
-    while execution.runtime.describe().title.as_deref() != Some("Home") {
-        assert!(Instant::now() < deadline, "{:?}", execution.runtime.describe());
+    while execution.life.describe().title.as_deref() != Some("Home") {
+        assert!(Instant::now() < deadline, "{:?}", execution.life.describe());
         execution.evaluate(&session, "1").await.unwrap();
     }
-    let context = execution.runtime.describe();
+    let context = execution.life.describe();
     assert_eq!(context.url, Some(site.url("/")));
     assert_eq!(context.title.as_deref(), Some("Home"));
     assert_eq!(context.target_id.map(|id| format!("target:{id}")), Some(session));
-    assert_eq!(context.session_id.as_deref(), Some(execution.context.execution.as_str()));
+    assert_eq!(context.session_id.as_deref(), Some(execution.life.context.execution.as_str()));
     execution.end().await;
 }
 
@@ -44,7 +44,7 @@ async fn both_forms_of_a_command_are_one() {
     );
     let target = session.strip_prefix("target:").unwrap();
     for arguments in [json!([target]), json!([session]), json!([{ "targetId": target }]), json!([])] {
-        assert_eq!(execution.call("attachToTarget", arguments).await.unwrap(), session.as_str());
+        assert_eq!(execution.call("attachToTarget", arguments).await.unwrap()["sessionId"], session);
     }
     execution.end().await;
 }
@@ -152,9 +152,8 @@ async fn a_page_cannot_make_an_answer_long() {
     execution.visit(&session, &format!("data:text/html,<title>{long}</title>")).await;
     execution.call("sessionInfo", json!([])).await.unwrap();
     // As a host asks: when it is over.
-    let runtime = Arc::clone(&execution.runtime);
-    execution.end().await;
-    let context = runtime.describe();
+    execution.life.dispose(Ending::Succeeded).await.unwrap();
+    let context = execution.life.describe();
     let (url, title) = (context.url.unwrap(), context.title.unwrap());
     assert!(url.starts_with("data:text/html,<title>xx") && url.ends_with('…') && url.len() < 1_000, "{}", url.len());
     assert!(title.starts_with("xx") && title.ends_with('…') && title.len() < 1_000, "{}", title.len());

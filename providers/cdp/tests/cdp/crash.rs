@@ -85,9 +85,9 @@ async fn a_browser_that_is_killed_in_mid_call_is_gone() {
     }
     assert_eq!(execution.call("sessionInfo", json!([])).await.unwrap()["state"], "gone");
 
-    execution.runtime.dispose(Ending::Failed).await.unwrap();
+    execution.life.dispose(Ending::Failed).await.unwrap();
     assert_eq!(held(execution.state.path()), Vec::<String>::new());
-    let warnings = execution.runtime.warnings();
+    let warnings = execution.life.warnings();
     assert_eq!(warnings, ["The browser died or was killed while the script ran; what it held is lost."]);
 }
 
@@ -98,7 +98,7 @@ async fn a_script_may_close_its_own_browser() {
     assert_eq!(execution.send("Browser.close", json!({})).await.unwrap(), json!({}));
     let error = execution.send("Browser.getVersion", json!({})).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::BrowserGone, "{error}");
-    execution.runtime.dispose(Ending::Succeeded).await.unwrap();
-    assert_eq!(execution.runtime.warnings(), Vec::<String>::new());
+    execution.life.dispose(Ending::Succeeded).await.unwrap();
+    assert_eq!(execution.life.warnings(), Vec::<String>::new());
     assert_eq!(held(execution.state.path()), Vec::<String>::new());
 }

@@ -30,7 +30,7 @@ async fn commands() {
         execution.send("Page.navigate", json!({"url": "https://a.test/"})).await,
         ErrorCode::InvalidArgument,
         "Page.navigate is a command of a page and needs a sessionId",
-        "const sessionId = await cdp.attachToTarget(); await cdp.send(\"Page.navigate\", params, {sessionId}).",
+        "const {sessionId} = await cdp.attachToTarget(); await cdp.send(\"Page.navigate\", params, {sessionId}).",
     );
     is(
         execution
@@ -41,7 +41,7 @@ async fn commands() {
             .await,
         ErrorCode::InvalidArgument,
         "Emulation.setDeviceMetricsOverride is a command of a page and needs a sessionId",
-        "const sessionId = await cdp.attachToTarget(); await cdp.send(\"Emulation.setDeviceMetricsOverride\", params, {sessionId}).",
+        "const {sessionId} = await cdp.attachToTarget(); await cdp.send(\"Emulation.setDeviceMetricsOverride\", params, {sessionId}).",
     );
     is(
         execution.page(&session, "Page.navigate", json!({"url": "about:blank", "sessionId": session})).await,
@@ -65,7 +65,7 @@ async fn commands() {
         ErrorCode::InvalidArgument,
         "there is no session \"nonsense\"",
         &format!(
-            "Attach first: const sessionId = await cdp.attachToTarget(targetId). The open pages are {session} (about:blank)."
+            "Attach first: const {{sessionId}} = await cdp.attachToTarget(targetId). The open pages are {session} (about:blank)."
         ),
     );
     is(
@@ -79,7 +79,7 @@ async fn commands() {
         execution.page(target, "Runtime.enable", json!({})).await,
         ErrorCode::InvalidArgument,
         &format!("{target} is a targetId, not a sessionId"),
-        &format!("Pass sessionId: \"{session}\", or what cdp.attachToTarget returned."),
+        &format!("Pass sessionId: \"{session}\", or what cdp.attachToTarget(targetId) returned."),
     );
     is(
         execution.page(&session, "DOM.describeNode", json!({"nodeId": 4_711})).await,
@@ -129,7 +129,7 @@ async fn events() {
         execution.wait("Page.loadEventFired", json!({})).await,
         ErrorCode::InvalidArgument,
         "Page.loadEventFired is an event of a page and needs a sessionId",
-        "const sessionId = await cdp.attachToTarget(); await cdp.waitForEvent(\"Page.loadEventFired\", {sessionId}).",
+        "const {sessionId} = await cdp.attachToTarget(); await cdp.waitForEvent(\"Page.loadEventFired\", {sessionId}).",
     );
     execution.end().await;
 }

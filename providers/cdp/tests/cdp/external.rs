@@ -1,11 +1,11 @@
 //! A browser that is somebody else's: used, never closed, left as it was found.
 
-use crate::support::{Execution, PATIENCE, Site, Somebody};
-use codemode_cdp::{CdpConfig, CdpProvider};
+use crate::support::{Execution, PATIENCE, Site, Somebody, browsers};
+use codemode_page::BrowserConfig;
 use codemode_provider::Ending;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
 
 async fn pages(execution: &Execution) -> BTreeSet<String> {
@@ -86,8 +86,8 @@ async fn it_is_left_as_it_was_found() {
     is_refused(watcher.page(&own_session, "Runtime.enable", json!({})).await);
     is_refused(watcher.send("Target.closeTarget", json!({ "targetId": own })).await);
 
-    execution.runtime.dispose(Ending::Failed).await.unwrap();
-    assert_eq!(execution.runtime.warnings(), Vec::<String>::new());
+    execution.life.dispose(Ending::Failed).await.unwrap();
+    assert_eq!(execution.life.warnings(), Vec::<String>::new());
     become_again(&watcher, &before).await;
     assert_eq!(watcher.evaluate(&session, "document.title").await.unwrap(), "Home", "the tab it used is still there");
     watcher.end().await;
@@ -109,8 +109,8 @@ async fn a_tab_is_closed_even_if_the_call_that_made_it_was_dropped_or_the_execut
     let open = json!({"expression": "void window.open('about:blank')", "userGesture": true});
     execution.page(&session, "Runtime.evaluate", open).await.unwrap();
     execution.wait("Target.targetCreated", json!({"where": {"targetInfo": {"openerId": own}}})).await.unwrap();
-    execution.runtime.suspend().await.unwrap();
-    execution.runtime.dispose(Ending::Cancelled).await.unwrap();
+    execution.life.suspend().await.unwrap();
+    execution.life.dispose(Ending::Cancelled).await.unwrap();
     become_again(&watcher, &before).await;
     watcher.end().await;
     somebody.browser.close().await.unwrap();
@@ -121,7 +121,7 @@ async fn an_endpoint_that_is_not_there_is_an_error_that_keeps_its_secrets() {
     // A port that was free a moment ago, with nobody listening.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let options = json!({"cdpUrl": format!("ws://127.0.0.1:{port}/x?token=hush"), "headers": {"X-Key": "hush"}});
-    let execution = Execution::of(Arc::new(CdpProvider::new(CdpConfig::default())), options).await;
+    let execution = Execution::of(browsers(BrowserConfig::default()), options).await;
     for _ in 0..2 {
         let error = execution.send("Browser.getVersion", json!({})).await.unwrap_err();
         assert_eq!(error.code, ErrorCode::CdpConnectionFailed, "{error}");

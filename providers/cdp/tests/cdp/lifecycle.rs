@@ -1,7 +1,8 @@
 //! Nothing is left, however an execution ends.
 
-use crate::support::{Execution, PATIENCE, Site, executable, held};
-use codemode_cdp::{CdpConfig, CdpProvider};
+use crate::support::{Execution, PATIENCE, Site, browsers, executable, held};
+use codemode_cdp::CdpProvider;
+use codemode_page::BrowserConfig;
 use codemode_provider::testkit::{Subject, lifecycle_suite};
 use serde_json::json;
 use std::sync::Arc;
@@ -13,7 +14,8 @@ async fn the_suite_of_all_providers() {
     let state = tempfile::tempdir().unwrap();
     let path = state.path().to_owned();
     lifecycle_suite(&Subject {
-        make: &|| Arc::new(CdpProvider::new(CdpConfig::default())),
+        make: &|| Arc::new(CdpProvider::new()),
+        services: &[browsers(BrowserConfig::default())],
         state_dir: state.path().to_owned(),
         options: json!({}),
         opening: ("send", vec!["Browser.getVersion".into()]),

@@ -29,7 +29,7 @@ async fn files_of_this_machine_are_out_of_reach() {
     let error = execution.page(&session, "DOM.setFileInputFiles", files("/etc/passwd")).await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PolicyRefused);
 
-    let folder = execution.state.path().join("downloads").join(execution.context.execution.as_str());
+    let folder = execution.state.path().join("downloads").join(execution.life.context.execution.as_str());
     for (path, refused) in [(folder.join("x"), false), (execution.state.path().to_owned(), true)] {
         let params = json!({"behavior": "allow", "downloadPath": path});
         let error = execution.send("Browser.setDownloadBehavior", params).await.err();

@@ -1,8 +1,12 @@
 //! An execution as a host would run it, and a site to visit.
 
-use codemode_cdp::{CdpConfig, CdpProvider};
+use codemode_cdp::CdpProvider;
 use codemode_chromium::{Browser, Confinement, Executable, LaunchOptions, find, install};
-use codemode_provider::{AuditSink, Ending, ExecutionContext, Provider, ProviderRuntime, Refusal, testkit};
+use codemode_page::{BrowserConfig, Browsers};
+use codemode_provider::{
+    AuditSink, Ending, Refusal, ServiceProvider,
+    testkit::{self, TestExecution},
+};
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
 use std::{
@@ -26,43 +30,49 @@ const CALL_MS: u64 = 600_000;
 
 /// One execution.
 pub(crate) struct Execution {
-    pub(crate) provider: Arc<dyn Provider>,
-    pub(crate) runtime: Arc<dyn ProviderRuntime>,
-    pub(crate) context: ExecutionContext,
+    pub(crate) life: TestExecution,
     pub(crate) state: Arc<TempDir>,
+}
+
+/// The shared browsers of a host.
+pub(crate) fn browsers(config: BrowserConfig) -> Arc<dyn ServiceProvider> {
+    Arc::new(Browsers::new(config, None))
 }
 
 impl Execution {
     /// With a browser of its own.
     pub(crate) async fn begin() -> Self {
-        Self::of(Arc::new(CdpProvider::new(CdpConfig::default())), json!({})).await
+        Self::of(browsers(BrowserConfig::default()), json!({})).await
     }
 
-    /// Of this provider, with options for it.
-    pub(crate) async fn of(provider: Arc<dyn Provider>, options: Json) -> Self {
-        executable().await;
-        let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
-        let context = testkit::context(state.path(), json!({ "cdp": options }));
-        let runtime = provider.create(context.clone()).await.expect("create succeeds");
-        Self { provider, runtime, context, state }
+    /// With one of these browsers, and options for it.
+    pub(crate) async fn of(browsers: Arc<dyn ServiceProvider>, options: Json) -> Self {
+        Self::with(browsers, json!({ "page": options }), None).await
     }
 
-    /// Of this provider, and what its audit is told.
-    pub(crate) async fn audited(provider: Arc<dyn Provider>) -> (Self, Refusals) {
-        executable().await;
-        let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+    /// With one of these browsers, and what its audit is told.
+    pub(crate) async fn audited(browsers: Arc<dyn ServiceProvider>) -> (Self, Refusals) {
         let refusals = Refusals::default();
-        let context = testkit::context(state.path(), json!({}));
-        let context = ExecutionContext { audit: Arc::new(refusals.clone()), ..context };
-        let runtime = provider.create(context.clone()).await.expect("create succeeds");
-        (Self { provider, runtime, context, state }, refusals)
+        let execution = Self::with(browsers, json!({}), Some(Arc::new(refusals.clone()))).await;
+        (execution, refusals)
+    }
+
+    async fn with(browsers: Arc<dyn ServiceProvider>, options: Json, audit: Option<Arc<dyn AuditSink>>) -> Self {
+        executable().await;
+        let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
+        let mut context = testkit::context(state.path(), options);
+        if let Some(audit) = audit {
+            context.services.insert(audit);
+        }
+        let life = TestExecution::begin(Arc::new(CdpProvider::new()), &[browsers], context).await;
+        Self { life: life.expect("create succeeds"), state }
     }
 
     /// Calls a method with JSON arguments.
     pub(crate) async fn call(&self, method: &str, arguments: Json) -> Result<Json, ErrorReport> {
         let Json::Array(arguments) = arguments else { panic!("arguments are an array") };
         let arguments = arguments.into_iter().map(Value::from).collect();
-        let result = tokio::time::timeout(PATIENCE, testkit::call(&self.provider, &self.runtime, method, arguments))
+        let result = tokio::time::timeout(PATIENCE, self.life.call(method, arguments))
             .await
             .unwrap_or_else(|_| panic!("cdp.{method} hangs"));
         result.map(|value| value.to_plain_json().unwrap_or_default())
@@ -80,7 +90,8 @@ impl Execution {
 
     /// `cdp.attachToTarget()`.
     pub(crate) async fn attach(&self) -> String {
-        self.call("attachToTarget", json!([])).await.expect("it attaches").as_str().expect("a handle").to_owned()
+        let attached = self.call("attachToTarget", json!([])).await.expect("it attaches");
+        attached["sessionId"].as_str().expect("a handle").to_owned()
     }
 
     /// A new tab: its target and its handle.
@@ -88,7 +99,7 @@ impl Execution {
         let made = self.send("Target.createTarget", json!({ "url": url })).await.expect("a tab opens");
         let target = made["targetId"].as_str().expect("a target").to_owned();
         let handle = self.call("attachToTarget", json!([target])).await.expect("it attaches");
-        assert_eq!(handle, format!("target:{target}"));
+        assert_eq!(handle, json!({"sessionId": format!("target:{target}"), "targetId": target}));
         (target, format!("target:{}", made["targetId"].as_str().unwrap_or_default()))
     }
 
@@ -114,7 +125,7 @@ impl Execution {
 
     /// Ends, and makes sure that nothing is left.
     pub(crate) async fn end(self) {
-        self.runtime.dispose(Ending::Succeeded).await.expect("dispose succeeds");
+        self.life.dispose(Ending::Succeeded).await.expect("dispose succeeds");
         assert_eq!(held(self.state.path()), Vec::<String>::new());
     }
 }
@@ -136,10 +147,10 @@ impl Refusals {
     }
 }
 
-/// Somebody's browser, and a provider that uses it.
+/// Somebody's browser, and a host that uses it.
 pub(crate) struct Somebody {
     pub(crate) browser: Browser,
-    pub(crate) provider: Arc<dyn Provider>,
+    pub(crate) browsers: Arc<dyn ServiceProvider>,
     _profiles: TempDir,
 }
 
@@ -160,13 +171,13 @@ impl Somebody {
             start_timeout: PATIENCE,
         };
         let browser = Browser::launch(options).await.unwrap();
-        let config =
-            CdpConfig { cdp_url: Some(browser.endpoint().expect("it listens").ws_url.clone()), ..CdpConfig::default() };
-        Self { browser, provider: Arc::new(CdpProvider::new(config)), _profiles: profiles }
+        let url = browser.endpoint().expect("it listens").ws_url.clone();
+        let browsers = browsers(BrowserConfig { cdp_url: Some(url), ..BrowserConfig::default() });
+        Self { browser, browsers, _profiles: profiles }
     }
 
     pub(crate) async fn execution(&self) -> Execution {
-        Execution::of(Arc::clone(&self.provider), json!({})).await
+        Execution::of(Arc::clone(&self.browsers), json!({})).await
     }
 }
 

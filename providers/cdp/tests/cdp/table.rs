@@ -1,8 +1,8 @@
 //! What a target is: judged by its type and by everything that it shows, before a script can put anything into it.
 
-use crate::support::{Execution, PATIENCE, Site, Somebody, executable};
-use codemode_cdp::{CdpConfig, CdpProvider, DevicePermission};
+use crate::support::{Execution, PATIENCE, Site, Somebody, browsers, executable};
 use codemode_chromium::{Command, Connection};
+use codemode_page::{BrowserConfig, DevicePermission};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
@@ -63,8 +63,8 @@ fn with_a_viewer(folder: &std::path::Path, real: &std::path::Path) -> std::path:
 async fn nothing_is_put_into_the_viewer_of_a_document_before_it_has_loaded_or_after() {
     let (folder, site) = (tempfile::tempdir().unwrap(), Site::serve().await);
     let program = with_a_viewer(folder.path(), &executable().await.path);
-    let config = CdpConfig { browser: Some(program), ..CdpConfig::default() };
-    let (execution, audit) = Execution::audited(Arc::new(CdpProvider::new(config))).await;
+    let config = BrowserConfig { browser: Some(program), ..BrowserConfig::default() };
+    let (execution, audit) = Execution::audited(browsers(config)).await;
     let tab = caught(&execution, &site.url("/document.pdf")).await;
     let (frame, target) = caught_frame(&execution, &tab).await;
     for (method, params) in PREPARATIONS {
@@ -116,7 +116,7 @@ async fn a_document_of_ours_is_a_download() {
     execution.wait("Browser.downloadWillBegin", json!({"where": {"suggestedFilename": "document.pdf"}})).await.unwrap();
     let done = json!({"where": {"state": "completed"}});
     execution.wait("Browser.downloadProgress", done).await.unwrap();
-    let folder = execution.state.path().join("downloads").join(execution.context.execution.as_str());
+    let folder = execution.state.path().join("downloads").join(execution.life.context.execution.as_str());
     assert!(folder.join("document.pdf").is_file());
     fs::remove_dir_all(&folder).unwrap();
     execution.end().await;
@@ -149,7 +149,7 @@ async fn a_popup_is_used_from_its_first_moment_on() {
         let opened = execution.wait("Target.targetCreated", opened).await.unwrap();
         let target = &opened["params"]["targetInfo"]["targetId"];
         let popup = execution.call("attachToTarget", json!([target])).await.unwrap();
-        let shown = execution.evaluate(popup.as_str().unwrap(), "location.pathname").await.unwrap();
+        let shown = execution.evaluate(popup["sessionId"].as_str().unwrap(), "location.pathname").await.unwrap();
         assert_eq!(shown, "/other", "{round}");
     }
     execution.end().await;
@@ -163,7 +163,7 @@ async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
         theirs.call(Command { method, params, session, timeout: PATIENCE }).await.unwrap()
     };
     for (url, scheme) in [("file:///etc/passwd", "file"), ("chrome://version", "chrome")] {
-        let (execution, audit) = Execution::audited(Arc::clone(&somebody.provider)).await;
+        let (execution, audit) = Execution::audited(Arc::clone(&somebody.browsers)).await;
         let (target, session) = execution.open(&site.url("/")).await;
         execution.visit(&session, &site.url("/")).await;
         let prepared = json!({"source": "let declared = 1; var wasHere = declared"});
@@ -297,9 +297,9 @@ async fn events_and_waits_of_the_browsers_own_pages_are_not_for_scripts() {
 #[tokio::test]
 async fn devices_are_for_pages_only_where_an_operator_says_so() {
     let site = Site::serve().await;
-    let allowed = CdpConfig { device_permissions: vec![DevicePermission::Camera], ..CdpConfig::default() };
-    for (config, camera) in [(CdpConfig::default(), "denied"), (allowed, "granted")] {
-        let execution = Execution::of(Arc::new(CdpProvider::new(config)), json!({})).await;
+    let allowed = BrowserConfig { device_permissions: vec![DevicePermission::Camera], ..BrowserConfig::default() };
+    for (config, camera) in [(BrowserConfig::default(), "denied"), (allowed, "granted")] {
+        let execution = Execution::of(browsers(config), json!({})).await;
         let session = execution.attach().await;
         execution.visit(&session, &site.url("/")).await;
         execution.send("Browser.grantPermissions", json!({"permissions": ["geolocation"]})).await.unwrap();

@@ -1,0 +1,62 @@
+//! JSON schemas of parameters.
+
+use codemode_spec::{Param, limits::WALL_MS_MAX, manifest::ts_type};
+use serde_json::{Value as Json, json};
+
+pub(crate) fn required(name: &str, schema: Json) -> Param {
+    Param { name: name.into(), schema, optional: false }
+}
+
+pub(crate) fn optional(name: &str, schema: Json) -> Param {
+    Param { name: name.into(), schema, optional: true }
+}
+
+pub(crate) fn any() -> Json {
+    json!({"tsType": "any"})
+}
+
+pub(crate) fn nothing() -> Json {
+    json!({"tsType": "void"})
+}
+
+pub(crate) fn text() -> Json {
+    json!({"type": "string"})
+}
+
+pub(crate) fn count() -> Json {
+    json!({"type": "integer", "minimum": 1})
+}
+
+pub(crate) fn object() -> Json {
+    json!({"type": "object", "tsType": "object"})
+}
+
+pub(crate) fn timeout() -> Json {
+    json!({"type": "integer", "minimum": 1, "maximum": WALL_MS_MAX})
+}
+
+/// An object with these fields and no others.
+pub(crate) fn fields(properties: Json, required: &[&str]) -> Json {
+    json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
+}
+
+/// A session: its id, or what `attachToTarget` answered.
+pub(crate) fn session() -> Json {
+    json!({
+        "type": ["string", "object"],
+        "properties": {"sessionId": text()},
+        "required": ["sessionId"],
+        // Short in the types: the documentation of `attachToTarget` says what else is accepted.
+        "tsType": "string",
+    })
+}
+
+/// As [`fields`], and what `attachToTarget` answered is accepted in its place: so it may have a `targetId`, which the
+/// types do not mention.
+pub(crate) fn fields_or_session(properties: Json, required: &[&str]) -> Json {
+    let mut schema = fields(properties, required);
+    let types = ts_type(&schema);
+    schema["properties"]["targetId"] = text();
+    schema["tsType"] = types.into();
+    schema
+}

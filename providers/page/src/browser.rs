@@ -1,0 +1,489 @@
+//! The browser of one execution: opened at its first use, closed at its end.
+
+mod describe;
+mod external;
+mod facts;
+mod verbs;
+
+use crate::{
+    config::Source,
+    connected::ConnectedBrowser,
+    cookies,
+    owned::{OwnedTargets, TargetOwners},
+    policy::DevicePermission,
+    reports::gone,
+    route::Route,
+    targets::Departure,
+};
+use async_trait::async_trait;
+use codemode_chromium::{Browser, Endpoint, Executable, LaunchOptions, REFUSED, find};
+use codemode_provider::{
+    AuditSink, BrowserOrder, BrowserSession, Ending, ExecutionContext, Folders, KeptBrowser, LeaseMark, Refusal,
+    ReplyRoom, ServiceRuntime, SessionFacts, Sessions,
+};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    envelope::Context,
+    limits::AUDIT_REFUSALS_MAX,
+    session::{SessionMode, SessionRequest},
+};
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+
+/// How long a browser may take to start.
+const START_MAX: Duration = Duration::from_secs(30);
+/// How long connecting may take.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long each of the three steps of closing what was created in an external browser may take.
+pub(crate) const CLOSE_OWNED_MAX: Duration = Duration::from_secs(4);
+
+enum State {
+    NotStarted,
+    Running(Owner),
+    Ended,
+}
+
+/// Who owns the browser.
+enum Owner {
+    /// A person or a program outside of codemode, at an endpoint.
+    External(Endpoint),
+    /// This execution, and the browser's program: the host has no sessions.
+    Execution(Box<Browser>, PathBuf),
+    /// A session, which is leased to this execution.
+    Leased(Arc<dyn BrowserSession>),
+}
+
+impl Owner {
+    fn route(&self) -> Route {
+        match self {
+            Self::External(endpoint) => Route::Endpoint(endpoint.clone()),
+            Self::Execution(browser, program) => Route::Own(browser.relay().clone(), program.clone()),
+            Self::Leased(session) => Route::Leased(Arc::clone(session)),
+        }
+    }
+}
+
+/// The one browser of an execution, which all its namespaces share.
+///
+/// Opened at the first use by any of them, released once, after all of them were disposed of. A namespace finds it in
+/// the services of its context.
+pub struct ExecutionBrowser {
+    source: Source,
+    context: ExecutionContext,
+    folders: Arc<Folders>,
+    audit: Arc<dyn AuditSink>,
+    /// Room for replies that no turn has taken yet.
+    reply_room: Arc<ReplyRoom>,
+    /// Where leases come from; a host may have none.
+    sessions: Option<Arc<dyn Sessions>>,
+    owners: Arc<TargetOwners>,
+    /// What the operator lets pages have of this machine's devices.
+    device_permissions: Vec<DevicePermission>,
+    /// Refusals that were written into the audit.
+    refusals: Arc<AtomicUsize>,
+    /// Where descriptions of protocols are kept.
+    protocols_dir: PathBuf,
+    /// Held while the browser is opened or closed: first calls that come together open one browser.
+    state: tokio::sync::Mutex<State>,
+    /// Invariant: set only while `state` is held and is `Running`.
+    connected: Mutex<Option<Arc<ConnectedBrowser>>>,
+    /// The session of a browser that is leased. Invariant: set only while `state` is held.
+    leased: Mutex<Option<Arc<dyn BrowserSession>>>,
+    owned: OwnedTargets,
+    /// Commands that create something in an external browser. They run to their answer even if the call is dropped:
+    /// otherwise it would not be known what to close.
+    creating: TaskTracker,
+    last_context: Mutex<Context>,
+    /// Id and lease of the session that was released last.
+    last_session: Mutex<Option<(String, serde_json::Value)>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl ExecutionBrowser {
+    pub(crate) fn new(
+        source: Source,
+        context: ExecutionContext,
+        sessions: Option<Arc<dyn Sessions>>,
+        owners: Arc<TargetOwners>,
+        device_permissions: Vec<DevicePermission>,
+        protocols_dir: PathBuf,
+    ) -> Result<Arc<Self>, ErrorReport> {
+        Ok(Arc::new(Self {
+            source,
+            folders: context.services.require()?,
+            audit: context.services.require()?,
+            reply_room: context.services.require()?,
+            context,
+            sessions,
+            owners,
+            device_permissions,
+            refusals: Arc::default(),
+            protocols_dir,
+            state: tokio::sync::Mutex::new(State::NotStarted),
+            connected: Mutex::default(),
+            leased: Mutex::default(),
+            owned: OwnedTargets::default(),
+            creating: TaskTracker::new(),
+            last_context: Mutex::default(),
+            last_session: Mutex::default(),
+            warnings: Mutex::default(),
+        }))
+    }
+
+    /// The browser if it is connected; nothing is started.
+    #[must_use]
+    pub fn current(&self) -> Option<Arc<ConnectedBrowser>> {
+        lock(&self.connected).clone()
+    }
+
+    /// The leased session, if there is one.
+    pub(crate) fn session(&self) -> Option<Arc<dyn BrowserSession>> {
+        lock(&self.leased).clone()
+    }
+
+    /// What is known of the leased session, if there is one.
+    #[must_use]
+    pub fn session_facts(&self) -> Option<SessionFacts> {
+        self.session().map(|session| session.facts())
+    }
+
+    /// The lease under which calls are made now, for their audit.
+    #[must_use]
+    pub fn lease_mark(&self) -> Option<LeaseMark> {
+        self.session_facts().map(SessionFacts::mark)
+    }
+
+    /// What is known of the live browser of the key that was asked for, while this execution does not hold it. Starts
+    /// nothing and takes no lease.
+    ///
+    /// # Errors
+    /// When the host's records cannot be read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn look(&self) -> Result<Option<KeptBrowser>, ErrorReport> {
+        match (&self.sessions, &self.context.session.key) {
+            (Some(sessions), Some(key)) if self.session().is_none() => sessions.look(key).await,
+            _ => Ok(None),
+        }
+    }
+
+    /// The session that was asked for.
+    #[must_use]
+    pub const fn asked(&self) -> &SessionRequest {
+        &self.context.session
+    }
+
+    /// The browser, started or connected to if need be. Calls that come while it starts wait for that start.
+    ///
+    /// # Errors
+    /// `SESSION_LOST` or `SESSION_EXPIRED` if the lease on it does not hold any more, `BROWSER_GONE` if it was there
+    /// before; otherwise why it could not be started, and the next call tries again.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: a browser that is being started is ended, and the next call starts another.
+    pub async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
+        if let Some(connected) = self.current() {
+            return self.unless_gone(connected).await;
+        }
+        let left = deadline.saturating_duration_since(Instant::now());
+        tokio::select! {
+            biased;
+            () = self.context.cancel.cancelled() => Err(ended()),
+            opened = tokio::time::timeout(left, self.open(deadline)) => opened.unwrap_or_else(|_| {
+                Err(ErrorReport::new(ErrorCode::CallTimeout, "the browser did not start before the execution's time was over"))
+            }),
+        }
+    }
+
+    async fn open(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
+        let mut state = self.state.lock().await;
+        if let Some(connected) = self.current() {
+            return self.unless_gone(connected).await;
+        }
+        let (route, first) = match &*state {
+            State::Ended => return Err(ended()),
+            State::Running(owner) => {
+                // The execution was parked: the lease may have been lost since.
+                if let Some(session) = self.session() {
+                    session.check().await?;
+                }
+                (owner.route(), false)
+            }
+            State::NotStarted => {
+                let owner = self.start(deadline).await?;
+                let route = owner.route();
+                *state = State::Running(owner);
+                (route, true)
+            }
+        };
+        let session = self.session();
+        let connect = || ConnectedBrowser::connect(&route, &self.protocols_dir, CONNECT_MAX);
+        let connected = match (connect().await, &session) {
+            // Its record says that the browser was there before this execution. It is replaced once, and only if it is
+            // certain that it is gone: a browser that still runs would lose its pages.
+            (Err(error), Some(session)) if first && !session.facts().fresh && error.details[REFUSED] == true => {
+                session.replace(&error.message).await?;
+                connect().await
+            }
+            (Err(error), Some(session)) if first && error.details[REFUSED] != true => {
+                Err(kept(error, &session.facts()))
+            }
+            (connected, _) => connected,
+        };
+        match connected {
+            Ok(connected) => {
+                if let Some(session) = session.filter(|_| first) {
+                    cookies::restore(&connected.connection, &session.facts()).await;
+                }
+                connected.connection.share_room(Arc::clone(&self.reply_room.0));
+                connected.watch_commits(self.recorder());
+                connected.watch_popups(!self.is_external(), CONNECT_MAX).await;
+                let connected = Arc::new(connected);
+                *lock(&self.connected) = Some(Arc::clone(&connected));
+                Ok(connected)
+            }
+            Err(error) if first => {
+                let broken = std::mem::replace(&mut *state, State::NotStarted);
+                self.release(broken).await?;
+                Err(error)
+            }
+            // It was there before the execution parked.
+            Err(error) => Err(gone(&error.message)),
+        }
+    }
+
+    async fn start(&self, deadline: Instant) -> Result<Owner, ErrorReport> {
+        let mode = self.context.session.mode;
+        match (&self.source, &self.sessions) {
+            (Source::Endpoint { url, headers }, _) if mode == SessionMode::OneShot => {
+                Ok(Owner::External(Endpoint::resolve(url, headers.clone(), CONNECT_MAX).await?))
+            }
+            (Source::Endpoint { .. }, _) => Err(only_one_shot("an external browser", mode)),
+            (Source::Launch { executable, headless, .. }, Some(sessions)) => {
+                let order = BrowserOrder {
+                    execution: self.context.execution.clone(),
+                    session: self.context.session.clone(),
+                    executable: executable.clone(),
+                    headless: *headless,
+                    deadline,
+                    cancel: self.context.cancel.clone(),
+                };
+                let session = sessions.open(order).await?;
+                *lock(&self.leased) = Some(Arc::clone(&session));
+                Ok(Owner::Leased(session))
+            }
+            (Source::Launch { .. }, None) if self.context.session.network.is_some() => {
+                let message = "this host has no proxy that could enforce network rules";
+                Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint("Leave session.network out."))
+            }
+            (Source::Launch { executable, headless, confinement }, None) if mode == SessionMode::OneShot => {
+                let program = found(executable.clone()).await?;
+                let browser = Browser::launch(LaunchOptions {
+                    executable: program.clone(),
+                    profiles_dir: self.folders.profiles.clone(),
+                    name: self.context.execution.as_str().to_owned(),
+                    downloads_dir: Some(self.downloads_dir()),
+                    keep_profile: false,
+                    bound_to_thread: false,
+                    headless: *headless,
+                    confinement: confinement.clone(),
+                    listens: false,
+                    proxy: None,
+                    start_timeout: START_MAX,
+                })
+                .await?;
+                browser.shortfalls().iter().for_each(|shortfall| self.warn(shortfall));
+                Ok(Owner::Execution(Box::new(browser), program))
+            }
+            (Source::Launch { .. }, None) => Err(only_one_shot("this host", mode)),
+        }
+    }
+
+    /// Where downloads go.
+    fn downloads_dir(&self) -> PathBuf {
+        match self.session() {
+            Some(session) => session.facts().downloads_dir,
+            None => self.folders.downloads.clone(),
+        }
+    }
+
+    async fn unless_gone(&self, connected: Arc<ConnectedBrowser>) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
+        // The browser goes on for a moment after it agreed to close.
+        if connected.closed_by_script.load(Ordering::Relaxed) {
+            return Err(gone("the script closed it"));
+        }
+        if let Some(session) = self.session() {
+            session.check().await?;
+        }
+        if connected.connection.is_closed() { Err(gone("its connection is closed")) } else { Ok(connected) }
+    }
+
+    /// What to say of a browser that is gone: a lost lease explains it better than a closed connection.
+    pub async fn why_gone(&self, error: ErrorReport) -> ErrorReport {
+        match self.session() {
+            Some(session) => {
+                let told = session.check().await.err();
+                told.filter(|told| told.code != ErrorCode::BrowserGone).unwrap_or(error)
+            }
+            None => error,
+        }
+    }
+
+    /// The execution parks: closes the connection and keeps the browser.
+    async fn park(&self) {
+        let _state = self.state.lock().await;
+        let connected = lock(&self.connected).take();
+        if let Some(connected) = connected {
+            self.keep_context(&connected).await;
+            if self.is_external() {
+                self.creating.close();
+                let _ = tokio::time::timeout(CLOSE_OWNED_MAX, self.creating.wait()).await;
+                self.creating.reopen();
+                self.adopt_popups(&connected);
+            }
+            connected.connection.close().await;
+        }
+    }
+
+    /// Closes or releases the browser; of an external one, closes what this execution created in it.
+    ///
+    /// # Cancellation
+    /// May be dropped: a browser of our own is killed all the same.
+    async fn close(&self) -> Result<(), ErrorReport> {
+        let mut state = self.state.lock().await;
+        let connected = lock(&self.connected).take();
+        if let Some(connected) = &connected {
+            self.keep_context(connected).await;
+            if connected.connection.is_closed() && !connected.closed_by_script.load(Ordering::Relaxed) {
+                self.warn(if self.is_external() {
+                    "The connection to the external browser was lost while the script ran."
+                } else {
+                    "The browser died or was killed while the script ran; what it held is lost."
+                });
+            }
+        }
+        let downloads_dir = self.downloads_dir();
+        let closed = match std::mem::replace(&mut *state, State::Ended) {
+            State::Running(Owner::External(endpoint)) => self.close_owned(connected, &Route::Endpoint(endpoint)).await,
+            state => {
+                if let (Some(connected), Some(session)) = (connected, self.session()) {
+                    cookies::keep(&connected.connection, &*session).await;
+                    connected.connection.close().await;
+                }
+                self.release(state).await
+            }
+        };
+        // Downloads are kept; an empty folder is not, be it that of a start that was broken off.
+        let _ = tokio::fs::remove_dir(&downloads_dir).await;
+        closed
+    }
+
+    /// Gives back what is leased, and closes what is this slot's own.
+    async fn release(&self, state: State) -> Result<(), ErrorReport> {
+        match state {
+            State::Running(Owner::Execution(browser, _)) => browser.close().await,
+            State::Running(Owner::Leased(session)) => {
+                let released = session.release().await;
+                lock(&self.warnings).extend(session.warnings());
+                *lock(&self.leased) = None;
+                *lock(&self.last_session) = Some((session.facts().id, session.lease()));
+                match released {
+                    // A lost lease cannot be released. Its next holder cleans up.
+                    Err(error) if is_loss(&error) => {
+                        self.warn(&format!("The browser was lost before the script ended: {}.", error.message));
+                        Ok(())
+                    }
+                    released => released,
+                }
+            }
+            State::Running(Owner::External(_)) | State::NotStarted | State::Ended => Ok(()),
+        }
+    }
+
+    fn warn(&self, warning: &str) {
+        lock(&self.warnings).push(warning.to_owned());
+    }
+
+    /// Writes into the audit where targets went that were taken from the script; so many times and no more, since a
+    /// script can bring it about as often as it likes.
+    fn recorder(&self) -> impl Fn(Departure) + Send + 'static {
+        let (audit, session, written) = (Arc::clone(&self.audit), self.session(), Arc::clone(&self.refusals));
+        move |Departure { kind, scheme }| {
+            if written.fetch_add(1, Ordering::Relaxed) < AUDIT_REFUSALS_MAX {
+                let lease = session.as_ref().map(|session| session.facts().mark());
+                audit.refused(&Refusal { target: kind, scheme, lease });
+            }
+        }
+    }
+
+    /// Whether the browser was there before the execution and stays after it.
+    #[must_use]
+    pub const fn is_external(&self) -> bool {
+        matches!(self.source, Source::Endpoint { .. })
+    }
+}
+
+#[async_trait]
+impl ServiceRuntime for ExecutionBrowser {
+    async fn suspend(&self) -> Result<(), ErrorReport> {
+        self.park().await;
+        Ok(())
+    }
+
+    async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
+        self.close().await
+    }
+
+    fn describe(&self) -> Context {
+        self.context_now()
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        lock(&self.warnings).clone()
+    }
+}
+
+/// The program of the browser.
+async fn found(asked: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {
+    let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
+    let Executable { path, .. } =
+        tokio::task::spawn_blocking(move || find(asked.as_deref())).await.map_err(failed)??;
+    Ok(path)
+}
+
+fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
+    ErrorReport::new(ErrorCode::UnsupportedOperation, format!("{what} has one-shot sessions only, not {mode}"))
+        .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
+}
+
+/// The report of a browser that cannot be connected to, and may live all the same.
+fn kept(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
+    let name = facts.key.as_deref().unwrap_or(&facts.id);
+    error.with_hint(format!(
+        "It is not certain that the browser is gone, so it was kept: call again, or end it with `codemode sessions close \
+         {name}`, which forgets its logins."
+    ))
+}
+
+/// Whether an error says that the lease is gone, or what it was on.
+const fn is_loss(error: &ErrorReport) -> bool {
+    matches!(error.code, ErrorCode::SessionLost | ErrorCode::SessionExpired | ErrorCode::BrowserGone)
+}
+
+fn ended() -> ErrorReport {
+    ErrorReport::new(ErrorCode::CallCancelled, "the execution has ended")
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing panics while one of these is held.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,80 @@
+//! What the policy must know of a browser and the execution that uses it.
+
+use super::ExecutionBrowser;
+use crate::{
+    connected::ConnectedBrowser,
+    policy::{DevicePermission, PolicyFacts, Standing},
+    targets::OPENERS_MAX,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+/// A browser and the execution that uses it.
+pub(crate) struct BrowserFacts<'a> {
+    browser: &'a ExecutionBrowser,
+    connected: &'a Arc<ConnectedBrowser>,
+    folder: PathBuf,
+}
+
+impl ExecutionBrowser {
+    /// What the policy must know.
+    pub(crate) fn facts<'a>(&'a self, connected: &'a Arc<ConnectedBrowser>) -> BrowserFacts<'a> {
+        BrowserFacts { browser: self, connected, folder: self.downloads_dir() }
+    }
+}
+
+impl PolicyFacts for BrowserFacts<'_> {
+    fn is_external(&self) -> bool {
+        self.browser.is_external()
+    }
+
+    fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    fn owns_target(&self, target: &str) -> bool {
+        self.browser.owned.has_target(target)
+            || self
+                .connected
+                .targets
+                .target(target)
+                .is_some_and(|target| self.browser.owns(&target, Some(self.connected)))
+    }
+
+    fn owns_context(&self, context: &str) -> bool {
+        self.browser.owned.has_context(context)
+    }
+
+    fn standing(&self, target: &str) -> Standing {
+        self.connected.targets.standing(target)
+    }
+
+    fn is_tab(&self, target: &str) -> bool {
+        self.connected.targets.target(target).is_some_and(|target| target.kind == "page")
+    }
+
+    fn device_permissions(&self) -> &[DevicePermission] {
+        &self.browser.device_permissions
+    }
+
+    fn owns_context_of(&self, target: &str) -> bool {
+        let context = self.connected.targets.target(target).and_then(|target| target.context);
+        context.is_some_and(|context| self.browser.owned.has_context(&context))
+    }
+
+    fn is_foreign(&self, target: &str) -> bool {
+        let mut id = target.to_owned();
+        for _ in 0..OPENERS_MAX {
+            if let Some(owner) = self.browser.owners.owner(&id) {
+                return owner != self.browser.context.execution;
+            }
+            match self.connected.targets.target(&id).and_then(|target| target.opener) {
+                Some(opener) => id = opener,
+                None => return false,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,93 @@
+//! What executions created in an external browser: each closes its own at the end, and only its own.
+
+use codemode_chromium::{CdpError, Command, Connection};
+use codemode_provider::ExecutionId;
+use serde_json::json;
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// Which execution created which target, over all executions of a host.
+#[derive(Default)]
+pub(crate) struct TargetOwners(Mutex<HashMap<String, ExecutionId>>);
+
+impl TargetOwners {
+    pub(crate) fn owner(&self, target: &str) -> Option<ExecutionId> {
+        self.lock().get(target).cloned()
+    }
+
+    pub(crate) fn add(&self, target: &str, owner: &ExecutionId) {
+        self.lock().insert(target.to_owned(), owner.clone());
+    }
+
+    /// Forgets everything of an execution that has ended.
+    pub(crate) fn forget(&self, owner: &ExecutionId) {
+        self.lock().retain(|_, other| other != owner);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, ExecutionId>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What one execution created.
+#[derive(Default)]
+pub(crate) struct OwnedTargets(Mutex<Owned>);
+
+/// Targets and browser contexts, by their ids.
+#[derive(Clone, Default)]
+pub(crate) struct Owned {
+    pub(crate) targets: HashSet<String>,
+    pub(crate) contexts: HashSet<String>,
+}
+
+impl Owned {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.targets.is_empty() && self.contexts.is_empty()
+    }
+
+    /// Closes all of it; `false` if the browser did not answer for all of it in time.
+    pub(crate) async fn close(&self, connection: &Connection, timeout: Duration) -> bool {
+        let targets = self.targets.iter().map(|id| ("Target.closeTarget", json!({ "targetId": id })));
+        let contexts =
+            self.contexts.iter().map(|id| ("Target.disposeBrowserContext", json!({ "browserContextId": id })));
+        let closing = async {
+            let mut closed = true;
+            for (method, params) in targets.chain(contexts) {
+                let answer = connection.call(Command { method, params, session: None, timeout }).await;
+                // A refusal says that it is closed already.
+                closed &= matches!(answer, Ok(_) | Err(CdpError::Protocol { .. }));
+            }
+            closed
+        };
+        tokio::time::timeout(timeout, closing).await.unwrap_or(false)
+    }
+}
+
+impl OwnedTargets {
+    pub(crate) fn add_target(&self, id: &str) {
+        self.lock().targets.insert(id.to_owned());
+    }
+
+    pub(crate) fn add_context(&self, id: &str) {
+        self.lock().contexts.insert(id.to_owned());
+    }
+
+    pub(crate) fn has_target(&self, id: &str) -> bool {
+        self.lock().targets.contains(id)
+    }
+
+    pub(crate) fn has_context(&self, id: &str) -> bool {
+        self.lock().contexts.contains(id)
+    }
+
+    pub(crate) fn all(&self) -> Owned {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Owned> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,528 @@
+//! The table itself.
+
+use super::device::DevicePermission;
+use serde_json::Value as Json;
+
+/// Where a row holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On every browser.
+    Anywhere,
+    /// On a browser that was not launched for this execution.
+    External,
+}
+
+/// When a command is refused.
+#[derive(Clone, Copy)]
+pub(super) enum Rule {
+    /// Always.
+    Never,
+    /// Without a session.
+    WithoutSession,
+    /// When nothing here knows what its domain is.
+    UnknownDomain,
+    /// When this parameter is a URL that is not for scripts.
+    Url(&'static str),
+    /// When this parameter, a JSON pointer, names a path or paths outside of the session's folder.
+    Paths(&'static str),
+    /// When this parameter has this value.
+    Value(&'static str, fn(&Json) -> bool),
+    /// When it has other parameters than these.
+    ParamsBut(&'static [&'static str]),
+    /// When it has neither this parameter nor a session.
+    Unnamed(&'static str),
+    /// When it gives a page a permission that is not for scripts.
+    Permission,
+    /// Unless the operator allows pages this.
+    Device(DevicePermission),
+    /// When the target that this parameter names, or else that of the session, was not made by this execution.
+    OwnTarget(&'static str),
+    /// When the browser context that this parameter names, or else that of the session, was not made by this execution.
+    OwnContext(&'static str),
+    /// When it is none of these.
+    Unlisted(&'static [&'static str]),
+    /// When it is none of these, and as [`Rule::OwnContext`].
+    UnlistedButInOwnContext(&'static [&'static str], &'static str),
+    /// When the target that this parameter names, or that of the session, was made by another execution.
+    ForeignTarget,
+    /// When it is not known yet what the target that it names, or that of the session, shows.
+    TargetNotKnownYet,
+    /// When the target that it names, or that of the session, is a part of the browser itself, unless it is a tab and
+    /// the command is one of these.
+    TargetOfTheBrowser(&'static [&'static str]),
+}
+
+/// Some commands, and when they are refused.
+pub(super) struct Row {
+    /// Full names, or `Domain.*`; `*` for every command that concerns the browser as a whole, `**` for every command.
+    pub(super) methods: &'static [&'static str],
+    pub(super) place: Place,
+    pub(super) rule: Rule,
+    /// Why, to go after "is refused: ".
+    pub(super) reason: &'static str,
+    pub(super) hint: &'static str,
+}
+
+pub(super) const OF_THE_BROWSER: &str = "the browser's own pages are not for scripts";
+pub(super) const NOT_KNOWN_YET: &str = "it is not known yet what its target will show";
+pub(super) const LET_IT_GO_ON: &str =
+    "Let it go on first (Runtime.runIfWaitingForDebugger with its sessionId), then send this when its URL is known.";
+const THE_MACHINE: &str = "it tells about this machine, or about others who use the browser";
+const PAGES_ONLY: &str = "Work with pages: Page, Runtime, DOM, Input and Network.";
+
+/// The commands with which a tab is left that shows a page of the browser's own.
+pub(super) const LEAVING: &[&str] = &[
+    "Page.bringToFront",
+    "Page.close",
+    "Page.navigate",
+    "Target.activateTarget",
+    "Target.closeTarget",
+    "Target.getTargetInfo",
+];
+
+pub(super) const TABLE: &[Row] = &[
+    // Files of this machine.
+    Row {
+        methods: &["Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest"],
+        place: Place::Anywhere,
+        rule: Rule::Url("/url"),
+        reason: "only http:, https:, data:, blob: and about:blank may be opened",
+        hint: "Open an http or https page; put content of your own into a data: URL.",
+    },
+    Row {
+        methods: &["Browser.setDownloadBehavior", "Page.setDownloadBehavior"],
+        place: Place::Anywhere,
+        rule: Rule::Paths("/downloadPath"),
+        reason: "downloads may only go to the session's folder",
+        hint: "Leave downloads as they are: they are kept in the session's folder already.",
+    },
+    Row {
+        methods: &["DOM.setFileInputFiles"],
+        place: Place::Anywhere,
+        rule: Rule::Paths("/files"),
+        reason: "only files in the session's folder may be given to a page",
+        hint: "Make the file in the page: new File([text], name) in a DataTransfer, assigned to input.files.",
+    },
+    Row {
+        methods: &["Input.dispatchDragEvent"],
+        place: Place::Anywhere,
+        rule: Rule::Paths("/data/files"),
+        reason: "only files in the session's folder may be given to a page",
+        hint: "Dispatch a DragEvent in the page, with a DataTransfer that holds a File made there.",
+    },
+    Row {
+        methods: &["PWA.*", "Extensions.*"],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: "nothing may be installed into the browser",
+        hint: "Run the code in the page with Runtime.evaluate or Page.addScriptToEvaluateOnNewDocument.",
+    },
+    // Ways around this table, or out of the browser.
+    Row {
+        methods: &["**"],
+        place: Place::Anywhere,
+        rule: Rule::UnknownDomain,
+        reason: "this version of codemode does not know its domain",
+        hint: "⟦describe⟧ lists the domains that can be used.",
+    },
+    Row {
+        methods: &["Target.sendMessageToTarget", "Target.attachToBrowserTarget", "Target.exposeDevToolsProtocol"],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: "it would reach the protocol around the host",
+        hint: "Use ⟦attach targetId⟧ and pass its handle as sessionId; browser commands take no sessionId.",
+    },
+    Row {
+        methods: &["Target.attachToTarget", "Target.setAutoAttach"],
+        place: Place::Anywhere,
+        rule: Rule::Value("/flatten", |flatten| flatten == &Json::Bool(false)),
+        reason: "sessions are flat here",
+        hint: "Leave flatten out, or use ⟦attach targetId⟧.",
+    },
+    Row {
+        methods: &["Target.getTargetInfo"],
+        place: Place::Anywhere,
+        rule: Rule::Unnamed("/targetId"),
+        reason: "without a targetId it tells of the browser's own target",
+        hint: "Name a page: ⟦send \"Target.getTargetInfo\", {targetId}⟧; ⟦targets⟧ lists them.",
+    },
+    Row {
+        methods: &["Target.createBrowserContext"],
+        place: Place::Anywhere,
+        rule: Rule::ParamsBut(&["disposeOnDetach"]),
+        reason: "a context has no proxy and no network access of its own",
+        hint: "Make it without proxyServer, proxyBypassList and originsWithUniversalNetworkAccess.",
+    },
+    Row {
+        methods: &[
+            "Target.setRemoteLocations",
+            "Target.openDevTools",
+            "Target.getDevToolsTarget",
+            "Browser.executeBrowserCommand",
+            "Tethering.*",
+            "Cast.*",
+        ],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: "it reaches beyond the pages",
+        hint: PAGES_ONLY,
+    },
+    Row {
+        methods: &[
+            "SystemInfo.*",
+            // A trace has the browser's command line in it, with the paths of its folders.
+            "Tracing.*",
+            "Browser.getBrowserCommandLine",
+            "Browser.getHistogram",
+            "Browser.getHistograms",
+            "Memory.getBrowserSamplingProfile",
+        ],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: THE_MACHINE,
+        hint: "Measure a page with Performance.getMetrics, PerformanceTimeline or Profiler.",
+    },
+    Row {
+        methods: &["Browser.grantPermissions", "Browser.setPermission"],
+        place: Place::Anywhere,
+        rule: Rule::Permission,
+        reason: "devices, the screen and the local network are not a script's to give to pages",
+        hint: "Grant only what concerns the page, as geolocation, notifications or clipboardReadWrite; an operator allows \
+               more in the file of defaults: [policy] device_permissions.",
+    },
+    Row {
+        methods: &["DeviceAccess.selectPrompt"],
+        place: Place::Anywhere,
+        rule: Rule::Device(DevicePermission::Bluetooth),
+        reason: "devices are not a script's to give to pages",
+        hint: "Cancel the prompt with DeviceAccess.cancelPrompt; an operator allows more in the file of defaults: [policy] \
+               device_permissions.",
+    },
+    Row {
+        methods: &["Fetch.*", "Security.*"],
+        place: Place::Anywhere,
+        rule: Rule::WithoutSession,
+        reason: "it would concern every page of the browser, and what the browser itself does",
+        hint: "Send it to a page of yours: ⟦send method, params, {sessionId}⟧.",
+    },
+    Row {
+        methods: &[
+            "BluetoothEmulation.*",
+            "Browser.addMockCamera",
+            "Browser.addPrivacySandboxEnrollmentOverride",
+            "Browser.setDockTile",
+            "Memory.getDOMCountersForLeakDetection",
+            "Memory.prepareForLeakDetection",
+            "Memory.setPressureNotificationsSuppressed",
+            "Memory.simulatePressureNotification",
+        ],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: "it changes the browser as a whole",
+        hint: PAGES_ONLY,
+    },
+    Row {
+        methods: &["*"],
+        place: Place::Anywhere,
+        rule: Rule::Unlisted(BROWSER_WIDE),
+        reason: "it concerns the browser as a whole, and is not among the commands that may",
+        hint: PAGES_ONLY,
+    },
+    Row {
+        methods: &["**"],
+        place: Place::Anywhere,
+        rule: Rule::TargetOfTheBrowser(LEAVING),
+        reason: OF_THE_BROWSER,
+        hint: "Go elsewhere in this tab with Page.navigate, or make one with ⟦send \"Target.createTarget\", {url}⟧.",
+    },
+    Row {
+        methods: &["**"],
+        place: Place::Anywhere,
+        rule: Rule::TargetNotKnownYet,
+        reason: NOT_KNOWN_YET,
+        hint: LET_IT_GO_ON,
+    },
+    // What the host relies on.
+    Row {
+        methods: &["Page.disable"],
+        place: Place::Anywhere,
+        rule: Rule::Never,
+        reason: "the host must see the page's dialogs",
+        hint: "Leave Page enabled; read only the events that you need with ⟦events {names}⟧.",
+    },
+    Row {
+        methods: &["Target.setDiscoverTargets"],
+        place: Place::Anywhere,
+        rule: Rule::Value("/discover", |discover| discover != &Json::Bool(true)),
+        reason: "the host must see which targets there are",
+        hint: "Leave discovery on; read only the events that you need with ⟦events {names}⟧.",
+    },
+    Row {
+        methods: &["Target.setDiscoverTargets"],
+        place: Place::Anywhere,
+        rule: Rule::ParamsBut(&["discover"]),
+        reason: "the host must see which targets there are",
+        hint: "Leave the filter out; read only the events that you need with ⟦events {names}⟧.",
+    },
+    // Parts of an external browser that are not the script's own.
+    Row {
+        methods: &["Browser.close", "Browser.crash", "Browser.crashGpuProcess"],
+        place: Place::External,
+        rule: Rule::Never,
+        reason: "this browser was not started by codemode and stays open",
+        hint: "Close the tabs that you made with ⟦send \"Target.closeTarget\", {targetId}⟧; at the end they are closed \
+               anyway.",
+    },
+    Row {
+        methods: &["Target.closeTarget", "Page.close", "Page.crash"],
+        place: Place::External,
+        rule: Rule::OwnTarget("/targetId"),
+        reason: "this tab was not opened by this script",
+        hint: "Close only tabs that you made with Target.createTarget.",
+    },
+    Row {
+        methods: &["**"],
+        place: Place::External,
+        rule: Rule::ForeignTarget,
+        reason: "this tab belongs to another execution",
+        hint: "Make a tab of your own with ⟦send \"Target.createTarget\", {url}⟧.",
+    },
+    Row {
+        methods: &["Target.disposeBrowserContext"],
+        place: Place::External,
+        rule: Rule::OwnContext("/browserContextId"),
+        reason: "this browser context was not made by this script",
+        hint: "Dispose only of contexts that you made with Target.createBrowserContext.",
+    },
+    Row {
+        methods: &["Target.setAutoAttach", "Target.autoAttachRelated"],
+        place: Place::External,
+        rule: Rule::Value("/waitForDebuggerOnStart", |wait| wait == &Json::Bool(true)),
+        reason: "it would stop tabs that are not the script's own",
+        hint: "Pass waitForDebuggerOnStart: false.",
+    },
+    Row {
+        methods: &["*"],
+        place: Place::External,
+        rule: Rule::UnlistedButInOwnContext(EXTERNAL_BROWSER_WIDE, "/browserContextId"),
+        reason: "it concerns the whole browser, which is not the script's own",
+        hint: "Make a browser context with Target.createBrowserContext and pass its browserContextId, or send a page's \
+               command to a tab of yours with sessionId.",
+    },
+];
+
+/// Domains that only a page, frame or worker has. Found by asking the browser itself (Chromium 156) for each of them
+/// without a session.
+const PAGE_DOMAINS: &[&str] = &[
+    "Accessibility",
+    "Ads",
+    "Animation",
+    "Audits",
+    "Autofill",
+    "BackgroundService",
+    "CSS",
+    "CacheStorage",
+    "Console",
+    "CrashReportContext",
+    "DOM",
+    "DOMDebugger",
+    "DOMSnapshot",
+    "DOMStorage",
+    "Debugger",
+    "DeviceAccess",
+    "DeviceOrientation",
+    "DigitalCredentials",
+    "EventBreakpoints",
+    "FedCm",
+    "FileSystem",
+    "FindInPage",
+    "HeadlessExperimental",
+    "HeapProfiler",
+    "IndexedDB",
+    "Input",
+    "Inspector",
+    "LayerTree",
+    "Log",
+    "Media",
+    "Network",
+    "Overlay",
+    "Page",
+    "Performance",
+    "PerformanceTimeline",
+    "Preload",
+    "Profiler",
+    "Runtime",
+    "Schema",
+    "ServiceWorker",
+    "SmartCardEmulation",
+    "WebAudio",
+    "WebAuthn",
+    "WebMCP",
+];
+/// Domains that a page has, and the browser as a whole as well: it depends on where their commands are sent.
+const SHARED_DOMAINS: &[&str] = &["Emulation", "Fetch", "IO", "Security"];
+/// Domains that are the browser's, or the browser context's, also where a page's session takes their commands.
+const BROWSER_DOMAINS: &[&str] = &[
+    "BluetoothEmulation",
+    "Browser",
+    "Cast",
+    "Extensions",
+    "Memory",
+    "PWA",
+    "Storage",
+    "SystemInfo",
+    "Target",
+    "Tethering",
+    "Tracing",
+];
+/// Commands of pages that concern all pages of their browser context, or the screens of all.
+const CONTEXT_WIDE: &[&str] = &[
+    "Emulation.addScreen",
+    "Emulation.getScreenInfos",
+    "Emulation.removeScreen",
+    "Emulation.setPrimaryScreen",
+    "Emulation.updateScreen",
+    "Network.clearBrowserCache",
+    "Network.clearBrowserCookies",
+    "Network.getAllCookies",
+    "Page.setDownloadBehavior",
+];
+/// Commands to the browser as a whole that may be sent, as far as other rows do not refuse them.
+const BROWSER_WIDE: &[&str] = &[
+    "Browser.cancelDownload",
+    "Browser.close",
+    "Browser.crash",
+    "Browser.crashGpuProcess",
+    "Browser.getGlobalPrivacyControl",
+    "Browser.getVersion",
+    "Browser.getWindowBounds",
+    "Browser.getWindowForTarget",
+    "Browser.grantPermissions",
+    "Browser.resetPermissions",
+    "Browser.setContentsSize",
+    "Browser.setDownloadBehavior",
+    "Browser.setGlobalPrivacyControl",
+    "Browser.setPermission",
+    "Browser.setWindowBounds",
+    "Emulation.addScreen",
+    "Emulation.getScreenInfos",
+    "Emulation.removeScreen",
+    "Emulation.setPrimaryScreen",
+    "Emulation.updateScreen",
+    "IO.close",
+    "IO.read",
+    "Memory.forciblyPurgeJavaScriptMemory",
+    "Memory.getAllTimeSamplingProfile",
+    "Memory.getDOMCounters",
+    "Memory.getSamplingProfile",
+    "Memory.startSampling",
+    "Memory.stopSampling",
+    "Network.clearBrowserCache",
+    "Network.clearBrowserCookies",
+    "Network.getAllCookies",
+    "Page.setDownloadBehavior",
+    "Storage.clearCookies",
+    "Storage.clearDataForOrigin",
+    "Storage.clearDataForStorageKey",
+    "Storage.clearPrivateVerificationTokens",
+    "Storage.clearTrustTokens",
+    "Storage.deletePrivateVerificationToken",
+    "Storage.deleteStorageBucket",
+    "Storage.getCookies",
+    "Storage.getPrivateVerificationTokens",
+    "Storage.getPrivateVerificationTokensIssuerConfigs",
+    "Storage.getStorageKey",
+    "Storage.getStorageKeyForFrame",
+    "Storage.getTrustTokens",
+    "Storage.getUsageAndQuota",
+    "Storage.overrideQuotaForOrigin",
+    "Storage.runBounceTrackingMitigations",
+    "Storage.setCookies",
+    "Storage.setPrivateVerificationTokensTracking",
+    "Storage.setStorageBucketTracking",
+    "Storage.trackCacheStorageForOrigin",
+    "Storage.trackCacheStorageForStorageKey",
+    "Storage.trackIndexedDBForOrigin",
+    "Storage.trackIndexedDBForStorageKey",
+    "Storage.untrackCacheStorageForOrigin",
+    "Storage.untrackCacheStorageForStorageKey",
+    "Storage.untrackIndexedDBForOrigin",
+    "Storage.untrackIndexedDBForStorageKey",
+    "Target.activateTarget",
+    "Target.attachToTarget",
+    "Target.autoAttachRelated",
+    "Target.closeTarget",
+    "Target.createBrowserContext",
+    "Target.createTarget",
+    "Target.detachFromTarget",
+    "Target.disposeBrowserContext",
+    "Target.getBrowserContexts",
+    "Target.getTargetInfo",
+    "Target.getTargets",
+    "Target.setAutoAttach",
+    "Target.setDiscoverTargets",
+];
+/// Those of them that an external browser may be sent wherever they are not about a context of the script's own: they
+/// read, or other rows judge them.
+const EXTERNAL_BROWSER_WIDE: &[&str] = &[
+    "Browser.getVersion",
+    "Browser.getWindowBounds",
+    "Browser.getWindowForTarget",
+    "IO.close",
+    "IO.read",
+    "Storage.getStorageKey",
+    "Storage.getStorageKeyForFrame",
+    "Storage.getUsageAndQuota",
+    "Target.activateTarget",
+    "Target.attachToTarget",
+    "Target.autoAttachRelated",
+    "Target.closeTarget",
+    "Target.createBrowserContext",
+    "Target.createTarget",
+    "Target.detachFromTarget",
+    "Target.getBrowserContexts",
+    "Target.getTargetInfo",
+    "Target.getTargets",
+    "Target.setAutoAttach",
+    "Target.setDiscoverTargets",
+];
+
+fn domain_of(name: &str) -> &str {
+    name.split('.').next().unwrap_or_default()
+}
+
+/// Whether a command or an event of this name needs a session.
+pub fn is_of_a_page(name: &str) -> bool {
+    // The screens are the browser's; all else that it emulates, it emulates for a page.
+    let is_emulated = domain_of(name) == "Emulation" && !BROWSER_WIDE.contains(&name);
+    is_emulated || PAGE_DOMAINS.contains(&domain_of(name))
+}
+
+/// Whether it is known what the domain of a command or an event is.
+pub(super) fn is_known(name: &str) -> bool {
+    [PAGE_DOMAINS, SHARED_DOMAINS, BROWSER_DOMAINS].iter().any(|domains| domains.contains(&domain_of(name)))
+}
+
+/// Whether a command concerns the browser, or a browser context, as a whole.
+pub(super) fn is_browser_wide(method: &str, has_session: bool) -> bool {
+    !has_session || CONTEXT_WIDE.contains(&method) || BROWSER_DOMAINS.contains(&domain_of(method))
+}
+
+/// Whether everything of a domain is refused on every browser.
+pub fn is_refused(domain: &str) -> bool {
+    let all = format!("{domain}.*");
+    TABLE.iter().any(|row| {
+        row.place == Place::Anywhere && matches!(row.rule, Rule::Never) && row.methods.contains(&all.as_str())
+    })
+}
+
+/// Whether the table says by name what becomes of a command to the browser as a whole: it is listed as one that may be
+/// sent, or named by a row that refuses it.
+#[cfg(test)]
+pub(super) fn is_judged(method: &str) -> bool {
+    let all = format!("{}.*", domain_of(method));
+    let is_named = |row: &Row| row.methods.iter().any(|pattern| *pattern == method || *pattern == all);
+    let refuses = |row: &Row| matches!(row.rule, Rule::Never | Rule::WithoutSession) && row.place == Place::Anywhere;
+    // Sent to the browser, a page's command is told that it needs a session.
+    is_of_a_page(method) || BROWSER_WIDE.contains(&method) || TABLE.iter().any(|row| refuses(row) && is_named(row))
+}

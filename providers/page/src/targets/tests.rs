@@ -1,0 +1,196 @@
+use super::*;
+use codemode_spec::ErrorCode;
+use serde_json::json;
+
+fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
+    let targets = Targets::new();
+    for (seq, (method, session, params)) in (0..).zip(events) {
+        targets.known().apply(&Event {
+            seq,
+            method: (*method).to_owned(),
+            session: session.map(str::to_owned),
+            params: params.clone(),
+            bytes: 0,
+        });
+    }
+    targets
+}
+
+fn page(id: &str) -> Json {
+    json!({"targetInfo": {"targetId": id, "type": "page", "url": "https://a.test/", "title": "A"}})
+}
+
+fn attached(session: &str, id: &str, kind: &str) -> Json {
+    json!({"sessionId": session, "targetInfo": {"targetId": id, "type": kind, "url": "", "title": ""}})
+}
+
+#[test]
+fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
+    let opening = json!({"type": "alert", "message": "hello", "url": "https://a.test/"});
+    let mut events = vec![
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.attachedToTarget", None, attached("S2", "A", "page")),
+        ("Target.attachedToTarget", None, attached("S3", "B", "page")),
+        ("Target.attachedToTarget", Some("S1"), attached("S4", "F", "iframe")),
+        ("Page.javascriptDialogOpening", Some("S1"), opening),
+    ];
+    let targets = known(&events);
+    let obstacle = |session: &str, method: &str| targets.obstacle(session, method).map(|error| error.code);
+    for session in ["S1", "S2", "S4"] {
+        assert_eq!(obstacle(session, "Runtime.evaluate"), Some(ErrorCode::DialogOpen), "{session}");
+        assert_eq!(obstacle(session, "Page.handleJavaScriptDialog"), None);
+    }
+    assert_eq!(obstacle("S3", "Runtime.evaluate"), None);
+    events.push(("Page.javascriptDialogClosed", Some("S2"), json!({"result": true})));
+    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+}
+
+#[test]
+fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for() {
+    let moved = json!({"targetInfo": {"targetId": "A", "type": "page", "url": "https://b.test/", "title": ""}});
+    let targets = known(&[
+        ("Target.targetCreated", None, page("A")),
+        ("Target.targetInfoChanged", None, moved),
+        ("Target.targetCreated", None, page("B")),
+    ]);
+    let info = |id: &str, url: &str| json!({"targetId": id, "type": "page", "url": url, "title": "new"});
+    let shown = |targets: &Targets, id: &str| targets.target(id).map(|target| (target.url, target.title)).unwrap();
+    let of = |url: &str, title: &str| (url.to_owned(), title.to_owned());
+    // Asked for before the second event, and answered before it or after it: nobody knows.
+    targets.refreshed(&json!([info("A", "https://a.test/"), info("B", "https://a.test/"), info("C", "")]), 1);
+    assert_eq!(shown(&targets, "A"), of("https://b.test/", ""));
+    assert_eq!(shown(&targets, "B"), of("https://a.test/", "new"));
+    assert!(targets.target("C").is_none(), "what no event told of has gone");
+    // Asked for after all of them.
+    targets.refreshed(&json!([info("A", "https://c.test/")]), 3);
+    assert_eq!(shown(&targets, "A"), of("https://c.test/", "new"));
+}
+
+#[test]
+fn a_crash_is_known_until_the_page_is_loaded_again() {
+    let mut events = vec![
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetCrashed", None, json!({"targetId": "A"})),
+    ];
+    let targets = known(&events);
+    assert_eq!(targets.obstacle("S1", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::CdpTargetCrashed));
+    assert_eq!(targets.obstacle("S1", "Page.reload"), None);
+    assert_eq!(targets.silence("S1", "Inspector.targetReloadedAfterCrash"), None);
+    assert!(targets.silence("S1", "Page.loadEventFired").is_some());
+    events.push(("Inspector.targetReloadedAfterCrash", Some("S1"), json!({})));
+    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+}
+
+#[test]
+fn what_is_gone_is_remembered_as_gone() {
+    let targets = known(&[
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.detachedFromTarget", None, json!({"sessionId": "S1", "targetId": "A"})),
+        ("Target.targetDestroyed", None, json!({"targetId": "A"})),
+    ]);
+    assert!(targets.was_closed("A") && targets.was_detached("S1") && targets.target_of("S1").is_none());
+    targets.attached("S1", "A");
+    assert!(targets.target_of("S1").is_none(), "a late reply does not bring it back");
+    assert_eq!(targets.obstacle("S1", "Page.navigate").map(|e| e.code), Some(ErrorCode::CdpTargetClosed));
+}
+
+#[test]
+fn the_last_used_page_is_the_current_one() {
+    let ui = json!({"targetInfo": {"targetId": "U", "type": "browser_ui", "url": "", "title": ""}});
+    let targets = known(&[
+        ("Target.targetCreated", None, ui),
+        ("Target.targetCreated", None, page("A")),
+        ("Target.targetCreated", None, page("B")),
+    ]);
+    assert_eq!(targets.current().unwrap().id, "A");
+    targets.used("B");
+    assert_eq!(targets.current().unwrap().id, "B");
+    assert_eq!(targets.visible().len(), 2);
+}
+
+fn frame(
+    session: Option<&'static str>,
+    id: &str,
+    within: &str,
+    url: &str,
+) -> (&'static str, Option<&'static str>, Json) {
+    let info = json!({"targetId": id, "type": "iframe", "url": url, "title": "", "parentId": within});
+    ("Target.targetInfoChanged", session, json!({ "targetInfo": info }))
+}
+
+#[test]
+fn a_session_is_taken_when_its_target_goes_where_no_script_may_be() {
+    let mut events = vec![
+        ("Target.targetCreated", None, page("A")),
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetInfoChanged", None, page("A")),
+        ("Target.attachedToTarget", Some("S1"), attached("S2", "F", "iframe")),
+        frame(None, "F", "A", ""),
+        frame(None, "G", "F", "https://a.test/"),
+    ];
+    let targets = known(&events);
+    assert_eq!(targets.standing("A"), Standing::Usable);
+    assert_eq!(targets.standing("F"), Standing::NotKnownYet);
+    assert_eq!(targets.standing("G"), Standing::NotKnownYet, "what it lies in is not known");
+    assert_eq!(targets.standing("none"), Standing::Absent);
+    assert_eq!(targets.take_detachments(), (vec![], vec![]));
+    events.push(frame(Some("S1"), "F", "A", "chrome-extension://x/index.html"));
+    events.push(frame(None, "F", "A", "https://b.test/"));
+    let targets = known(&events);
+    let eviction = Detachment { session: "S2".to_owned(), through: Some("S1".to_owned()) };
+    let left = Departure { kind: "iframe".to_owned(), scheme: "chrome-extension".to_owned() };
+    assert_eq!(targets.take_detachments(), (vec![eviction], vec![left]), "also if it goes on at once");
+    assert_eq!(targets.take_detachments(), (vec![], vec![]));
+    assert_eq!(targets.obstacle("S2", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::PolicyRefused));
+    assert!(targets.silence("S2", "Page.loadEventFired").is_some());
+    assert_eq!(targets.obstacle("S1", "Runtime.evaluate"), None);
+    let told = |seq, session: &str| Event {
+        seq,
+        method: "Runtime.bindingCalled".to_owned(),
+        session: Some(session.to_owned()),
+        params: json!({}),
+        bytes: 0,
+    };
+    assert!(targets.may_be_read(&told(5, "S2")) && targets.may_be_read(&told(9, "S1")));
+    assert!(!targets.may_be_read(&told(6, "S2")) && !targets.may_be_read(&told(9, "unheard of")));
+}
+
+#[test]
+fn a_page_is_taken_before_it_loads_what_is_not_for_scripts() {
+    let starting = |frame: &str, url: &str| json!({"frameId": frame, "url": url});
+    let paused = |url: &str| json!({"resourceType": "Document", "request": {"url": url}});
+    for (method, params, is_taken) in [
+        ("Page.frameStartedNavigating", starting("A", "file:///etc/passwd"), true),
+        ("Page.frameStartedNavigating", starting("A", "https://a.test/"), false),
+        ("Page.frameStartedNavigating", starting("A", "mailto:a@a.test"), false),
+        ("Fetch.requestPaused", paused("file:///etc/passwd"), true),
+        ("Fetch.requestPaused", paused("https://a.test/"), false),
+    ] {
+        let targets = known(&[
+            ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+            ("Target.targetInfoChanged", None, page("A")),
+            (method, Some("S1"), params.clone()),
+        ]);
+        assert_eq!(targets.refusal("S1", "Runtime.evaluate").is_some(), is_taken, "{method} {params}");
+        assert_eq!(matches!(targets.standing("A"), Standing::Refused(_)), is_taken);
+        let event = Event { seq: 2, method: method.to_owned(), session: Some("S1".to_owned()), params, bytes: 0 };
+        assert_eq!(targets.may_be_read(&event), !is_taken, "{event:?}");
+    }
+}
+
+#[test]
+fn what_was_missed_is_not_judged_by_what_was_known() {
+    let targets = known(&[
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Target.targetInfoChanged", None, page("A")),
+    ]);
+    assert!(!targets.has_gap());
+    targets.missed(10);
+    let list = |url: &str| json!([{"targetId": "A", "type": "page", "url": url, "title": ""}]);
+    targets.refreshed(&list("https://a.test/"), 9);
+    assert!(targets.has_gap(), "that list was asked for before");
+    targets.refreshed(&list("chrome://settings/"), 10);
+    assert!(!targets.has_gap() && targets.refusal("S1", "Runtime.evaluate").is_some());
+}
