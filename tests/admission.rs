@@ -315,7 +315,7 @@ fn shaping_a_large_result_stops_nobody() {
         others_went_on: Mutex<bool>,
     }
     impl Transform for Slow {
-        fn transform(&self, _: Value, _: &Path) -> Shaped {
+        fn transform(&self, _: Value, _: usize, _: &Path) -> Shaped {
             let others_went_on = self.others_went_on.lock().unwrap();
             self.began.store(true, Ordering::Release);
             let wait = self.meanwhile.wait_timeout_while(others_went_on, lab::SOON, |went_on| !*went_on);
@@ -348,7 +348,7 @@ fn shaping_that_is_given_up_keeps_its_place_until_it_ends() {
         may_end: Mutex<bool>,
     }
     impl Transform for Held {
-        fn transform(&self, _: Value, _: &Path) -> Shaped {
+        fn transform(&self, _: Value, _: usize, _: &Path) -> Shaped {
             self.began.fetch_add(1, Ordering::AcqRel);
             let waiting = self.let_go.wait_timeout_while(self.may_end.lock().unwrap(), lab::SOON, |may_end| !*may_end);
             drop(waiting);

@@ -62,6 +62,37 @@ fn json_is_one_line_of_the_same_envelope() {
 }
 
 #[test]
+fn how_much_of_a_result_is_told_can_be_set_for_a_call_and_for_all() {
+    let place = Place::new();
+    let file = place.folder().join("config.toml");
+    let file = file.to_str().unwrap();
+    let kept = |arguments: &[&str]| {
+        let output = place.run(&[&["run", "--json", "--config", file, "-e", "'x'.repeat(50000)"], arguments].concat());
+        let answer = envelope(&output);
+        let told = answer["data"]["result"].to_string().chars().count();
+        assert_eq!(answer["meta"]["truncated"], told < 50_002, "{answer}");
+        told
+    };
+    std::fs::write(file, "").unwrap();
+    assert_eq!(kept(&[]), 24_000);
+    assert_eq!(kept(&["--result-chars", "1000"]), 1_000);
+    assert_eq!(kept(&["--result-chars", "60000"]), 50_002, "with its quotes");
+    std::fs::write(file, "[result]\nchars = 4e4\n").unwrap();
+    assert_eq!(kept(&[]), 40_000);
+    assert_eq!(kept(&["--result-chars", "200"]), 200);
+    for chars in ["199", "240001", "many"] {
+        let output = place.run(&["run", "-e", "1", "--result-chars", chars]);
+        assert_eq!(output.status.code(), Some(2), "{chars}: {output:?}");
+    }
+    for chars in ["199", "240001"] {
+        std::fs::write(file, format!("[result]\nchars = {chars}\n")).unwrap();
+        let answer = envelope(&place.run(&["run", "--json", "--config", file, "-e", "1"]));
+        assert_eq!(answer["error"]["code"], "INVALID_ARGUMENT", "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("result.chars"), "{answer}");
+    }
+}
+
+#[test]
 fn failures_exit_with_1_and_wrong_command_lines_with_2() {
     let place = Place::new();
     for (code, beginning) in [("throw new Error('bad')", "error SCRIPT_ERROR: "), ("let = = 1", "error SYNTAX_ERROR: ")]

@@ -257,6 +257,10 @@ fn whole_numbers_may_be_written_as_floats() {
     assert!(text(&client.answer(2)["result"]).starts_with("error TIME_EXCEEDED"));
     client.program.send_line(&call("3", "{\"code\":\"1\",\"timeout_ms\":1.5}"));
     assert!(text(&client.answer(3)["result"]).starts_with("error INVALID_ARGUMENT"));
+    client.program.send_line(&call("4", "{\"code\":\"'x'.repeat(5000)\",\"result_chars\":1e3}"));
+    let answer = client.answer(4);
+    let result = answer["result"]["structuredContent"]["data"]["result"].as_str().unwrap();
+    assert_eq!(result.chars().count(), 998, "with its quotes it has what was asked for");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use codemode_chromium::{ConfineMode, Confinement};
 use codemode_page::DevicePermission;
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS},
+    limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS, RESULT_CHARS_MAX, RESULT_CHARS_MIN},
     session::{NetworkLists, SessionRequest},
     whole,
 };
@@ -122,6 +122,8 @@ impl Default for Config {
 pub struct Defaults {
     /// The session of executions that ask for none.
     pub session: SessionRequest,
+    /// What answers carry of results.
+    pub result: ResultDefaults,
     /// How long what is over is remembered.
     pub keep: Keep,
     /// What scripts may do beyond what all may.
@@ -130,6 +132,15 @@ pub struct Defaults {
     pub browser: BrowserDefaults,
     /// What browsers may reach. A call may narrow it.
     pub network: NetworkLists,
+}
+
+/// What answers carry of results, of calls that do not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ResultDefaults {
+    /// Characters.
+    #[serde(deserialize_with = "whole::optional")]
+    pub chars: Option<u64>,
 }
 
 /// What scripts may do beyond what all may.
@@ -156,6 +167,10 @@ impl Defaults {
         let mut faults = self.session.faults();
         let of_session = self.session.network.iter().filter_map(|lists| NetworkRules::parse(lists).err());
         faults.extend(of_session.flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
+        let chars = RESULT_CHARS_MIN as u64..=RESULT_CHARS_MAX as u64;
+        if self.result.chars.is_some_and(|wanted| !chars.contains(&wanted)) {
+            faults.push(format!("result.chars must be between {RESULT_CHARS_MIN} and {RESULT_CHARS_MAX}"));
+        }
         faults.extend(NetworkRules::parse(&self.network).err().into_iter().flat_map(|wrong| wrong.lines()));
         faults
     }

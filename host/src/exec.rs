@@ -22,8 +22,8 @@ use codemode_spec::{
     error::clip,
     limits::{
         CPU_MS_DEFAULT, CPU_MS_MAX, DISPOSE_MS_MAX, ERROR_TEXT_CHARS_MAX, EXECUTIONS_CONCURRENT_MAX,
-        EXECUTIONS_QUEUED_MAX, HOST_ARGUMENTS_WEIGHT_MAX, HOST_REPLIES_BYTES_MAX, RESULT_CHARS_MAX, SHAPE_MS_MIN,
-        WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
+        EXECUTIONS_QUEUED_MAX, HOST_ARGUMENTS_WEIGHT_MAX, HOST_REPLIES_BYTES_MAX, RESULT_CHARS_DEFAULT,
+        RESULT_CHARS_MAX, RESULT_CHARS_MIN, SHAPE_MS_MIN, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
     session::SessionRequest,
@@ -40,7 +40,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument as _, info_span, warn};
 
 /// A result of so few encoded bytes is shaped at once: hardly any of them is long enough to be cut.
-const RESULT_BYTES_INLINE_MAX: usize = RESULT_CHARS_MAX / 8;
+const RESULT_BYTES_INLINE_MAX: usize = RESULT_CHARS_DEFAULT / 8;
 
 /// Runs scripts. Cheap to clone.
 ///
@@ -92,6 +92,8 @@ pub struct Request {
     pub timeout: Duration,
     /// Processor time.
     pub cpu: Duration,
+    /// Characters of the result that the reader wants.
+    pub result_chars: usize,
     /// Options for the providers and services, by name.
     pub options: serde_json::Map<String, serde_json::Value>,
     /// The browser session to run in.
@@ -109,6 +111,7 @@ impl Request {
             code: code.into(),
             timeout: Duration::from_millis(WALL_MS_DEFAULT),
             cpu: Duration::from_millis(CPU_MS_DEFAULT),
+            result_chars: RESULT_CHARS_DEFAULT,
             options: serde_json::Map::new(),
             session: SessionRequest::default(),
             cancel: CancellationToken::new(),
@@ -189,7 +192,7 @@ impl Settings {
     pub fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             state_dir: state_dir.into(),
-            transform: Arc::new(crate::result::ForModel::default()),
+            transform: Arc::new(crate::result::ForModel),
             clock: Arc::new(codemode_provider::SystemClock),
             services: Vec::new(),
             record: Arc::new(Unrecorded),
@@ -249,6 +252,16 @@ struct Created {
     runtimes: Vec<Arc<dyn ProviderRuntime>>,
 }
 
+/// What an execution has been granted.
+struct Granted {
+    /// It counts as one that runs while this is held.
+    place: Arc<Place>,
+    deadline: Instant,
+    cancel: CancellationToken,
+    /// Characters of the result that the reader wants.
+    result_chars: usize,
+}
+
 /// What the middle of an execution came to, before disposal.
 struct Middle {
     outcome: Result<Returned, ErrorReport>,
@@ -287,7 +300,8 @@ impl Inner {
         // First of all: what has no place yet must not wait for the threads of those that have one.
         let place = Arc::new(self.admission.enter(request.timeout, cancel).await?);
         let deadline = Instant::now() + request.timeout;
-        let program = Box::pin(self.prepare(&request.code, deadline, cancel, &place)).await?;
+        let granted = Granted { place, deadline, cancel: cancel.clone(), result_chars: request.result_chars };
+        let program = Box::pin(self.prepare(&request.code, &granted)).await?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
         let mut context = ExecutionContext {
@@ -304,33 +318,27 @@ impl Inner {
         let creation = Box::pin(self.create_all(&mut context, &mut created)).await;
         let runtimes: Runtimes = created.runtimes.clone().into();
         let middle = match creation {
-            Ok(()) => self.run(id, &request, program, runtimes, deadline, cancel, observer).await,
+            Ok(()) => self.run(id, &request, program, runtimes, &granted, observer).await,
             Err(error) => Middle { outcome: Err(error), stats: Stats::default() },
         };
         ended.cancel();
-        let execution = Box::pin(self.finish(id, middle, &created, deadline, cancel, &place)).await;
+        let execution = Box::pin(self.finish(id, middle, &created, &granted)).await;
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.record.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
     }
 
     /// Parses the source, which takes up to a second, away from the async workers.
-    async fn prepare(
-        &self,
-        code: &str,
-        deadline: Instant,
-        cancel: &CancellationToken,
-        place: &Arc<Place>,
-    ) -> Result<Program, ErrorReport> {
-        let (code, place) = (code.to_owned(), place.clone());
+    async fn prepare(&self, code: &str, granted: &Granted) -> Result<Program, ErrorReport> {
+        let (code, place) = (code.to_owned(), granted.place.clone());
         let prepared = self.engine.threads().run(move || {
             let _place = place;
             Program::prepare(&code)
         });
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(cancelled()),
-            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            () = granted.cancel.cancelled() => Err(cancelled()),
+            () = tokio::time::sleep_until(granted.deadline) => Err(time_over()),
             prepared = prepared => prepared
                 .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))),
         }
@@ -376,15 +384,13 @@ impl Inner {
         Ok(())
     }
 
-    #[expect(clippy::too_many_arguments, reason = "each is a part of the run, named where it is made")]
     async fn run(
         &self,
         id: &ExecutionId,
         request: &Request,
         program: Program,
         runtimes: Runtimes,
-        deadline: Instant,
-        cancel: &CancellationToken,
+        granted: &Granted,
         observer: Arc<dyn Observer>,
     ) -> Middle {
         let seed = request.seed.unwrap_or_else(|| {
@@ -401,9 +407,9 @@ impl Inner {
             program,
             seed,
             clock: self.settings.clock.clone(),
-            deadline,
+            deadline: granted.deadline,
             cpu: request.cpu,
-            cancel: cancel.clone(),
+            cancel: granted.cancel.clone(),
             observer,
             argument_room: self.argument_room.clone(),
         });
@@ -414,44 +420,29 @@ impl Inner {
     /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
     /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself, and keeps the
     /// execution's place until then: nothing else has its memory.
-    async fn shape(
-        &self,
-        id: &ExecutionId,
-        returned: Returned,
-        deadline: Instant,
-        cancel: &CancellationToken,
-        place: &Arc<Place>,
-    ) -> Result<Shaped, ErrorReport> {
+    async fn shape(&self, id: &ExecutionId, returned: Returned, granted: &Granted) -> Result<Shaped, ErrorReport> {
         let transform = self.settings.transform.clone();
         let artifacts = self.state.clone()?.artifacts(id.as_str());
         let inline = returned.len() <= RESULT_BYTES_INLINE_MAX;
-        let place = place.clone();
+        let (place, chars) = (granted.place.clone(), granted.result_chars);
         let shape = move || {
             let _place = place;
-            returned.into_value().map(|value| transform.transform(value, &artifacts))
+            returned.into_value().map(|value| transform.transform(value, chars, &artifacts))
         };
         if inline {
             return shape();
         }
-        let deadline = deadline.max(Instant::now() + Duration::from_millis(SHAPE_MS_MIN));
+        let deadline = granted.deadline.max(Instant::now() + Duration::from_millis(SHAPE_MS_MIN));
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(cancelled()),
+            () = granted.cancel.cancelled() => Err(cancelled()),
             shaped = self.engine.threads().run(shape) => shaped
                 .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the result could not be shaped"))),
             () = tokio::time::sleep_until(deadline) => Err(time_over()),
         }
     }
 
-    async fn finish(
-        &self,
-        id: &ExecutionId,
-        middle: Middle,
-        created: &Created,
-        deadline: Instant,
-        cancel: &CancellationToken,
-        place: &Arc<Place>,
-    ) -> Execution {
+    async fn finish(&self, id: &ExecutionId, middle: Middle, created: &Created, granted: &Granted) -> Execution {
         let Middle { mut outcome, stats } = middle;
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
         let mut warnings = stats.warnings;
@@ -470,7 +461,7 @@ impl Inner {
             warnings.extend(runtime.warnings());
         }
         let outcome = match outcome {
-            Ok(returned) => self.shape(id, returned, deadline, cancel, place).await,
+            Ok(returned) => self.shape(id, returned, granted).await,
             Err(error) => Err(error),
         };
         if let Ok(shaped) = &outcome {
@@ -517,6 +508,10 @@ fn check(request: &Request) -> Result<(), ErrorReport> {
     }
     if request.cpu.is_zero() || request.cpu.as_millis() > u128::from(CPU_MS_MAX) {
         faults.push(format!("the processor time must be between 1 and {CPU_MS_MAX} ms"));
+    }
+    if !(RESULT_CHARS_MIN..=RESULT_CHARS_MAX).contains(&request.result_chars) {
+        let chars = request.result_chars;
+        faults.push(format!("result_chars must be between {RESULT_CHARS_MIN} and {RESULT_CHARS_MAX}, it is {chars}"));
     }
     if faults.is_empty() { Ok(()) } else { Err(ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))) }
 }

@@ -33,7 +33,7 @@ use codemode_provider::{Registry, Sessions};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport, Manifest,
     envelope::{Context, ExecutionData, Meta},
-    limits::{SESSION_SWEEP_MS, WALL_MS_DEFAULT},
+    limits::{RESULT_CHARS_DEFAULT, SESSION_SWEEP_MS, WALL_MS_DEFAULT},
 };
 use record::Recorder;
 use std::{
@@ -118,7 +118,10 @@ impl Service {
             return answer(TOOL, Err(not_ours("the session has network rules")), Duration::ZERO);
         }
         let timeout = Duration::from_millis(request.timeout_ms.unwrap_or(WALL_MS_DEFAULT));
-        let request = Request { timeout, cancel, session, ..Request::new(request.code) };
+        let chars = request.result_chars.or(self.defaults.result.chars).unwrap_or(RESULT_CHARS_DEFAULT as u64);
+        // One that is too large for the platform is too large for the executor, which says so.
+        let result_chars = usize::try_from(chars).unwrap_or(usize::MAX);
+        let request = Request { timeout, result_chars, cancel, session, ..Request::new(request.code) };
         let mut execution = self.executor.execute(request, observer).await;
         // What is answered stands in the audit.
         if let Some(error) = self.recorder.missed(execution.id.as_str()).await {

@@ -107,8 +107,12 @@ pub const UNHANDLED_REJECTIONS_MAX: usize = 10;
 /// Warnings in one answer.
 pub const WARNINGS_MAX: usize = 32;
 
-/// Characters of a result that reach the model, about 6,000 tokens.
-pub const RESULT_CHARS_MAX: usize = 24_000;
+/// Characters of a result that reach the model unless the caller says otherwise, about 6,000 tokens.
+pub const RESULT_CHARS_DEFAULT: usize = 24_000;
+/// The most that a caller may ask for.
+pub const RESULT_CHARS_MAX: usize = 10 * RESULT_CHARS_DEFAULT;
+/// The least: whatever the result, its outermost part can be summarised in it.
+pub const RESULT_CHARS_MIN: usize = 200;
 /// Characters of the console lines that reach the model, out of what was kept.
 pub const LOG_CHARS_MAX: usize = 8_000;
 /// Images in one answer.

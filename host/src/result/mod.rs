@@ -11,12 +11,11 @@ mod truncate;
 use codemode_spec::{
     Value,
     envelope::{Cut, Image},
-    limits::RESULT_CHARS_MAX,
 };
 use serde_json::Value as Json;
 use std::path::Path;
 
-pub use truncate::{BUDGET_CHARS_MIN, Truncated, truncate};
+pub use truncate::{Truncated, truncate};
 
 /// What an answer carries of a result.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,10 +36,11 @@ pub struct Shaped {
 
 /// The step of a tool between a script's result and its answer. An option of the executor, never of a provider.
 pub trait Transform: Send + Sync {
-    /// Shapes a result. `artifacts` is the execution's own folder, which need not exist yet; what is kept goes there.
+    /// Shapes a result for a reader of so many characters. `artifacts` is the execution's own folder, which need not exist
+    /// yet; what is kept goes there.
     ///
     /// Blocks while it works and while it writes: up to a second for the largest result.
-    fn transform(&self, result: Value, artifacts: &Path) -> Shaped;
+    fn transform(&self, result: Value, chars: usize, artifacts: &Path) -> Shaped;
 }
 
 /// The result as it is, for programs.
@@ -48,7 +48,7 @@ pub trait Transform: Send + Sync {
 pub struct Identity;
 
 impl Transform for Identity {
-    fn transform(&self, result: Value, _artifacts: &Path) -> Shaped {
+    fn transform(&self, result: Value, _chars: usize, _artifacts: &Path) -> Shaped {
         match lossless::lossless(&result) {
             Ok(json) => Shaped { result: json, ..Shaped::default() },
             Err(why) => Shaped { warnings: vec![why.to_string()], ..Shaped::default() },
@@ -58,26 +58,17 @@ impl Transform for Identity {
 
 /// The result as a model can take it in: images as images, and the rest cut to a budget, so that it stays valid and of
 /// the same shape. What was left out is kept whole in a file.
-#[derive(Clone, Copy, Debug)]
-pub struct ForModel {
-    /// Characters of the result's JSON. Fewer than [`BUDGET_CHARS_MIN`] count as that many.
-    pub chars: usize,
-}
-
-impl Default for ForModel {
-    fn default() -> Self {
-        Self { chars: RESULT_CHARS_MAX }
-    }
-}
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ForModel;
 
 impl Transform for ForModel {
-    fn transform(&self, result: Value, artifacts: &Path) -> Shaped {
+    fn transform(&self, result: Value, chars: usize, artifacts: &Path) -> Shaped {
         let mut json = match lossless::lossless(&result) {
             Ok(json) => json,
             Err(why) => return Shaped { warnings: vec![why.to_string()], ..Shaped::default() },
         };
         let found = image::take(&mut json);
-        let Truncated { json, cuts, cuts_unlisted } = truncate(json, self.chars);
+        let Truncated { json, cuts, cuts_unlisted } = truncate(json, chars);
         let warning = found.warning();
         let mut shaped = Shaped { result: json, images: found.images, cuts, cuts_unlisted, ..Shaped::default() };
         if !shaped.cuts.is_empty() || warning.is_some() {

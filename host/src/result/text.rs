@@ -1,14 +1,7 @@
-//! Results and console lines as plain text, and cutting text.
-//!
-//! These are the plain forms of `truncateResponse` and `sandboxResponseText` of the seed; structured values are cut by
+//! Cutting text. This is the plain form of `truncateResponse` of the seed; structured values are cut by
 //! [`truncate`](super::truncate()).
 
-use super::{Shaped, measure};
-use codemode_spec::{
-    limits::LOG_CHARS_MAX,
-    message::{ConsoleLine, Level},
-};
-use serde_json::Value as Json;
+use super::measure;
 
 /// A text within its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,42 +90,6 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// The result and the console lines as one text for a model. A result that was cut to a budget of its own is not cut a
-/// second time; any other is cut to `chars_max`, and the console lines to [`LOG_CHARS_MAX`].
-#[must_use]
-pub fn sandbox_output_text(shaped: &Shaped, logs: &[ConsoleLine], chars_max: usize) -> String {
-    let result = match &shaped.result {
-        Json::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let already_cut = !shaped.cuts.is_empty();
-    let mut text = if already_cut { result } else { truncate_text(&result, chars_max).text };
-    if !logs.is_empty() {
-        let lines: Vec<_> = logs.iter().map(line).collect();
-        text.push_str("\n\nConsole:\n");
-        text.push_str(&truncate_text(&lines.join("\n"), LOG_CHARS_MAX).text);
-    }
-    if already_cut {
-        let places = shaped.cuts.len() as u64 + shaped.cuts_unlisted;
-        text.push_str(&format!("\n\n[cut in {} {}", grouped(places), if places == 1 { "place" } else { "places" }));
-        if let Some(path) = &shaped.artifact {
-            text.push_str("; the whole result: ");
-            text.push_str(path);
-        }
-        text.push(']');
-    }
-    text
-}
-
-fn line(line: &ConsoleLine) -> String {
-    match line.level {
-        Level::Log | Level::Info => line.text.clone(),
-        Level::Debug => format!("debug: {}", line.text),
-        Level::Warn => format!("warn: {}", line.text),
-        Level::Error => format!("error: {}", line.text),
-    }
-}
-
 /// A string of JSON cut to so many characters, its quotes and escapes counted.
 pub(super) fn cut_json_string(text: &str, chars_max: usize, ends: Ends) -> TextCut {
     cut(text, chars_max.saturating_sub(2), measure::escaped, ends)
@@ -141,9 +98,7 @@ pub(super) fn cut_json_string(text: &str, chars_max: usize, ends: Ends) -> TextC
 #[cfg(test)]
 mod tests {
     use super::*;
-    use codemode_spec::envelope::Cut;
     use proptest::{prelude::*, test_runner::RngSeed};
-    use serde_json::json;
 
     #[test]
     fn numbers_are_grouped() {
@@ -159,26 +114,6 @@ mod tests {
         let cut = truncate_text(&"0123456789".repeat(10), 60);
         assert_eq!(cut.text, "0123456789012345678901234…[67 characters left out]…23456789");
         assert_eq!((cut.original_chars, cut.kept_chars, cut.is_cut()), (100, 33, true));
-    }
-
-    #[test]
-    fn what_was_cut_is_not_cut_again() {
-        let logs = [ConsoleLine { level: Level::Warn, text: "careful".into() }];
-        let shaped = Shaped {
-            result: json!("x".repeat(500)),
-            cuts: vec![Cut { path: String::new(), kind: "string".into(), original: 900, kept: 460 }],
-            artifact: Some("somewhere/result.json".into()),
-            ..Shaped::default()
-        };
-        let text = sandbox_output_text(&shaped, &logs, 100);
-        let end = "\n\nConsole:\nwarn: careful\n\n[cut in 1 place; the whole result: somewhere/result.json]";
-        assert_eq!(text, "x".repeat(500) + end);
-        let uncut = Shaped { cuts: vec![], ..shaped };
-        assert!(sandbox_output_text(&uncut, &[], 100).contains("characters left out"));
-        assert_eq!(
-            sandbox_output_text(&Shaped { result: json!([1, "a"]), ..Shaped::default() }, &[], 100),
-            "[1,\"a\"]"
-        );
     }
 
     proptest! {

@@ -10,11 +10,12 @@ use super::{
     measure,
     text::{self, Ends},
 };
-use codemode_spec::{envelope::Cut, limits::CUTS_LISTED_MAX, value::JSON_TAG};
+use codemode_spec::{
+    envelope::Cut,
+    limits::{CUTS_LISTED_MAX, RESULT_CHARS_MIN},
+    value::JSON_TAG,
+};
 use serde_json::{Map, Value as Json};
-
-/// The smallest budget: whatever the value, its outermost part can be summarised in it.
-pub const BUDGET_CHARS_MIN: usize = 200;
 
 /// Deeper than this, what does not fit is summarised and not cut part by part.
 const DEPTH_MAX: usize = 64;
@@ -36,7 +37,7 @@ pub struct Truncated {
     pub cuts_unlisted: u64,
 }
 
-/// Cuts a value to at most `chars_max` characters of compact JSON; fewer than [`BUDGET_CHARS_MIN`] count as that many. A
+/// Cuts a value to at most `chars_max` characters of compact JSON; fewer than [`RESULT_CHARS_MIN`] count as that many. A
 /// value within the budget is not touched, so what was cut is not cut again.
 ///
 /// Of a string the beginning and the end stay, of an array the first items, of an object the keys that fit; each says how
@@ -45,7 +46,7 @@ pub struct Truncated {
 #[must_use]
 pub fn truncate(json: Json, chars_max: usize) -> Truncated {
     let mut cutter = Cutter::default();
-    let json = cutter.fit(json, chars_max.max(BUDGET_CHARS_MIN), Role::Plain, 0);
+    let json = cutter.fit(json, chars_max.max(RESULT_CHARS_MIN), Role::Plain, 0);
     Truncated { json, cuts: cutter.cuts, cuts_unlisted: cutter.unlisted }
 }
 

@@ -5,8 +5,8 @@ use codemode_provider::faults_of;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{
-        LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_DEFAULT, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
-        WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN,
+        LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, RESULT_CHARS_MAX, RESULT_CHARS_MIN, SESSION_IDLE_MS_DEFAULT,
+        SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN,
     },
     session::SessionRequest,
     whole,
@@ -25,6 +25,9 @@ pub struct ExecuteRequest {
     /// Wall time in milliseconds.
     #[serde(default, deserialize_with = "whole::optional")]
     pub timeout_ms: Option<u64>,
+    /// Characters of the result; the host's own choice if absent.
+    #[serde(default, deserialize_with = "whole::optional")]
+    pub result_chars: Option<u64>,
     /// The browser session to run in; the host's own choice if absent.
     #[serde(default)]
     pub session: Option<SessionRequest>,
@@ -37,7 +40,7 @@ static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
 impl ExecuteRequest {
     /// A request with the defaults.
     pub fn new(code: impl Into<String>) -> Self {
-        Self { code: code.into(), timeout_ms: None, session: None }
+        Self { code: code.into(), timeout_ms: None, result_chars: None, session: None }
     }
 
     /// The JSON schema of a request.
@@ -53,6 +56,11 @@ impl ExecuteRequest {
                     "minimum": WALL_MS_MIN,
                     "maximum": WALL_MS_MAX,
                     "default": WALL_MS_DEFAULT,
+                },
+                "result_chars": {
+                    "type": "integer",
+                    "minimum": RESULT_CHARS_MIN,
+                    "maximum": RESULT_CHARS_MAX,
                 },
                 "session": {
                     "type": "object",
@@ -121,7 +129,7 @@ impl ExecuteRequest {
 fn invalid(faults: &[String]) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, faults.join("; "))
         .with_hint(
-            "Send {code: string, timeout_ms?: integer, session?: {mode: \"one-shot\" | \"reuse\" | \"dynamic\", key?: \
+            "Send {code: string, timeout_ms?: integer, result_chars?: integer, session?: {mode: \"one-shot\" | \"reuse\" | \"dynamic\", key?: \
              string, ttl_ms?: integer, wait_ms?: integer, network?: {allow?: string[], deny?: string[]}}}.",
         )
         .with_detail("faults", faults)
@@ -137,8 +145,10 @@ mod tests {
         let least = ExecuteRequest::from_json(json!({"code": "1"})).unwrap();
         assert_eq!((least.code.as_str(), least.timeout_ms, least.session), ("1", None, None));
         let session = json!({"mode": "reuse", "key": "shop", "ttl_ms": 60_000, "wait_ms": 0});
-        let most = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 5, "session": session})).unwrap();
-        assert_eq!(most.timeout_ms, Some(5));
+        let most =
+            ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 5, "result_chars": 5e4, "session": session}))
+                .unwrap();
+        assert_eq!((most.timeout_ms, most.result_chars), (Some(5), Some(50_000)));
         let key = Some("shop".to_owned());
         let session =
             SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0), network: None };

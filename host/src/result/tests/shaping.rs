@@ -1,7 +1,10 @@
 //! The whole step: images, cutting and the file that keeps the rest.
 
 use super::super::{ForModel, Identity, Shaped, Transform};
-use codemode_spec::{Value, limits::MIB};
+use codemode_spec::{
+    Value,
+    limits::{MIB, RESULT_CHARS_DEFAULT},
+};
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt};
 
@@ -16,9 +19,9 @@ fn a_result_within_the_budget_leaves_no_trace() {
     let folder = tempfile::tempdir().unwrap();
     let artifacts = folder.path().join("execution");
     let result = Value::Array(vec![Value::Null, "a".into()]);
-    let shaped = ForModel::default().transform(result.clone(), &artifacts);
+    let shaped = ForModel.transform(result.clone(), RESULT_CHARS_DEFAULT, &artifacts);
     assert_eq!(shaped, Shaped { result: json!([null, "a"]), ..Shaped::default() });
-    assert_eq!(Identity.transform(result, &artifacts), shaped);
+    assert_eq!(Identity.transform(result, RESULT_CHARS_DEFAULT, &artifacts), shaped);
     assert!(!artifacts.exists());
 }
 
@@ -27,7 +30,7 @@ fn a_result_that_was_cut_is_kept_whole() {
     let folder = tempfile::tempdir().unwrap();
     let artifacts = folder.path().join("executions").join("one");
     let result = Value::Object(vec![("a".into(), "x".repeat(50_000).into()), ("b".into(), Value::Bytes(png(100)))]);
-    let shaped = ForModel { chars: 1_000 }.transform(result.clone(), &artifacts);
+    let shaped = ForModel.transform(result.clone(), 1_000, &artifacts);
     assert_eq!((shaped.images.len(), shaped.cuts.len(), &shaped.warnings[..]), (1, 1, &[][..]));
     assert_eq!(shaped.result["b"], "[image 1: image/png, 100 bytes]");
     let path = shaped.artifact.unwrap();
@@ -40,7 +43,7 @@ fn a_result_that_was_cut_is_kept_whole() {
 #[test]
 fn a_result_too_large_for_a_file_is_not_kept_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let shaped = ForModel::default().transform("x".repeat(33 * MIB).into(), folder.path());
+    let shaped = ForModel.transform("x".repeat(33 * MIB).into(), RESULT_CHARS_DEFAULT, folder.path());
     assert_eq!(shaped.artifact, None);
     assert_eq!(shaped.warnings, ["the whole result was not kept: it has more than 32 MiB"]);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -51,7 +54,7 @@ fn a_folder_that_cannot_be_written_is_a_warning_without_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "").unwrap();
-    let shaped = ForModel::default().transform("x".repeat(50_000).into(), &file);
+    let shaped = ForModel.transform("x".repeat(50_000).into(), RESULT_CHARS_DEFAULT, &file);
     assert!(shaped.artifact.is_none() && shaped.warnings.len() == 1);
     assert!(!shaped.warnings[0].contains(&*folder.path().to_string_lossy()), "{}", shaped.warnings[0]);
 }
@@ -66,7 +69,7 @@ fn a_screenshot_becomes_an_image_wherever_it_stands() {
         (Value::Array(vec![format!("data:image/png;base64,{data}").into()]), "/0"),
         (Value::Bytes(png(50_000)), ""),
     ] {
-        let shaped = ForModel::default().transform(result, folder.path());
+        let shaped = ForModel.transform(result, RESULT_CHARS_DEFAULT, folder.path());
         assert_eq!((shaped.images.len(), shaped.cuts.len(), shaped.artifact), (1, 0, None));
         let image = &shaped.images[0];
         assert_eq!((image.path.as_str(), image.mime_type.as_str(), &image.data), (path, "image/png", &data));
@@ -77,7 +80,8 @@ fn a_screenshot_becomes_an_image_wherever_it_stands() {
 #[test]
 fn images_that_are_not_attached_are_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    let shaped = ForModel::default().transform(Value::Array(vec![Value::Bytes(png(100)); 10]), folder.path());
+    let shaped =
+        ForModel.transform(Value::Array(vec![Value::Bytes(png(100)); 10]), RESULT_CHARS_DEFAULT, folder.path());
     assert_eq!(shaped.images.len(), 8);
     assert!(shaped.artifact.is_some() && shaped.warnings[0].starts_with("2 of 10 images are not attached"));
 }

@@ -9,11 +9,14 @@ use crate::{
     },
     surface::text,
 };
-use clap::{Args, CommandFactory as _, error::ErrorKind};
+use clap::{Args, CommandFactory as _, error::ErrorKind, value_parser};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     envelope::ExecutionData,
-    limits::{LEASE_WAIT_MS_MAX, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN, SOURCE_BYTES_MAX, WALL_MS_MAX, WALL_MS_MIN},
+    limits::{
+        LEASE_WAIT_MS_MAX, RESULT_CHARS_MAX, RESULT_CHARS_MIN, SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN,
+        SOURCE_BYTES_MAX, WALL_MS_MAX, WALL_MS_MIN,
+    },
 };
 use std::{
     fs::File,
@@ -40,6 +43,10 @@ pub(super) struct RunArgs {
     /// Wall time, as 30s, 500ms or 2m [default: 60s]
     #[arg(long, value_parser = milliseconds, value_name = "TIME")]
     timeout: Option<u64>,
+
+    /// Characters of the result in the answer; what is cut is kept whole in a file [default: 24000]
+    #[arg(long, value_parser = value_parser!(u64).range(RESULT_CHARS_MIN as u64..=RESULT_CHARS_MAX as u64), value_name = "NUMBER")]
+    result_chars: Option<u64>,
 
     #[command(flatten)]
     pub(super) output: Output,
@@ -123,7 +130,7 @@ pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, sto
     };
     match service {
         Ok(service) => {
-            let request = ExecuteRequest { code, timeout_ms: args.timeout, session };
+            let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
             service.execute(request, Arc::new(Unobserved), stop).await
         }
         Err(error) => failed(error),

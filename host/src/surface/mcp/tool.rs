@@ -2,7 +2,7 @@
 
 use super::super::text;
 use crate::service::{ExecuteRequest, TOOL};
-use codemode_spec::{Envelope, Manifest, envelope::ExecutionData, limits::RESULT_CHARS_MAX};
+use codemode_spec::{Envelope, Manifest, envelope::ExecutionData, limits::RESULT_CHARS_DEFAULT};
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let description = format!(
         "Runs one JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. The value of \
          its last expression, or what it returns, is the answer; console lines come with it. Return only what you need: \
-         results are cut at {RESULT_CHARS_MAX} characters. An image (PNG, JPEG or WebP as base64 or bytes) in the result \
+         results are cut at {RESULT_CHARS_DEFAULT} characters. An image (PNG, JPEG or WebP as base64 or bytes) in the result \
          comes back as an image. Errors carry a code and a hint. There is no fetch, require, import or DOM: the page is \
          reached through these globals:\n\n{declarations}"
     );

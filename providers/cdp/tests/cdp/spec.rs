@@ -15,7 +15,7 @@ async fn the_protocol_is_looked_up() {
     assert!(names("commands").contains(&"navigate") && names("events").contains(&"loadEventFired"));
     assert_eq!(index.get("Extensions"), None, "what is refused is not offered");
     let length = index.to_string().len();
-    assert!(length < codemode_spec::limits::RESULT_CHARS_MAX * 9 / 10, "{length}");
+    assert!(length < codemode_spec::limits::RESULT_CHARS_DEFAULT * 9 / 10, "{length}");
     assert!(index["Page"]["description"].as_str().unwrap().len() > 10);
 
     let navigate = spec(json!(["Page.navigate"])).await.unwrap();
