@@ -117,9 +117,9 @@ fn files(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// The store, and the lock by which a host is seen to live.
+/// The store, the lock by which a host is seen to live, and what it has noted of the versions of browsers.
 fn is_of_hosts(name: &OsStr) -> bool {
-    starts(name, &["sessions.", "h-"])
+    starts(name, &["sessions.", "h-", "versions."])
 }
 
 fn starts(name: &OsStr, prefixes: &[&str]) -> bool {
