@@ -117,9 +117,9 @@ fn files(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// The store, the lock by which a host is seen to live, and what is known of browsers' programs.
+/// The store, the lock by which a host is seen to live, and what it has noted of the versions of browsers.
 fn is_of_hosts(name: &OsStr) -> bool {
-    starts(name, &["sessions.", "h-", "versions.json"])
+    starts(name, &["sessions.", "h-", "versions."])
 }
 
 fn starts(name: &OsStr, prefixes: &[&str]) -> bool {
