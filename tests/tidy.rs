@@ -32,6 +32,8 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::"),
     ("host/src/session", r"\b(wasmtime|engine|program|result|surface)::"),
     ("host/src/session/manager.rs", r"\brusqlite\b"),
+    ("host/src/session/rules", r"\brusqlite\b|\bstore::|\b(Clock|Liveness)\b|std::(fs|time|io|process)\b|\basync\b"),
+    ("host/src/session/store/operations", r"\brusqlite\b"),
     (
         "host/src/network",
         r"\bwasmtime\b|crate::(engine|exec|program|service|session|surface)\b|codemode_(chromium|cdp|provider)",

@@ -17,6 +17,7 @@ pub mod hosts;
 pub mod keeper;
 mod leasing;
 mod manager;
+pub mod rules;
 pub mod store;
 
 pub use crate::state_dir::profile_of_key;

@@ -184,6 +184,19 @@ impl AuditRow {
     }
 }
 
+/// What the chain ends with, and what retention has removed of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditHead {
+    /// The place of the last row; 0 if there is none.
+    pub last: u64,
+    /// Its hash.
+    pub hash: String,
+    /// The place of the last row that retention removed; 0 if there is none.
+    pub removed: u64,
+    /// Its hash.
+    pub removed_hash: String,
+}
+
 /// Which rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
