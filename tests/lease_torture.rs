@@ -5,6 +5,7 @@
 //! though not when.
 
 use crate::support::{
+    lab,
     leases::{Leases, call, kill},
     program::{PATIENCE, Running, wait_until},
 };
@@ -12,7 +13,7 @@ use codemode_host::{
     session::{
         clock::MachineClock,
         hosts::HostLocks,
-        store::{SessionStore as _, SqliteStore},
+        store::{LeaseStore as _, SqliteStore},
     },
     state_dir::StateDir,
 };
@@ -280,7 +281,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
     let places = StateDir::open(leases.state()).unwrap();
     let hosts = HostLocks::open(places.hosts()).unwrap();
     let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
-    assert_eq!(store.leases().unwrap(), [], "seed {seed}");
+    assert_eq!(lab::block_on(store.leases()).unwrap(), [], "seed {seed}");
     let profiles = fs::read_dir(places.profiles()).unwrap().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = profiles.filter(|name| !name.to_string_lossy().starts_with("key-")).collect();
     assert!(left.is_empty(), "seed {seed}: {left:?}");

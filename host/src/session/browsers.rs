@@ -3,7 +3,7 @@
 use super::{
     door,
     hosts::{HostLocks, Liveness as _},
-    store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, StoreHandle},
+    store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, Store},
 };
 use crate::state_dir::StateDir;
 use async_trait::async_trait;
@@ -20,7 +20,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -131,7 +131,7 @@ pub(super) enum Started {
 pub struct BrowsersOfKeepers {
     places: StateDir,
     program: PathBuf,
-    store: StoreHandle,
+    store: Arc<dyn Store>,
     hosts: HostLocks,
     /// Those that this host started, by session.
     children: Mutex<HashMap<String, Child>>,
@@ -149,7 +149,7 @@ struct Child {
 impl BrowsersOfKeepers {
     /// Keepers that run `program`, which is the binary `codemode`.
     #[must_use]
-    pub fn new(places: StateDir, program: PathBuf, store: StoreHandle, hosts: HostLocks) -> Self {
+    pub fn new(places: StateDir, program: PathBuf, store: Arc<dyn Store>, hosts: HostLocks) -> Self {
         Self { places, program, store, hosts, children: Mutex::default(), found: tokio::sync::Mutex::default() }
     }
 
@@ -246,8 +246,7 @@ impl Browsers for BrowsersOfKeepers {
         }
         let deadline = Instant::now() + NARROW_MAX;
         while Instant::now() < deadline {
-            let id = session.id.clone();
-            match self.store.run(move |store| store.session(&id)).await? {
+            match self.store.session(&session.id).await? {
                 Some(now) if now.network != now.network_held => tokio::time::sleep(LOOK_INTERVAL).await,
                 _ => return Ok(()),
             }
@@ -276,8 +275,7 @@ impl Browsers for BrowsersOfKeepers {
             let _ = tokio::time::timeout(KEEPER_END_MAX, &mut exited).await;
         }
         loop {
-            let id = session.id.clone();
-            let now = self.store.run(move |store| store.session(&id)).await?;
+            let now = self.store.session(&session.id).await?;
             let is_gone = keeper.is_none_or(|keeper| !keeper.is_alive());
             if is_gone && now.is_none_or(|now| now.state == SessionState::Ended) {
                 break;
@@ -286,8 +284,7 @@ impl Browsers for BrowsersOfKeepers {
                 was_seen = true;
             } else if was_seen || began.elapsed() > KEEPER_START_MAX {
                 self.reap().await?;
-                let id = session.id.clone();
-                self.store.run(move |store| store.session_ended(&id, reason)).await?;
+                self.store.session_ended(&session.id, reason).await?;
                 break;
             }
             // One that was stopped reads nothing. The kernel kills its browser with it.

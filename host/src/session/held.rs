@@ -86,7 +86,7 @@ impl Held {
         if reason == EndReason::Crashed {
             self.inner.renew(lease).await.map(drop)
         } else {
-            self.inner.store.check(lease, &session.id).await
+            self.inner.store.lease_check(lease, &session.id).await
         }
         .map_err(|error| self.lose(error))?;
         self.inner.end(session, reason, Some(lease)).await?;
@@ -191,11 +191,11 @@ impl Held {
     pub async fn check(&self) -> Result<(), ErrorReport> {
         self.require_usable()?;
         let Lent { session, lease, .. } = self.lent();
-        if self.inner.store.check(&lease, &session.id).await.is_err() {
+        if self.inner.store.lease_check(&lease, &session.id).await.is_err() {
             let _one = self.shared.changing.lock().await;
             self.require_usable()?;
             let Lent { session, lease, .. } = self.lent();
-            self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error))?;
+            self.inner.store.lease_check(&lease, &session.id).await.map_err(|error| self.lose(error))?;
         }
         // Again: this process may have been stopped while it asked.
         self.require_usable()
@@ -243,14 +243,14 @@ impl Held {
                 .with_hint("Call the tool with session: {mode: \"dynamic\", key: \"…\"}."));
         };
         let of_key = LeaseName::of_key(&key);
-        let leases = self.inner.store.run(|store| store.leases()).await?;
+        let leases = self.inner.store.leases().await?;
         let is_used = leases.iter().any(|row| row.name == of_key.as_str() && row.host_alive);
         if promotion == Promotion::IfFree && !is_used {
             // Not by its lease: whoever gives that back has used the browser.
             self.require_no_other(&key).await?;
         }
         let claim = self.inner.claim(&self.order, &key);
-        let taken = self.inner.store.run(move |store| store.lease_take(&claim)).await?;
+        let taken = self.inner.store.lease_take(&claim).await?;
         let of_key = taken.map_err(|holder| busy(&key, &holder, Duration::ZERO, "it is not free"))?;
         let promoted = self.promote_under(&key, &of_key, promotion).await;
         if promoted.is_err() {
@@ -263,7 +263,8 @@ impl Held {
     async fn promote_under(&self, key: &str, of_key: &LeaseRef, promotion: Promotion) -> Result<(), ErrorReport> {
         let Lent { session, lease, .. } = self.lent();
         // Nothing of another is to go for a browser that cannot take its place.
-        let require_own = async || self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error));
+        let require_own =
+            async || self.inner.store.lease_check(&lease, &session.id).await.map_err(|error| self.lose(error));
         require_own().await?;
         match promotion {
             Promotion::IfFree => self.require_no_other(key).await?,
@@ -279,8 +280,7 @@ impl Held {
         // between leaves no mixture.
         self.inner.forget(key, of_key).await?;
         let until_ms = self.inner.renew(of_key).await?;
-        let key_lease = of_key.clone();
-        self.inner.store.run(move |store| store.session_promote(&session.id, &lease, &key_lease)).await?;
+        self.inner.store.session_promote(&session.id, &lease, of_key).await?;
         let mut state = self.shared.state();
         (state.lent.session.key, state.lent.session.profile_kept) = (Some(key.to_owned()), true);
         (state.lent.lease, state.lent.until_ms) = (of_key.clone(), until_ms);
@@ -322,8 +322,7 @@ impl Held {
         }
         let Lent { session, lease, .. } = self.lent();
         if session.key.is_some() {
-            let returned = lease.clone();
-            let released = self.inner.store.run(move |store| store.lease_release(&returned)).await;
+            let released = self.inner.store.lease_release(&lease).await;
             self.inner.notify(&lease.name);
             return released.map_err(|error| self.lose(error));
         }
@@ -385,7 +384,7 @@ async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
         return Ok(());
     }
     // What became of the browser says more than that the lease is gone.
-    let loss = match inner.store.check(&lease, &session.id).await {
+    let loss = match inner.store.lease_check(&lease, &session.id).await {
         Err(StoreError::NotHeld(told)) => told,
         _ => loss,
     };

@@ -11,7 +11,7 @@ use super::{
     fence::Fence,
     hosts::{Host, HostLocks},
     profile_of_key,
-    store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
+    store::{BrowserFacts, EndReason, SqliteStore, Store, Watch},
 };
 use crate::state_dir::StateDir;
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
@@ -86,7 +86,7 @@ struct Keeper {
     fence: Fence,
     /// Closed before the browser ends.
     door: Option<Door>,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     places: StateDir,
     /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
     store_file: Option<(u64, u64)>,
@@ -105,9 +105,10 @@ impl Keeper {
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
         let hosts = HostLocks::open(places.hosts())?;
         let host = hosts.enter(&order.session)?;
-        let store = Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?);
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?);
         // Whoever ordered it may have given up while we started.
-        if let Watch::End(reason) = store.session_watch(&order.session)? {
+        if let Watch::End(reason) = store.session_watch(&order.session).await? {
             return Err(not_wanted(reason));
         }
         let program = match order.executable {
@@ -130,14 +131,14 @@ impl Keeper {
         });
         let browser = tokio::select! {
             launched = launched => launched?,
-            reason = unwanted(&store, &order.session) => {
+            reason = unwanted(&*store, &order.session) => {
                 // Nothing is left of it.
-                store.session_ended(&order.session, reason)?;
+                store.session_ended(&order.session, reason).await?;
                 return Err(not_wanted(reason));
             }
         };
         fence.serve(browser.pid(), browser.relay().clone());
-        let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
+        let ttl = store.session(&order.session).await?.map_or(0, |row| row.ttl_ms);
         let door = Door::open(&places.sockets(), &order.session, browser.relay().clone(), Arc::clone(&store))?;
         let keeper = Self {
             session: order.session,
@@ -151,10 +152,10 @@ impl Keeper {
             ttl: Duration::from_millis(ttl),
             _host: host,
         };
-        if keeper.store.session_started(&keeper.session, &keeper.facts())? {
+        if keeper.store.session_started(&keeper.session, &keeper.facts()).await? {
             return Ok(keeper);
         }
-        let reason = match keeper.store.session_watch(&keeper.session)? {
+        let reason = match keeper.store.session_watch(&keeper.session).await? {
             Watch::End(reason) => reason,
             Watch::Keep => EndReason::Abandoned,
         };
@@ -184,8 +185,10 @@ impl Keeper {
             if file_id(&self.places.store()) != self.store_file {
                 return Ok(EndReason::Abandoned);
             }
-            self.door.iter().for_each(Door::close_to_others);
-            match self.store.session_watch(&self.session) {
+            if let Some(door) = &self.door {
+                door.close_to_others().await;
+            }
+            match self.store.session_watch(&self.session).await {
                 Ok(Watch::Keep) => blind_since = None,
                 Ok(Watch::End(reason)) => return Ok(reason),
                 // As if the lease had been lost when it was last seen.
@@ -197,7 +200,7 @@ impl Keeper {
                 }
             }
             // The store may fail for a while: what was ordered or refused meanwhile is seen later.
-            let _ = self.fence.look(&self.store, &self.session).await;
+            let _ = self.fence.look(&*self.store, &self.session).await;
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
                 () = self.fence.refused() => {}
@@ -210,9 +213,9 @@ impl Keeper {
     async fn end(mut self, reason: EndReason) -> Result<(), ErrorReport> {
         // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
         // same.
-        let _ = self.store.session_closing(&self.session, reason, None);
+        let _ = self.store.session_closing(&self.session, reason, None).await;
         self.door = None;
-        let row = self.store.session(&self.session).ok().flatten();
+        let row = self.store.session(&self.session).await.ok().flatten();
         let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
         if is_kept && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
@@ -225,17 +228,17 @@ impl Keeper {
             self.browser.keep_profile_as(&heir);
         }
         self.browser.close().await?;
-        let _ = self.fence.note(&self.store, &self.session);
-        self.store.session_ended(&self.session, reason)?;
+        let _ = self.fence.note(&*self.store, &self.session).await;
+        self.store.session_ended(&self.session, reason).await?;
         Ok(())
     }
 }
 
 /// Waits until the browser of a session that is being started is to end.
-async fn unwanted(store: &SqliteStore, session: &str) -> EndReason {
+async fn unwanted(store: &dyn Store, session: &str) -> EndReason {
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
-        if let Ok(Watch::End(reason)) = store.session_watch(session) {
+        if let Ok(Watch::End(reason)) = store.session_watch(session).await {
             return reason;
         }
     }

@@ -31,8 +31,8 @@ impl Inner {
         let released = self.notified_of(&claim.name);
         let holder = loop {
             let is_told = released.notified();
-            let (asked, until_ms) = (claim.clone(), self.until_ms());
-            let holder = match self.store.run(move |store| store.lease_acquire(&asked)).await? {
+            let until_ms = self.until_ms();
+            let holder = match self.store.lease_acquire(&claim).await? {
                 Claimed::Granted(lease) => return Ok((lease, until_ms)),
                 Claimed::QueueFull(holder) => {
                     return Err(busy(key, &holder, wait, "as many as may wait for it already"));
@@ -47,8 +47,7 @@ impl Inner {
                 () = tokio::time::sleep_until(deadline) => break Some(holder),
             }
         };
-        let (name, execution) = (claim.name.clone(), claim.execution.clone());
-        self.store.run(move |store| store.lease_give_up(&name, &execution)).await?;
+        self.store.lease_give_up(&claim.name, &claim.execution).await?;
         Err(match holder {
             Some(holder) => busy(key, &holder, wait, "it did not become free"),
             None => ErrorReport::new(ErrorCode::CallCancelled, "the execution ended while it waited for the browser"),
@@ -82,8 +81,8 @@ impl Inner {
 
     /// Renews a lease; gives until when it holds for sure.
     pub(super) async fn renew(&self, lease: &LeaseRef) -> Result<i64, StoreError> {
-        let (renewing, ttl_ms, until_ms) = (lease.clone(), self.lease_ttl_ms(), self.until_ms());
-        self.store.run(move |store| store.lease_renew(&renewing, ttl_ms)).await?;
+        let until_ms = self.until_ms();
+        self.store.lease_renew(lease, self.lease_ttl_ms()).await?;
         Ok(until_ms)
     }
 
@@ -109,8 +108,7 @@ impl Inner {
 
     /// Gives a lease back that may be lost already: then there is nothing to give.
     pub(super) async fn release(&self, lease: &LeaseRef) {
-        let returned = lease.clone();
-        if let Err(error) = self.store.run(move |store| store.lease_release(&returned)).await {
+        if let Err(error) = self.store.lease_release(lease).await {
             tracing::debug!(%error, "a lease was not there to be released");
         }
         self.notify(&lease.name);

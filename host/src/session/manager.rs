@@ -12,7 +12,7 @@ use super::{
     profile_of_key,
     store::{
         EndReason, Forgotten, Holder, LeaseName, LeaseRef, Loss, NewSession, Retention, SessionRow, SessionState,
-        SessionStore, SqliteStore, Stale, StoreError, StoreHandle, Watch,
+        SqliteStore, Stale, Store, StoreError, Watch,
     },
 };
 use crate::{
@@ -76,7 +76,7 @@ pub struct SessionManager {
 }
 
 pub(super) struct Inner {
-    pub(super) store: StoreHandle,
+    pub(super) store: Arc<dyn Store>,
     pub(super) browsers: Arc<dyn Browsers>,
     pub(super) settings: SessionSettings,
     pub(super) places: StateDir,
@@ -99,10 +99,9 @@ impl SessionManager {
         let id = format!("h-{:016x}", rand::random::<u64>());
         let host = hosts.enter(&id)?;
         let clock: Arc<dyn Clock> = Arc::new(MachineClock);
-        let store = SqliteStore::open(&places.store(), Arc::clone(&clock), Arc::new(hosts.clone()))?;
-        let reader = store.reader()?;
-        let store = StoreHandle::on_thread(store, Some(Arc::new(reader)))?;
-        let browsers = Arc::new(BrowsersOfKeepers::new(places.clone(), program, store.clone(), hosts));
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(&places.store(), Arc::clone(&clock), Arc::new(hosts.clone()))?);
+        let browsers = Arc::new(BrowsersOfKeepers::new(places.clone(), program, Arc::clone(&store), hosts));
         let new_id = || format!("s-{:016x}", rand::random::<u64>());
         let manager = Self::of_parts(places, settings, store, browsers, clock, id, Box::new(new_id));
         Ok(Self { _host: Some(Arc::new(host)), ..manager })
@@ -112,7 +111,7 @@ impl SessionManager {
     pub fn of_parts(
         places: StateDir,
         settings: SessionSettings,
-        store: StoreHandle,
+        store: Arc<dyn Store>,
         browsers: Arc<dyn Browsers>,
         clock: Arc<dyn Clock>,
         host: String,
@@ -124,7 +123,7 @@ impl SessionManager {
 
     /// The store: for those who look.
     #[must_use]
-    pub fn store(&self) -> &StoreHandle {
+    pub fn store(&self) -> &Arc<dyn Store> {
         &self.inner.store
     }
 
@@ -148,19 +147,18 @@ impl SessionManager {
     pub async fn close(&self, session: &SessionRow) -> Result<(), ErrorReport> {
         let inner = &self.inner;
         let claim = inner.claim_of_ours(session.lease_name());
-        let id = session.id.clone();
         if session.state == SessionState::Ended {
             let Some(key) = &session.key else { return Ok(()) };
             let forget = async |lease: &LeaseRef| {
                 // First: whoever comes after one who died here removes the rest.
-                inner.store.run(move |store| store.session_disowned(&id)).await?;
+                inner.store.session_disowned(&session.id).await?;
                 inner.forget(key, lease).await
             };
             let forgotten = inner.with_free_key(key, forget).await?;
             return forgotten.map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
         }
-        inner.store.run(move |store| store.session_closing(&id, EndReason::Operator, None)).await?;
-        let (lease, _) = inner.store.run(move |store| store.lease_seize(&claim)).await?;
+        inner.store.session_closing(&session.id, EndReason::Operator, None).await?;
+        let (lease, _) = inner.store.lease_seize(&claim).await?;
         let closed = async {
             inner.browsers.end(session, EndReason::Operator).await?;
             match &session.key {
@@ -179,8 +177,7 @@ impl SessionManager {
     /// When the store fails.
     pub async fn revoke(&self, session: &SessionRow) -> Result<Option<Holder>, ErrorReport> {
         let name = session.lease_name();
-        let revoked = name.clone();
-        let holder = self.inner.store.run(move |store| store.lease_revoke(&revoked)).await?;
+        let holder = self.inner.store.lease_revoke(&name).await?;
         self.inner.notify(&name);
         Ok(holder)
     }
@@ -216,13 +213,11 @@ impl SessionManager {
         let inner = &self.inner;
         let mut swept = Swept::default();
         let mut failure = None;
-        for session in inner.store.run(|store| store.sessions()).await? {
+        for session in inner.store.sessions().await? {
             if session.state == SessionState::Ended {
                 continue;
             }
-            let id = session.id.clone();
-            let watch = inner.store.run(move |store| store.session_watch(&id)).await?;
-            let reason = match watch {
+            let reason = match inner.store.session_watch(&session.id).await? {
                 Watch::End(reason) => reason,
                 Watch::Keep if session.state == SessionState::Live && !inner.browsers.is_kept(&session) => {
                     EndReason::Crashed
@@ -236,15 +231,14 @@ impl SessionManager {
         }
         let retention = inner.settings.retention;
         let (mut gone, mut keys) = (Vec::new(), Vec::new());
-        for Stale { id, last_of } in inner.store.run(move |store| store.stale(&retention)).await? {
+        for Stale { id, last_of } in inner.store.stale(&retention).await? {
             let Some(key) = last_of else {
                 gone.push(id);
                 continue;
             };
-            let forgetting = id.clone();
             let forget = async |lease: &LeaseRef| {
                 inner.forget(&key, lease).await?;
-                Ok(inner.store.run(move |store| store.forget(&[forgetting], &retention)).await.map(drop)?)
+                Ok(inner.store.forget(std::slice::from_ref(&id), &retention).await.map(drop)?)
             };
             match inner.with_free_key(&key, forget).await {
                 Ok(Ok(())) => {
@@ -256,7 +250,7 @@ impl SessionManager {
                 Err(error) => failure = failure.or(Some(error)),
             }
         }
-        let forgotten = inner.store.run(move |store| store.forget(&gone, &retention)).await?;
+        let forgotten = inner.store.forget(&gone, &retention).await?;
         swept.forgotten.sessions += forgotten.sessions;
         swept.forgotten.audit_rows = forgotten.audit_rows;
         swept.forgotten.keys = keys;
@@ -335,14 +329,10 @@ impl Inner {
         let is_usable = |row: &SessionRow| row.state == SessionState::Live && self.browsers.is_kept(row);
         match found {
             Some(session) if is_usable(&session) => {
-                let (id, held, execution) = (session.id.clone(), lease.clone(), order.execution.to_string());
                 let (ttl_ms, network) = (order.session.ttl_ms(), self.network(order)?);
                 let is_held = session.network_held == network && session.network == network;
-                let attached = network.clone();
-                let attach = move |store: &dyn SessionStore| {
-                    store.session_attached(&id, &held, &execution, ttl_ms, attached.as_deref())
-                };
-                self.store.run(attach).await?;
+                let execution = order.execution.as_str();
+                self.store.session_attached(&session.id, lease, execution, ttl_ms, network.as_deref()).await?;
                 if !is_held {
                     self.browsers.narrowed(&session).await?;
                 }
@@ -362,8 +352,7 @@ impl Inner {
 
     /// Starts the browser of a key whose last one has ended.
     pub(super) async fn succeed(&self, order: &BrowserOrder, key: &str, lease: &LeaseRef) -> Result<Lent, ErrorReport> {
-        let asked = key.to_owned();
-        let before = self.store.run(move |store| store.session_ended_of_key(&asked)).await?;
+        let before = self.store.session_ended_of_key(key).await?;
         if before.as_ref().and_then(|before| before.reason).is_some_and(EndReason::forgets) {
             // Whoever ended it may have died before it was done.
             self.forget(key, lease).await?;
@@ -404,11 +393,9 @@ impl Inner {
             confinement: self.settings.confinement.clone(),
             network: session.network.clone(),
         };
-        let granted = self.store.run(move |store| store.session_begin(&session)).await?;
+        let granted = self.store.session_begin(&session).await?;
         let launched = self.renewing(&granted, self.browsers.launch(&launch)).await;
-        let asked = id.clone();
-        let row = self.store.run(move |store| store.session(&asked)).await?;
-        let Some(row) = row else {
+        let Some(row) = self.store.session(&id).await? else {
             return Err(Loss::Ended { session: id, reason: None }.report());
         };
         match launched {
@@ -420,7 +407,7 @@ impl Inner {
             Ok(_) => Err(ErrorReport::new(ErrorCode::SessionExpired, format!("the session {id} was ended at once"))),
             Err(error) => {
                 // Whoever has lost the lease meanwhile is told so, and not what its keeper made of it.
-                let held = self.store.check(&granted, &id).await;
+                let held = self.store.lease_check(&granted, &id).await;
                 // What keeps it from ending is worth less to the reader than why it did not start.
                 if let Err(error) = self.end(&row, EndReason::NotStarted, None).await {
                     tracing::warn!(%error, "a browser that did not start could not be cleaned up");
@@ -451,7 +438,7 @@ impl Inner {
         work: impl AsyncFnOnce(&LeaseRef) -> Result<(), ErrorReport>,
     ) -> Result<Result<(), Holder>, ErrorReport> {
         let claim = self.claim_of_ours(LeaseName::of_key(key));
-        let lease = match self.store.run(move |store| store.lease_take(&claim)).await? {
+        let lease = match self.store.lease_take(&claim).await? {
             Ok(lease) => lease,
             Err(holder) => return Ok(Err(holder)),
         };
@@ -468,8 +455,7 @@ impl Inner {
 
     /// The session that is a key's and has not ended.
     pub(super) async fn session_of(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
-        let asked = key.to_owned();
-        self.store.run(move |store| store.session_of_key(&asked)).await
+        self.store.session_of_key(key).await
     }
 
     /// Removes what is kept of a key whose lease is held and whose browser has ended.
@@ -488,8 +474,7 @@ impl Inner {
         reason: EndReason,
         under: Option<&LeaseRef>,
     ) -> Result<(), ErrorReport> {
-        let (id, under) = (session.id.clone(), under.cloned());
-        if self.store.run(move |store| store.session_closing(&id, reason, under.as_ref())).await? {
+        if self.store.session_closing(&session.id, reason, under).await? {
             self.browsers.end(session, reason).await?;
         }
         Ok(())

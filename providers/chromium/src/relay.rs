@@ -220,7 +220,7 @@ impl Relay {
             ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("no socket could be made: {error}"))
         })?;
         let connection = Connection::over(ours, attached.root().to_owned());
-        tokio::spawn(attached.serve(theirs, || true));
+        tokio::spawn(attached.serve(theirs, || std::future::ready(true)));
         Ok(connection)
     }
 
@@ -280,7 +280,7 @@ impl Attached {
     ///
     /// # Cancellation
     /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
-    pub async fn serve(self, stream: UnixStream, admits: impl Fn() -> bool + Send) {
+    pub async fn serve<F: Future<Output = bool> + Send>(self, stream: UnixStream, admits: impl Fn() -> F + Sync) {
         let (from_client, to_client) = stream.into_split();
         *self.client.stream.lock().await = Some(FrameWriter::new(to_client));
         let mut messages = FramedRead::new(from_client, Frames::up_to(CDP_COMMAND_BYTES_MAX));
@@ -302,7 +302,7 @@ impl Attached {
     }
 
     /// Passes a message of the client on; `false` ends the service.
-    async fn pass(&self, message: Bytes, admits: &(impl Fn() -> bool + Send)) -> bool {
+    async fn pass<F: Future<Output = bool> + Send>(&self, message: Bytes, admits: &(impl Fn() -> F + Sync)) -> bool {
         let inner = &self.relay.owner.inner;
         // Only what is read as one message with one session is passed on: never to the browser itself.
         let Ok(Head { session: Some(session), id, .. }) = serde_json::from_slice(&message) else { return false };
@@ -316,7 +316,7 @@ impl Attached {
         }
         let mut pipe = inner.pipe.lock().await;
         // What another sender left behind goes first: the question is asked right before the write.
-        pipe.finish().await.is_ok() && admits() && pipe.send(message).await.is_ok()
+        pipe.finish().await.is_ok() && admits().await && pipe.send(message).await.is_ok()
     }
 
     /// Detaches the root session: what is below it ends.

@@ -4,6 +4,7 @@
 //! breaks the chain where it stood; rows removed from the end are missed by the head, which names the last one. What
 //! retention removes is stood for by the checkpoint, which names the last row that is gone.
 
+use super::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -182,6 +183,15 @@ impl AuditRow {
         let words = json!([previous, id, at_ms, kind, key, session, execution, token, detail]).to_string();
         blake3::hash(words.as_bytes()).to_hex().to_string()
     }
+}
+
+/// Events that are to be added to the audit once their turn has come.
+pub trait Batch: Send {
+    /// The events, asked for once: what came since the batch was enqueued goes with it.
+    fn take(&mut self) -> Vec<Event>;
+
+    /// Is told of those that could not be written.
+    fn failed(&mut self, events: Vec<Event>, error: StoreError);
 }
 
 /// What the chain ends with, and what retention has removed of it.

@@ -10,7 +10,7 @@ use crate::session::{
 };
 use serde_json::json;
 
-pub(in crate::session::store) fn append(tables: &mut dyn Tables, event: &Event) -> Done<()> {
+pub(super) fn append(tables: &mut dyn Tables, event: &Event) -> Done<()> {
     // Without a head, what is written continues nothing, which a check tells.
     let head = tables.audit_head()?.unwrap_or_default();
     let Event { kind, key, session, execution, token, detail } = event.clone();
@@ -20,6 +20,10 @@ pub(in crate::session::store) fn append(tables: &mut dyn Tables, event: &Event) 
     row.hash = row.hash_after(&head.hash);
     tables.audit_put(&row)?;
     tables.audit_head_put(&AuditHead { last: row.id, hash: row.hash, ..head })
+}
+
+pub(in crate::session::store) fn append_all(tables: &mut dyn Tables, events: &[Event]) -> Done<()> {
+    events.iter().try_for_each(|event| append(tables, event))
 }
 
 pub(in crate::session::store) fn verify(tables: &mut dyn Tables, known: Option<KnownRow>) -> Done<Verdict> {

@@ -1,6 +1,6 @@
 //! The tables, within one transaction: rows to columns and back, and nothing else.
 
-use super::told;
+use super::connection::told;
 use crate::session::{
     hosts::Liveness,
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionRow, Waiter},
