@@ -7,9 +7,9 @@ use crate::support::memory::{Memory, MemoryStore};
 use async_trait::async_trait;
 use codemode_host::{
     session::{
-        Browsers, Held, LaunchOrder, SessionManager, SessionSettings,
+        Browsers, LaunchOrder, LeasedSession, SessionManager, SessionSettings,
         clock::Clock,
-        hosts::Liveness,
+        liveness::Liveness,
         profile_of_key,
         store::{
             Access, BrowserFacts, Database, EndReason, Finish, LeaseRef, Retention, SessionRow, SessionState,
@@ -486,7 +486,7 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
             return;
         }
     };
-    // Whoever waits is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
+    // A waiter is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
     // host come on top of it.
     assert!(asked.elapsed() < wait + 8 * LEASE, "{name} waited for {:?}", asked.elapsed());
     for _ in 0..world.up_to(5) {
@@ -521,7 +521,7 @@ async fn sweeper(world: Arc<World>, manager: SessionManager) {
     }
 }
 
-async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport> {
+async fn step(world: &World, held: &LeasedSession, name: &str) -> Result<(), ErrorReport> {
     sleep(Duration::from_millis(world.up_to(4_000))).await;
     held.check().await?;
     let facts = held.facts();
@@ -605,7 +605,7 @@ fn schedule(seed: u64, kept: fn(&Arc<World>) -> Kept) {
             world.track(&host, &task);
             tasks.push(task);
         }
-        // Somebody sets the clock, by years in both directions.
+        // A user sets the clock, by years in both directions.
         let setter = {
             let world = Arc::clone(&world);
             tokio::spawn(async move {

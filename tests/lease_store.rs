@@ -5,11 +5,13 @@
 use crate::support::memory::{Memory, MemoryStore};
 use codemode_host::session::{
     clock::Clock,
-    hosts::Liveness,
+    liveness::Liveness,
+    rules::{LeaseRecord, Waiter},
     store::{
-        BrowserFacts, Claim, Claimed, EndReason, LeaseName, LeaseRef, NewSession, Retention, SessionState, SqliteStore,
-        Stale, Store, StoreError, Watch,
-        audit::{AuditFilter, Event, EventKind, KnownRow},
+        Access, AuditStore as _, BrowserFacts, Claim, Claimed, Database, EndReason, LeaseName, LeaseRef,
+        LeaseStore as _, NewSession, Retention, SessionState, SessionStore as _, SqliteStore, Stale, Store, StoreError,
+        Tables, Watch,
+        audit::{AuditFilter, AuditRow, Batch, Event, EventKind, KnownRow},
     },
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_WAITERS_MAX, session::SessionMode};
@@ -70,8 +72,10 @@ trait Kind {
     /// One in which nothing is kept yet.
     fn new() -> Self;
 
+    type Opened: Store + Database + 'static;
+
     /// Opens it. What is kept stays when it is opened again.
-    fn open(&self, time: &Arc<Still>) -> Arc<dyn Store>;
+    fn open(&self, time: &Arc<Still>) -> Arc<Self::Opened>;
 }
 
 /// As hosts have it: a file, and a thread.
@@ -88,7 +92,9 @@ impl Kind for InSqlite {
         Self(tempfile::tempdir().unwrap())
     }
 
-    fn open(&self, time: &Arc<Still>) -> Arc<dyn Store> {
+    type Opened = SqliteStore;
+
+    fn open(&self, time: &Arc<Still>) -> Arc<SqliteStore> {
         Arc::new(SqliteStore::open(&self.path(), time.clone(), time.clone()).unwrap())
     }
 }
@@ -100,7 +106,9 @@ impl Kind for InMemory {
         Self(Memory::default())
     }
 
-    fn open(&self, time: &Arc<Still>) -> Arc<dyn Store> {
+    type Opened = MemoryStore;
+
+    fn open(&self, time: &Arc<Still>) -> Arc<MemoryStore> {
         Arc::new(MemoryStore::open(self.0.clone(), time.clone(), time.clone()))
     }
 }
@@ -118,6 +126,8 @@ macro_rules! on_each_kind {
 }
 
 on_each_kind! {
+    a_transaction_that_fails_leaves_nothing,
+    what_is_enqueued_is_written_before_what_is_asked_later,
     who_waits_longest_is_next_and_no_more_wait_than_may,
     a_lease_that_expired_or_was_revoked_is_of_no_use_any_more,
     what_an_operator_seizes_is_had_before_all_who_wait,
@@ -125,7 +135,7 @@ on_each_kind! {
     a_session_is_promoted_under_both_leases_and_while_it_lives,
     a_start_whose_lease_is_lost_is_over,
     renewals_are_told_fewer_and_fewer,
-    a_lease_that_was_lost_after_its_session_ended_is_noted_by_whoever_sweeps,
+    a_lease_that_was_lost_after_its_session_ended_is_noted_by_the_next_sweep,
     sessions_are_forgotten_in_time_and_keys_later,
     after_another_boot_no_lease_holds_and_the_wall_clock_decides_what_is_old,
     the_audit_is_cut_now_and_then_and_stays_whole,
@@ -206,7 +216,7 @@ async fn who_waits_longest_is_next_and_no_more_wait_than_may<K: Kind>() {
     let mut token = first.token;
     let mut served = HashSet::new();
     for name in &names {
-        // Whoever comes later asks first, in vain.
+        // An execution that came later asks first, in vain.
         for other in names.iter().filter(|other| *other != name && !served.contains(*other)).take(3) {
             assert!(matches!(ask(other).await, Claimed::Busy(_)), "{other} is not next, {name} is");
         }
@@ -300,6 +310,55 @@ async fn a_session_is_promoted_under_both_leases_and_while_it_lives<K: Kind>() {
     assert_eq!(code(store.session_promote("late", &late, &of_other).await), ErrorCode::SessionExpired);
 }
 
+async fn a_transaction_that_fails_leaves_nothing<K: Kind>() {
+    let (time, kind) = (Still::new(), K::new());
+    let (store, other) = (kind.open(&time), kind.open(&time));
+    let lease = granted(&*store, "x", "k").await;
+    let before = kinds(&*store).await;
+    let name = LeaseName::of_key("k");
+    let failing = move |tables: &mut dyn Tables| {
+        let row = tables.lease(&name)?.unwrap();
+        tables.lease_put(&name, &LeaseRecord { token: 99, ..row })?;
+        let waiter = Waiter::of(&claim("y", "k", TTL_MS), tables.now());
+        tables.waiter_put(&name, &waiter)?;
+        let row = tables.audit_rows(&AuditFilter { limit: 1, ..AuditFilter::default() })?.remove(0);
+        tables.audit_put(&AuditRow { id: row.id + 1, ..row })?;
+        assert_eq!(tables.lease(&name)?.unwrap().token, 99, "it sees what it has written");
+        Err(StoreError::TooManySessions { sessions: 7 })
+    };
+    let failed = other.transact(Access::Write, Box::new(failing)).await;
+    assert!(matches!(failed, Err(StoreError::TooManySessions { sessions: 7 })), "{failed:?}");
+    let held = store.leases().await.unwrap();
+    assert_eq!((held[0].holder.token, held[0].holder.waiting), (lease.token, 0));
+    assert_eq!(kinds(&*store).await, before);
+}
+
+/// Events that were noted, and what became of those that could not be written.
+struct Noted(Vec<Event>);
+
+impl Batch for Noted {
+    fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.0)
+    }
+
+    fn failed(&mut self, events: Vec<Event>, error: StoreError) {
+        panic!("{error}: {events:?}");
+    }
+}
+
+async fn what_is_enqueued_is_written_before_what_is_asked_later<K: Kind>() {
+    let time = Still::new();
+    let store = K::new().open(&time);
+    let calls = || Box::new(Noted(vec![Event::new(EventKind::Call).execution("x"); 2]));
+    store.audit_enqueue(calls());
+    granted(&*store, "x", "k").await;
+    assert_eq!(kinds(&*store).await, ["call", "call", "lease.requested", "lease.acquired"]);
+    store.audit_enqueue(calls());
+    store.audit_flush().await.unwrap();
+    assert_eq!(kinds(&*store).await.len(), 6);
+    assert!(store.audit_verify(None).await.unwrap().intact);
+}
+
 /// Nobody is left who could note that it did not start.
 async fn a_start_whose_lease_is_lost_is_over<K: Kind>() {
     let time = Still::new();
@@ -354,7 +413,7 @@ async fn renewals_are_told_fewer_and_fewer<K: Kind>() {
 }
 
 /// Nobody keeps a browser any more that could note it.
-async fn a_lease_that_was_lost_after_its_session_ended_is_noted_by_whoever_sweeps<K: Kind>() {
+async fn a_lease_that_was_lost_after_its_session_ended_is_noted_by_the_next_sweep<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
     let of_key = granted(&*store, "x", "k").await;
@@ -481,7 +540,7 @@ async fn a_chain_that_was_cut_or_made_anew_is_known_by_a_row_that_was_noted() {
     assert!(store.audit_verify(Some(noted.clone())).await.unwrap().intact);
     let fault = async |noted: &KnownRow| store.audit_verify(Some(noted.clone())).await.unwrap().fault.unwrap();
 
-    // Whoever cuts the end off and moves the head is not seen by the chain alone.
+    // The chain alone does not tell that its end was cut off and the head moved.
     let tampering = Connection::open(&path).unwrap();
     let cut = "DELETE FROM audit WHERE id > 10;
                UPDATE audit_head SET last = 10, hash = (SELECT hash FROM audit WHERE id = 10)";

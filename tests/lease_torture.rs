@@ -12,7 +12,7 @@ use crate::support::{
 use codemode_host::{
     session::{
         clock::MachineClock,
-        hosts::HostLocks,
+        liveness::ProcessLocks,
         store::{LeaseStore as _, SqliteStore},
     },
     state_dir::StateDir,
@@ -279,7 +279,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
     assert_eq!(listed["data"]["sessions"], json!([]), "seed {seed}");
     assert_eq!(leases.ask(&["audit", "verify", "--json"])["ok"], true, "seed {seed}");
     let places = StateDir::open(leases.state()).unwrap();
-    let hosts = HostLocks::open(places.hosts()).unwrap();
+    let hosts = ProcessLocks::open(places.hosts()).unwrap();
     let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
     assert_eq!(lab::block_on(store.leases()).unwrap(), [], "seed {seed}");
     let profiles = fs::read_dir(places.profiles()).unwrap().flatten().map(|entry| entry.file_name());

@@ -8,7 +8,7 @@ use codemode_host::{
     session::{
         SessionManager, SessionSettings,
         clock::{Clock, MachineClock},
-        hosts::Liveness,
+        liveness::Liveness,
         store::{
             AuditStore as _, Claim, Claimed, LeaseName, LeaseStore as _, SqliteConnection, Store,
             audit::{Event, EventKind},

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use codemode_host::session::{
     clock::Clock,
-    hosts::Liveness,
+    liveness::Liveness,
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionState, Waiter},
     store::{
         Access, Database, Finish, StoreError, Tables, Work,

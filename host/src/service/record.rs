@@ -116,8 +116,7 @@ impl Record for Recorder {
         let outcome = outcome.map_or_else(ErrorCode::as_str, |()| "ok");
         let mut event = Event::new(EventKind::ExecutionEnded).execution(id.as_str());
         if let (Some(session), Some(lease)) = (&context.session_id, &context.lease) {
-            event = event.session(session).key(lease["key"].as_str());
-            event.token = lease["token"].as_u64();
+            event = event.session(session).key(lease.key.as_deref()).token(lease.token);
         }
         self.note(event.detail(json!({"outcome": outcome, "calls": calls})));
     }
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
     use crate::session::{
         clock::MachineClock,
-        hosts::HostLocks,
+        liveness::ProcessLocks,
         store::{AuditStore as _, SqliteStore, audit::AuditFilter},
     };
 
@@ -136,7 +135,7 @@ mod tests {
     async fn what_is_taken_from_a_script_stands_in_the_audit_by_its_scheme() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
-            let hosts = HostLocks::open(folder.path().join("hosts")).unwrap();
+            let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
             SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap()
         };
         let recorder = Recorder::new(Arc::new(open()));

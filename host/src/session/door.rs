@@ -1,4 +1,4 @@
-//! The way to a kept browser: a Unix socket in the state folder, at which the browser's keeper sits.
+//! The way to a session's browser: a Unix socket in the state folder, at which the browser's keeper listens.
 //!
 //! A client says which lease it holds; the keeper looks into the store whether that is so, gives it a protocol session of
 //! its own in the browser, and from there on passes messages on, of which each is preceded by another look: the keeper is
@@ -8,7 +8,10 @@
 //!
 //! Operators may look what the pages show without a lease: the keeper asks the browser for them.
 
-use super::store::{LeaseName, LeaseRef, SessionRow, Store, StoreError};
+use super::{
+    rules::lease_after_promotion,
+    store::{LeaseName, LeaseRef, Store, StoreError},
+};
 use codemode_chromium::{REFUSED, Relay};
 use codemode_provider::BrowserChannel;
 use codemode_spec::{
@@ -35,7 +38,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-/// How long either side may take to say who it is. The browser's answer is among it.
+/// How long either side may take for the first words, the browser's answer included.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 /// The socket's address in the kernel has room for so many bytes of a path.
 const ADDRESS_BYTES_MAX: usize = 100;
@@ -62,7 +65,7 @@ enum Welcome {
     Refused(Box<ErrorReport>),
 }
 
-/// The keeper's side, for as long as it is kept.
+/// The keeper's side. The socket goes with it, and its clients leave.
 pub(super) struct Door {
     inner: Arc<Inner>,
     path: PathBuf,
@@ -112,7 +115,7 @@ impl Door {
         Ok(Self { inner, path, _accepting: AbortOnDropHandle::new(accepting) })
     }
 
-    /// Lets those go whose lease is not held any more.
+    /// Has the clients leave whose lease is not held any more.
     pub(super) async fn close_to_others(&self) {
         let inner = &self.inner;
         let guests: Vec<_> = {
@@ -190,7 +193,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Has those leave who came with another lease, and waits until nothing of them is left in the browser.
+    /// Has the clients leave that came with another lease, and waits until nothing of them is left in the browser.
     async fn make_room_for(&self, pass: &Pass) -> Result<(), ErrorReport> {
         let lease = pass.lease().clone();
         let others: Vec<_> = {
@@ -219,16 +222,13 @@ impl Inner {
     async fn check(&self, pass: &Pass) -> Result<(), StoreError> {
         let lease = pass.lease().clone();
         let Err(error) = self.store.lease_check(&lease, &self.session).await else { return Ok(()) };
-        if matches!(error, StoreError::NotHeld(_)) && lease.name == LeaseName::of_session(&self.session) {
-            let row = self.store.session(&self.session).await?;
-            let of_key = row.as_ref().map(SessionRow::lease_name).filter(|name| *name != lease.name);
+        // Only the lease on a session alone can have become that of a key.
+        if matches!(error, StoreError::NotHeld(_))
+            && lease.name.key().is_none()
+            && let Some(session) = self.store.session(&self.session).await?
+        {
             let leases = self.store.leases().await?;
-            let promoted = of_key.and_then(|name| {
-                let held = leases.iter().find(|row| row.name == name.as_str())?;
-                let token = (held.holder.execution == pass.execution).then_some(held.holder.token)?;
-                Some(LeaseRef { name, token })
-            });
-            if let Some(promoted) = promoted {
+            if let Some(promoted) = lease_after_promotion(&lease, &session, &leases, &pass.execution) {
                 *pass.lease() = promoted.clone();
                 return self.store.lease_check(&promoted, &self.session).await;
             }

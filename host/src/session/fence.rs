@@ -77,7 +77,7 @@ impl Fence {
     pub(super) fn serve(&mut self, browser: u32, relay: Relay) {
         self.gate.set_hearer(Clients(relay));
         let Proxy::Bound(proxy) = std::mem::replace(&mut self.proxy, Proxy::Closed) else { return };
-        // One that is gone already opens no connections.
+        // A browser that is gone already opens no connections.
         let Some(peers) = Peers::of(browser) else { return };
         let local = self.address;
         let is_ours = move |peer| match (peer, local) {

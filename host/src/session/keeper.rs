@@ -9,7 +9,7 @@ use super::{
     clock::MachineClock,
     door::Door,
     fence::Fence,
-    hosts::{Host, HostLocks},
+    liveness::{ProcessLock, ProcessLocks},
     profile_of_key,
     store::{BrowserFacts, EndReason, SqliteStore, Store, Watch},
 };
@@ -40,7 +40,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// line on standard output.
 ///
 /// # Errors
-/// When the browser could not be ended: whoever sweeps tries again.
+/// When the browser could not be ended: the next sweep tries again.
 pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
     let asked = Asked::listen()?;
     let mut stdin = BufReader::new(tokio::io::stdin());
@@ -59,7 +59,7 @@ pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
 fn tell(started: &Started) {
     let mut line = serde_json::to_string(started).unwrap_or_default();
     line.push('\n');
-    // Nobody may be there any more to read it.
+    // The host may be gone already.
     let _ = io::stdout().write_all(line.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
@@ -67,7 +67,7 @@ fn tell(started: &Started) {
 struct Asked {
     /// To look into the store now.
     to_look: Signal,
-    /// The terminal of the host that started us is no business of ours.
+    /// Those of the host's terminal, which are not meant for a keeper.
     _ignored: [Signal; 2],
 }
 
@@ -88,11 +88,11 @@ struct Keeper {
     door: Option<Door>,
     store: Arc<dyn Store>,
     places: StateDir,
-    /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
+    /// Which file the store is: once it is gone or replaced, no host can tell this keeper anything any more.
     store_file: Option<(u64, u64)>,
     ttl: Duration,
-    /// As whom others see that we live.
-    _host: Host,
+    /// Tells others that this keeper lives.
+    _alive: ProcessLock,
 }
 
 impl Keeper {
@@ -103,11 +103,11 @@ impl Keeper {
         };
         stdin.take(ORDER_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
-        let hosts = HostLocks::open(places.hosts())?;
-        let host = hosts.enter(&order.session)?;
+        let locks = ProcessLocks::open(places.hosts())?;
+        let alive = locks.enter(&order.session)?;
         let store: Arc<dyn Store> =
-            Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?);
-        // Whoever ordered it may have given up while we started.
+            Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(locks))?);
+        // The execution may have given up while this process started.
         if let Watch::End(reason) = store.session_watch(&order.session).await? {
             return Err(not_wanted(reason));
         }
@@ -150,7 +150,7 @@ impl Keeper {
             store_file: file_id(&places.store()),
             places: places.clone(),
             ttl: Duration::from_millis(ttl),
-            _host: host,
+            _alive: alive,
         };
         if keeper.store.session_started(&keeper.session, &keeper.facts()).await? {
             return Ok(keeper);
@@ -211,21 +211,21 @@ impl Keeper {
     }
 
     async fn end(mut self, reason: EndReason) -> Result<(), ErrorReport> {
-        // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
-        // same.
+        // Before the browser ends, so that no client connects to it any more. Even if the store is gone, the browser ends.
         let _ = self.store.session_closing(&self.session, reason, None).await;
         self.door = None;
         let row = self.store.session(&self.session).await.ok().flatten();
-        let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
-        if is_kept && reason == EndReason::Idle {
+        let is_shared = row.as_ref().is_some_and(|row| row.key.is_some());
+        if is_shared && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
         }
-        // One that a script promoted. No other browser of the key starts before this session has ended.
-        let heir = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
-        if let Some((profile, heir)) = heir
-            && profile != heir
+        // A script promoted the session: its profile becomes that of the key. No other browser of the key starts before this
+        // session has ended.
+        let moved = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
+        if let Some((profile, of_key)) = moved
+            && profile != of_key
         {
-            self.browser.keep_profile_as(&heir);
+            self.browser.keep_profile_as(&of_key);
         }
         self.browser.close().await?;
         let _ = self.fence.note(&*self.store, &self.session).await;

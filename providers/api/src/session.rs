@@ -7,9 +7,8 @@ use crate::{context::ExecutionId, provider::LeaseMark};
 use async_trait::async_trait;
 use codemode_spec::{
     ErrorReport,
-    session::{SessionMode, SessionRequest},
+    session::{LeaseFacts, SessionMode, SessionRequest},
 };
-use serde_json::Value as Json;
 use std::{path::PathBuf, sync::Arc};
 use tokio::{net::UnixStream, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -56,7 +55,7 @@ pub struct SessionFacts {
     pub key: Option<String>,
     /// It outlives the execution.
     pub shared: bool,
-    /// The fencing token of the lease: whoever has it next has a larger one.
+    /// The fencing token of the lease: the next holder has a larger one.
     pub token: u64,
     /// The program of the browser, which tells what protocol it speaks.
     pub program: PathBuf,
@@ -107,13 +106,13 @@ pub trait BrowserSession: Send + Sync {
     /// What is known of it.
     fn facts(&self) -> SessionFacts;
 
-    /// For the answer: the lease, its token and when it ends unless it is renewed.
-    fn lease(&self) -> Json;
+    /// What the answer tells of the lease.
+    fn lease(&self) -> LeaseFacts;
 
     /// Whether the lease still holds. Asked before each effect.
     ///
     /// # Errors
-    /// `SESSION_LOST` when somebody else has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
+    /// `SESSION_LOST` when another execution has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
     async fn check(&self) -> Result<(), ErrorReport>;
 
     /// A new channel to the browser. Any number may be open; all end with the lease.
@@ -142,7 +141,7 @@ pub trait BrowserSession: Send + Sync {
     /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.
     ///
     /// # Errors
-    /// When it cannot be ended; it is tried again by whoever sweeps.
+    /// When it cannot be ended; the next sweep tries again.
     async fn close(&self) -> Result<(), ErrorReport>;
 
     /// As [`Self::close`], and another browser takes its place under the same lease: nobody comes in between.

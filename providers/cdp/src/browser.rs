@@ -13,7 +13,12 @@ use crate::{
 };
 use codemode_chromium::{Browser, CdpError, Command, Confinement, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{BrowserOrder, BrowserSession, ExecutionContext, Refusal, SessionFacts};
-use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, limits::AUDIT_REFUSALS_MAX, session::SessionMode};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    envelope::Context,
+    limits::AUDIT_REFUSALS_MAX,
+    session::{LeaseFacts, SessionMode},
+};
 use std::{
     path::PathBuf,
     sync::{
@@ -91,7 +96,7 @@ pub(crate) struct BrowserSlot {
     making: TaskTracker,
     last_context: Mutex<Context>,
     /// Id and lease of the session that was given back last.
-    last_session: Mutex<Option<(String, serde_json::Value)>>,
+    last_session: Mutex<Option<(String, LeaseFacts)>>,
     warnings: Mutex<Vec<String>>,
 }
 

@@ -1,8 +1,6 @@
-//! A lease: its name, its row, and how it is granted, renewed, freed, revoked and lost.
+//! A lease: its name, its row, and how it is granted, renewed, freed and revoked.
 
-use super::{Claim, EndReason, Moment, SessionRow, SessionState};
-use codemode_spec::{ErrorCode, ErrorReport};
-use serde::{Deserialize, Serialize};
+use super::Moment;
 
 /// What is leased: the browser of a key, or one session that has none.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +45,19 @@ pub struct LeaseRef {
     pub name: LeaseName,
     /// The fencing token. It only grows, for each name, for ever.
     pub token: u64,
+}
+
+/// What an execution asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What is to be leased.
+    pub name: LeaseName,
+    /// To whom.
+    pub execution: String,
+    /// The host in which that execution runs.
+    pub host: String,
+    /// How long the lease holds without being renewed, in milliseconds.
+    pub ttl_ms: u64,
 }
 
 /// The row of a lease. It stays when the lease is free, so that the token does not begin anew.
@@ -97,56 +108,6 @@ impl Standing {
     }
 }
 
-/// How a lease was lost.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "how", rename_all = "kebab-case")]
-pub enum Loss {
-    /// It was not renewed in time.
-    Expired,
-    /// Another execution holds it, or held it since.
-    Taken {
-        /// The token of the other execution.
-        token: u64,
-    },
-    /// An operator took it away.
-    Revoked,
-    /// The browser was ended.
-    Ended {
-        /// The session.
-        session: String,
-        /// Why; `None` if even that is forgotten.
-        reason: Option<EndReason>,
-    },
-}
-
-impl Loss {
-    /// What the holder is told.
-    #[must_use]
-    pub fn report(&self) -> ErrorReport {
-        let lost = |message: &str| ErrorReport::new(ErrorCode::SessionLost, message);
-        match self {
-            Self::Expired => lost(
-                "the lease on the browser expired: this execution was stopped for too long to keep it",
-            )
-            .with_hint("Call again: a new lease is given, and the page may have been changed by others meanwhile."),
-            Self::Taken { token } => {
-                lost("another execution has taken the browser over").with_detail("token_now", *token)
-            }
-            Self::Revoked => lost("an operator revoked the lease on the browser")
-                .with_hint("Do not go on with this browser; ask the operator, or use another key."),
-            Self::Ended { session, reason: Some(EndReason::Crashed) } => {
-                let message = format!("the browser of the session {session} died or was killed");
-                ErrorReport::new(ErrorCode::BrowserGone, message)
-            }
-            Self::Ended { session, reason } => {
-                let why = reason.map_or("it is not known any more", EndReason::as_str);
-                let message = format!("the session {session} expired or was swept: {why}");
-                ErrorReport::new(ErrorCode::SessionExpired, message)
-            }
-        }
-    }
-}
-
 /// Whether a lease is held. A lease that expired, or whose host is dead, is as good as free: its loss is noted first.
 #[must_use]
 pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
@@ -158,36 +119,6 @@ pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
         Standing::Held
     } else {
         Standing::HostDied
-    }
-}
-
-/// How a holder has lost its lease, given the lease's row; `None` while the lease is held.
-#[must_use]
-pub fn loss(row: Option<&LeaseRecord>, lease: &LeaseRef, now: &Moment) -> Option<Loss> {
-    // A row is removed only when nothing is known of its key, or with a session of its own.
-    let Some(row) = row else { return Some(Loss::Expired) };
-    if row.revoked == lease.token {
-        Some(Loss::Revoked)
-    } else if row.token != lease.token {
-        Some(Loss::Taken { token: row.token })
-    } else if standing(row, now) == Standing::Held {
-        None
-    } else {
-        Some(Loss::Expired)
-    }
-}
-
-/// How a holder has lost the use of a session: by the loss of its lease, or because the session is over.
-#[must_use]
-pub fn loss_in_use(lost: Option<Loss>, session: Option<&SessionRow>, id: &str) -> Option<Loss> {
-    let is_over = session.is_none_or(|row| matches!(row.state, SessionState::Closing | SessionState::Ended));
-    let reason = session.and_then(|row| row.reason);
-    match lost {
-        // That the lease went to another says more than that the session is over, unless an operator ended both.
-        Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
-        // A browser may have failed to start because the lease was lost: then the loss says more.
-        _ if is_over && reason != Some(EndReason::NotStarted) => Some(Loss::Ended { session: id.to_owned(), reason }),
-        lost => lost,
     }
 }
 

@@ -6,6 +6,7 @@
 //! written once, whatever database keeps the rows, and a table of rows is its test.
 
 mod lease;
+mod loss;
 mod queue;
 mod retention;
 mod session;
@@ -13,11 +14,11 @@ mod session;
 mod tests;
 
 pub use lease::{
-    LeaseName, LeaseRecord, LeaseRef, Loss, Standing, freed, granted, is_renewal_noted, loss, loss_in_use, renewed,
-    revoked, standing,
+    Claim, LeaseName, LeaseRecord, LeaseRef, Standing, freed, granted, is_renewal_noted, renewed, revoked, standing,
 };
+pub use loss::{Loss, lease_after_promotion, loss, loss_in_use};
 pub use queue::{
-    Claim, Claimed, Holder, LeaseRow, Turn, Waiter, holder, is_waiting, left_the_queue, may_take, still_waits, turn,
+    Claimed, Holder, LeaseRow, Turn, Waiter, holder, is_waiting, left_the_queue, may_take, still_waits, turn,
 };
 pub use retention::{Forgotten, Retention, Stale, audit_cut, is_forgotten_waiter, is_unused_lease, stale};
 pub use session::{

@@ -1,21 +1,11 @@
 //! Whose turn it is: first come, first served, among all processes.
 
-use super::{LeaseName, LeaseRecord, LeaseRef, Moment, Standing, standing};
+use super::{
+    Moment,
+    lease::{Claim, LeaseRecord, LeaseRef, Standing, standing},
+};
 use codemode_spec::limits::{LEASE_WAITER_RENEW_MS, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX};
 use serde::{Deserialize, Serialize};
-
-/// What an execution asks for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// What is to be leased.
-    pub name: LeaseName,
-    /// To whom.
-    pub execution: String,
-    /// The host in which that execution runs.
-    pub host: String,
-    /// How long the lease holds without being renewed, in milliseconds.
-    pub ttl_ms: u64,
-}
 
 /// What became of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]

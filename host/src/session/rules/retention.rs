@@ -1,6 +1,11 @@
 //! What is forgotten, and when.
 
-use super::{EndReason, LeaseName, LeaseRecord, Moment, SessionRecord, SessionState, Waiter};
+use super::{
+    Moment,
+    lease::{LeaseName, LeaseRecord},
+    queue::Waiter,
+    session::{EndReason, SessionRecord, SessionState},
+};
 use codemode_spec::limits::{AUDIT_ROWS_MAX, AUDIT_ROWS_PARTS, LOGINS_KEPT_MS, SESSION_ABANDONED_MS};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -62,8 +67,8 @@ pub fn stale(sessions: &[SessionRecord], retention: &Retention, now: &Moment) ->
     stale.collect()
 }
 
-/// Whether what is kept of a key is rather `other`'s than `session`'s. A session that is being started has no logins yet,
-/// and may never have any.
+/// Whether the profile of a key is rather `other`'s than `session`'s. A session that is being started has no logins yet, and
+/// may never have any.
 fn follows(other: &SessionRecord, session: &SessionRecord) -> bool {
     let has_run =
         other.row.state == SessionState::Live || other.row.reason.is_some_and(|reason| reason != EndReason::NotStarted);

@@ -1,6 +1,9 @@
 //! A session: its row, and what becomes of it.
 
-use super::{LeaseName, LeaseRecord, Moment, Standing, standing};
+use super::{
+    Moment,
+    lease::{LeaseName, LeaseRecord, LeaseRef, Standing, standing},
+};
 use codemode_spec::{limits::SESSIONS_MAX, session::SessionMode};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf};
@@ -33,7 +36,7 @@ pub enum EndReason {
     Reset,
     /// A script put its own browser in the place of this one.
     Replaced,
-    /// Nobody used it for as long as it was to be kept.
+    /// Nobody used it for its idle time.
     Idle,
     /// Its browser died or could not be reached.
     Crashed,
@@ -94,7 +97,7 @@ pub struct NewSession {
     /// How long it is kept unused, in milliseconds.
     pub ttl_ms: u64,
     /// The lease under which it is made; `None` has a lease of the session's own granted.
-    pub lease: Option<super::LeaseRef>,
+    pub lease: Option<LeaseRef>,
     /// How long that lease holds without being renewed, in milliseconds.
     pub lease_ttl_ms: u64,
     /// What its browser may reach, as JSON; `None` is what holds by default.

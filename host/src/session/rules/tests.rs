@@ -451,3 +451,26 @@ fn the_audit_is_cut_with_some_to_spare() {
         assert_eq!(audit_cut(last, removed, 100), expected, "{last} {removed}");
     }
 }
+
+#[test]
+fn an_execution_that_promoted_its_session_has_the_lease_of_the_key() {
+    let of_session = LeaseRef { name: LeaseName::of_session("s"), token: 1 };
+    let held_by = |name: LeaseName, execution: &str| {
+        let row = LeaseRecord { execution: Some(execution.to_owned()), ..held() };
+        let (name, host) = (name.as_str().to_owned(), "h".to_owned());
+        LeaseRow { name, holder: holder(Some(&row), &[], &now()), host, host_alive: true }
+    };
+    let (of_key, of_other) = (LeaseName::of_key(KEY), LeaseName::of_key("other"));
+    let shared = Some(KEY);
+    let rows = [
+        ("promoted", &of_session, shared, vec![held_by(of_key.clone(), "x")], Some(lease(7))),
+        ("the key is another's by now", &of_session, shared, vec![held_by(of_key.clone(), "y")], None),
+        ("nobody holds the key", &of_session, shared, vec![held_by(of_other, "x")], None),
+        ("not promoted", &of_session, None, vec![held_by(LeaseName::of_session("s"), "x")], None),
+        ("it came with the lease of the key", &lease(6), shared, vec![held_by(of_key, "x")], None),
+    ];
+    for (what, came_with, key, leases, expected) in rows {
+        let row = session(SessionState::Live, key, None).row;
+        assert_eq!(lease_after_promotion(came_with, &row, &leases, "x"), expected, "{what}");
+    }
+}

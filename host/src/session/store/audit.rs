@@ -222,7 +222,7 @@ pub struct AuditFilter {
     pub limit: usize,
 }
 
-/// A row as somebody noted it: its place and its hash, written `PLACE:HASH`.
+/// A row as an operator noted it: its place and its hash, written `PLACE:HASH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownRow {
     /// Its place.
@@ -254,7 +254,7 @@ pub struct Verdict {
     pub rows: u64,
     /// Rows that a checkpoint stands for.
     pub removed: u64,
-    /// The last row that was found in its place, and its hash: whoever notes them elsewhere can tell later that nothing
+    /// The last row that was found in its place, and its hash: an operator who notes both elsewhere can tell later that nothing
     /// up to there was replaced by another chain.
     pub last: u64,
     /// See above.

@@ -1,10 +1,10 @@
-//! What is kept of sessions and leases, for all hosts of a state folder.
+//! The records of sessions and leases, and the audit, for all hosts of a state folder.
 //!
 //! Callers have three narrow traits: [`LeaseStore`], [`SessionStore`] and [`AuditStore`]; [`Store`] is all of them. Every
 //! method is one transaction: what it changes and the audit rows that say so become durable together or not at all.
 //!
 //! A database need not implement them. It implements [`Database`], which runs transactions, and [`Tables`], which reads and
-//! writes rows: the [operations] on these are written once, and decide by the [rules](super::rules). SQLite is the one
+//! writes rows: the operations on these are written once, and decide by the [rules](super::rules). SQLite is the one
 //! database of this crate.
 
 pub mod audit;
@@ -26,7 +26,7 @@ pub use tables::Tables;
 use async_trait::async_trait;
 use audit::{AuditFilter, AuditRow, Batch, Event, KnownRow, Verdict};
 
-/// All that is kept.
+/// All of the store.
 pub trait Store: LeaseStore + SessionStore + AuditStore {}
 
 impl<S: LeaseStore + SessionStore + AuditStore + ?Sized> Store for S {}
@@ -137,7 +137,7 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn session_of_key(&self, key: &str) -> Result<Option<SessionRow>, StoreError>;
 
-    /// The last session of a key that has ended, if it is remembered. One whose browser never started is not meant.
+    /// The last session of a key that has ended, if it is remembered. Sessions whose browser never started do not count.
     ///
     /// # Errors
     /// When the store fails.
@@ -156,7 +156,7 @@ pub trait SessionStore: Send + Sync {
     async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
 
     /// Makes a session that is held by `lease` the shared one of the key that is held by `of_key`, and frees the former.
-    /// The key has no session that has not ended, and nothing is kept of it.
+    /// The key has no session that has not ended, and its profile and cookies were removed.
     ///
     /// # Errors
     /// [`StoreError::NotHeld`] when one of the leases was lost, or the session ended.
@@ -174,13 +174,13 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn session_ended(&self, id: &str, reason: EndReason) -> Result<(), StoreError>;
 
-    /// Notes that what was kept of an ended session's key was removed by an operator's hand.
+    /// Notes that an operator had the profile and the cookies of an ended session's key removed.
     ///
     /// # Errors
     /// When the store fails.
     async fn session_disowned(&self, id: &str) -> Result<(), StoreError>;
 
-    /// Decides, as its keeper, whether a session's browser may live on; if not, it is to end from now on.
+    /// Decides, for its keeper, whether a session's browser may live on; if not, the session is closing from now on.
     ///
     /// # Errors
     /// When the store fails.

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::session::rules::{LeaseName, LeaseRecord, Moment, SessionRecord, Waiter};
 
-/// Reads and writes rows within one transaction. It decides nothing: each [operation](super::operations) loads the rows
+/// Reads and writes rows within one transaction. It decides nothing: each operation loads the rows
 /// that a rule needs, asks the rule, and writes what the rule says.
 ///
 /// Invariant: what is read holds until the transaction is committed. If the transaction fails, nothing of it was written.

@@ -1,15 +1,15 @@
 //! One connection to a database file: opened, migrated, and used for one transaction after the other.
 
-use super::tables::SqliteTables;
+use super::{failure::told, tables::SqliteTables};
 use crate::session::{
     clock::Clock,
-    hosts::Liveness,
+    liveness::Liveness,
     rules::Moment,
     store::{Access, Database, Finish, StoreError, Work},
 };
 use async_trait::async_trait;
 use codemode_chromium::PrivateDir;
-use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
 use std::{
     fs::TryLockError,
@@ -29,7 +29,7 @@ const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::S
 const BUSY_MAX: Duration = Duration::from_secs(5);
 /// How long another process may take to open it, and to bring it up to date.
 const TURN_MAX: Duration = Duration::from_secs(30);
-/// How often it is looked whether it has.
+/// How often it is tried again.
 const TURN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A connection to a store. As a [`Database`] it runs each transaction where it is awaited, and blocks that thread
@@ -38,7 +38,7 @@ pub struct SqliteConnection {
     path: PathBuf,
     connection: Mutex<Connection>,
     clock: Arc<dyn Clock>,
-    hosts: Arc<dyn Liveness>,
+    liveness: Arc<dyn Liveness>,
 }
 
 impl SqliteConnection {
@@ -46,12 +46,12 @@ impl SqliteConnection {
     ///
     /// # Errors
     /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
-    pub fn open(path: &Path, clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+    pub fn open(path: &Path, clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
         let failed = |error: rusqlite::Error| told(path, &error);
         let not_writable =
             |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
-        // SQLite would make it readable for others. One that is there is not opened: to close it again would take the
-        // locks from whoever has it open in this process.
+        // SQLite would make the file readable for others. A file that is there is not opened: closing it again would release
+        // the locks of every connection to it in this process.
         let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
         let folder = PrivateDir::make(folder).map_err(not_writable)?;
         match folder.create(name) {
@@ -59,7 +59,7 @@ impl SqliteConnection {
             _ => {}
         }
         folder.require_file(name).map_err(not_writable)?;
-        // One after the other: those who find an old store at the same time would all migrate it.
+        // One process after the other: those that find an old store at the same time would all migrate it.
         let turn = Path::new(name).with_extension("lock");
         let turn = folder.open_or_create(turn).map_err(not_writable)?;
         let deadline = Instant::now() + TURN_MAX;
@@ -71,12 +71,12 @@ impl SqliteConnection {
                 Err(TryLockError::Error(error)) => return Err(not_writable(error)),
             }
         }
-        // What SQLite keeps beside it, it opens through no link by itself.
+        // The files beside it, SQLite itself opens through no link.
         let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, hosts)
+        Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, liveness)
     }
 
-    /// The same store once more, for looks: it waits for nobody, and a look that would have to wait fails.
+    /// A second connection to the same store, which only reads: it fails rather than wait for another connection.
     ///
     /// # Errors
     /// When it cannot be opened again.
@@ -87,24 +87,24 @@ impl SqliteConnection {
             Ok(connection)
         };
         let connection = open().map_err(|error| told(&self.path, &error))?;
-        let (clock, hosts) = (Arc::clone(&self.clock), Arc::clone(&self.hosts));
-        Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, hosts })
+        let (clock, liveness) = (Arc::clone(&self.clock), Arc::clone(&self.liveness));
+        Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, liveness })
     }
 
     /// A store that is gone with the process: for simulations.
     ///
     /// # Errors
     /// When there is no memory.
-    pub fn in_memory(clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+    pub fn in_memory(clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
-        Self::prepared(Connection::open_in_memory().map_err(|error| told(path, &error))?, path, clock, hosts)
+        Self::prepared(Connection::open_in_memory().map_err(|error| told(path, &error))?, path, clock, liveness)
     }
 
     fn prepared(
         mut connection: Connection,
         path: &Path,
         clock: Arc<dyn Clock>,
-        hosts: Arc<dyn Liveness>,
+        liveness: Arc<dyn Liveness>,
     ) -> Result<Self, StoreError> {
         let failed = |error: rusqlite::Error| told(path, &error);
         let newer = || StoreError::Newer { path: path.to_owned() };
@@ -114,7 +114,7 @@ impl SqliteConnection {
             other => StoreError::Failed { path: path.to_owned(), cause: other.to_string() },
         };
         connection.busy_timeout(BUSY_MAX).map_err(failed)?;
-        // Before anything is set: how a newer one keeps its file is its own business.
+        // Before any pragma: a newer codemode may want other ones for its file.
         if let SchemaVersion::Outside(_) = MIGRATIONS.current_version(&connection).map_err(not_prepared)? {
             return Err(newer());
         }
@@ -122,7 +122,7 @@ impl SqliteConnection {
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
         MIGRATIONS.to_latest(&mut connection).map_err(not_prepared)?;
         connection.set_prepared_statement_cache_capacity(64);
-        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, hosts })
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, liveness })
     }
 
     fn lock(&self) -> MutexGuard<'_, Connection> {
@@ -148,7 +148,7 @@ impl SqliteConnection {
             steady_ms: self.clock.steady_ms(),
             boot: self.clock.boot().to_owned(),
         };
-        let mut tables = SqliteTables { transaction, path: &self.path, now, liveness: &*self.hosts };
+        let mut tables = SqliteTables { transaction, path: &self.path, now, liveness: &*self.liveness };
         work(&mut tables)?;
         tables.transaction.commit().map_err(failed)
     }
@@ -162,19 +162,5 @@ impl Database for SqliteConnection {
 
     fn enqueue(&self, mut work: Work, finish: Finish) {
         finish(self.run(Access::Write, &mut work));
-    }
-}
-
-/// SQLite's reason, as ours.
-pub(super) fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let (path, cause) = (path.to_owned(), error.to_string());
-    match error.sqlite_error_code() {
-        Some(SqlCode::DatabaseBusy | SqlCode::DatabaseLocked) => StoreError::Locked { path },
-        Some(SqlCode::ReadOnly | SqlCode::CannotOpen | SqlCode::PermissionDenied) => {
-            StoreError::NotWritable { path, cause }
-        }
-        Some(SqlCode::DiskFull) => StoreError::Full { path },
-        Some(SqlCode::DatabaseCorrupt | SqlCode::NotADatabase) => StoreError::Damaged { path, cause },
-        _ => StoreError::Failed { path, cause },
     }
 }

@@ -4,12 +4,13 @@
 //! still holds when it writes, and is durable when it returns (write-ahead log, fully synchronous).
 
 mod connection;
+mod failure;
 mod tables;
 
 pub use connection::SqliteConnection;
 
 use super::{Access, Database, Finish, StoreError, Work};
-use crate::session::{clock::Clock, hosts::Liveness};
+use crate::session::{clock::Clock, liveness::Liveness};
 use async_trait::async_trait;
 use std::{
     fmt,
@@ -40,8 +41,8 @@ impl SqliteStore {
     ///
     /// # Errors
     /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
-    pub fn open(path: &Path, clock: Arc<dyn Clock>, hosts: Arc<dyn Liveness>) -> Result<Self, StoreError> {
-        let connection = SqliteConnection::open(path, clock, hosts)?;
+    pub fn open(path: &Path, clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+        let connection = SqliteConnection::open(path, clock, liveness)?;
         let reader = connection.reader()?;
         let (jobs, received) = mpsc::channel::<Job>();
         let run = move || {

@@ -1,8 +1,8 @@
 //! The tables, within one transaction: rows to columns and back, and nothing else.
 
-use super::connection::told;
+use super::failure::told;
 use crate::session::{
-    hosts::Liveness,
+    liveness::Liveness,
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionRow, Waiter},
     store::{
         StoreError,
