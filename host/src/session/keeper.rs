@@ -11,11 +11,12 @@ use super::{
     fence::Fence,
     liveness::{ProcessLock, ProcessLocks},
     profile_of_key,
+    rules::{KeeperView, ends_without_store},
     store::{BrowserFacts, EndReason, SqliteStore, Store, Watch},
 };
 use crate::state_dir::StateDir;
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
-use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_TTL_MS};
+use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     fs,
     io::{self, Write as _},
@@ -179,11 +180,13 @@ impl Keeper {
         let mut host = Some(stdin);
         let mut blind_since = None;
         loop {
-            if self.browser.has_ended() {
-                return Ok(EndReason::Crashed);
-            }
-            if file_id(&self.places.store()) != self.store_file {
-                return Ok(EndReason::Abandoned);
+            let view = KeeperView {
+                browser_has_ended: self.browser.has_ended(),
+                has_its_store: file_id(&self.places.store()) == self.store_file,
+                blind_ms: blind_since.map_or(0, |since: Instant| as_ms(since.elapsed())),
+            };
+            if let Some(reason) = ends_without_store(view, as_ms(self.ttl)) {
+                return Ok(reason);
             }
             if let Some(door) = &self.door {
                 door.close_to_others().await;
@@ -191,12 +194,8 @@ impl Keeper {
             match self.store.session_watch(&self.session).await {
                 Ok(Watch::Keep) => blind_since = None,
                 Ok(Watch::End(reason)) => return Ok(reason),
-                // As if the lease had been lost when it was last seen.
                 Err(_) => {
-                    let since = *blind_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() > self.ttl + Duration::from_millis(LEASE_TTL_MS) {
-                        return Ok(EndReason::Abandoned);
-                    }
+                    blind_since.get_or_insert_with(Instant::now);
                 }
             }
             // The store may fail for a while: what was ordered or refused meanwhile is seen later.
@@ -257,6 +256,10 @@ async fn gone(host: &mut Option<BufReader<Stdin>>) {
         }
         None => std::future::pending().await,
     }
+}
+
+fn as_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {

@@ -5,6 +5,7 @@ use super::{
     fence::ordered,
     leases::{Lease, Leases},
     profile_of_key,
+    rules::is_usable,
     store::{EndReason, Holder, LeaseName, Loss, NewSession, SessionRow, SessionState, Store, StoreError},
 };
 use crate::{
@@ -83,9 +84,8 @@ impl Lending {
         is_wanted: bool,
     ) -> Result<LeasedBrowser, ErrorReport> {
         let found = self.session_of(key).await?;
-        let is_usable = |row: &SessionRow| row.state == SessionState::Live && self.browsers.is_kept(row);
         match found {
-            Some(session) if is_usable(&session) => {
+            Some(session) if is_usable(session.state, self.browsers.is_kept(&session)) => {
                 let (ttl_ms, network) = (order.session.ttl_ms(), self.network_of(order)?);
                 let is_held = session.network_held == network && session.network == network;
                 let execution = order.execution.as_str();

@@ -9,7 +9,8 @@ use super::{
     leases::{Lease, Leases, busy},
     lending::Lending,
     liveness::{Liveness as _, ProcessLock, ProcessLocks},
-    store::{EndReason, Forgotten, Holder, Retention, SessionRow, SessionState, SqliteStore, Stale, Store, Watch},
+    rules::ends_in_sweep,
+    store::{EndReason, Forgotten, Holder, Retention, SessionRow, SessionState, SqliteStore, Stale, Store},
 };
 use crate::{network::NetworkRules, state_dir::StateDir};
 use async_trait::async_trait;
@@ -194,13 +195,9 @@ impl SessionManager {
             if session.state == SessionState::Ended {
                 continue;
             }
-            let reason = match lending.store.session_watch(&session.id).await? {
-                Watch::End(reason) => reason,
-                Watch::Keep if session.state == SessionState::Live && !lending.browsers.is_kept(&session) => {
-                    EndReason::Crashed
-                }
-                Watch::Keep => continue,
-            };
+            let watch = lending.store.session_watch(&session.id).await?;
+            let has_keeper = lending.browsers.is_kept(&session);
+            let Some(reason) = ends_in_sweep(session.state, &watch, has_keeper) else { continue };
             match lending.end(&session, reason, None).await {
                 Ok(()) => swept.sessions.push(session.id),
                 Err(error) => failure = failure.or(Some(error)),

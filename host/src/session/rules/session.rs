@@ -4,7 +4,10 @@ use super::{
     Moment,
     lease::{LeaseName, LeaseRecord, LeaseRef, Standing, standing},
 };
-use codemode_spec::{limits::SESSIONS_MAX, session::SessionMode};
+use codemode_spec::{
+    limits::{LEASE_TTL_MS, SESSIONS_MAX},
+    session::SessionMode,
+};
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf};
 
@@ -331,6 +334,48 @@ pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) 
         (Standing::Free, Some(_)) => Watch::Keep,
     };
     Fate { watch, lease_lost: standing.lost_how().is_some() }
+}
+
+/// What a keeper sees beside the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeeperView {
+    /// Its browser has ended by itself.
+    pub browser_has_ended: bool,
+    /// The store's file is the one that it was at the start.
+    pub has_its_store: bool,
+    /// For how long the store could not be read, in milliseconds; 0 if it can.
+    pub blind_ms: u64,
+}
+
+/// Why a keeper ends its browser without the store's word, if it does. `ttl_ms` is how long the session is kept unused.
+#[must_use]
+pub fn ends_without_store(view: KeeperView, ttl_ms: u64) -> Option<EndReason> {
+    if view.browser_has_ended {
+        Some(EndReason::Crashed)
+    } else if !view.has_its_store {
+        // No host can tell this keeper anything any more.
+        Some(EndReason::Abandoned)
+    } else {
+        // As if the lease had been lost when the store was last read.
+        (view.blind_ms > ttl_ms.saturating_add(LEASE_TTL_MS)).then_some(EndReason::Abandoned)
+    }
+}
+
+/// Why a sweep ends a session, if it does: the store's word for its keeper, or that no keeper is left to hear that.
+#[must_use]
+pub fn ends_in_sweep(state: SessionState, watch: &Watch, has_keeper: bool) -> Option<EndReason> {
+    match (state, watch) {
+        (SessionState::Ended, _) => None,
+        (_, Watch::End(reason)) => Some(*reason),
+        // A keeper that starts its browser may not have made itself known yet.
+        (state, Watch::Keep) => (state == SessionState::Live && !has_keeper).then_some(EndReason::Crashed),
+    }
+}
+
+/// Whether an execution can be given the browser of a session, or needs another one.
+#[must_use]
+pub fn is_usable(state: SessionState, has_keeper: bool) -> bool {
+    state == SessionState::Live && has_keeper
 }
 
 /// The last of a key's sessions that has ended. A session whose browser never started does not count: it left nothing.

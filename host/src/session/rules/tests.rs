@@ -2,7 +2,7 @@
 
 use super::*;
 use codemode_spec::{
-    limits::{LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSIONS_MAX},
+    limits::{LEASE_TTL_MS, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX, SESSIONS_MAX},
     session::SessionMode,
 };
 
@@ -472,5 +472,42 @@ fn an_execution_that_promoted_its_session_has_the_lease_of_the_key() {
     for (what, came_with, key, leases, expected) in rows {
         let row = session(SessionState::Live, key, None).row;
         assert_eq!(lease_after_promotion(came_with, &row, &leases, "x"), expected, "{what}");
+    }
+}
+
+#[test]
+fn a_keeper_that_is_cut_off_from_the_store_ends_its_browser_in_time() {
+    let view = |browser_has_ended, has_its_store, blind_ms| KeeperView { browser_has_ended, has_its_store, blind_ms };
+    let rows = [
+        (view(false, true, 0), None),
+        (view(true, true, 0), Some(EndReason::Crashed)),
+        (view(true, false, u64::MAX), Some(EndReason::Crashed)),
+        (view(false, false, 0), Some(EndReason::Abandoned)),
+        (view(false, true, 5_000 + LEASE_TTL_MS), None),
+        (view(false, true, 5_001 + LEASE_TTL_MS), Some(EndReason::Abandoned)),
+    ];
+    for (view, expected) in rows {
+        assert_eq!(ends_without_store(view, 5_000), expected, "{view:?}");
+    }
+    assert_eq!(ends_without_store(view(false, true, u64::MAX), u64::MAX), None, "kept for ever");
+}
+
+#[test]
+fn a_sweep_ends_what_its_keeper_would_and_what_has_no_keeper() {
+    use SessionState::{Closing, Ended, Live, Starting};
+    let end = Watch::End(EndReason::Idle);
+    let rows = [
+        (Live, Watch::Keep, true, None, true),
+        (Live, Watch::Keep, false, Some(EndReason::Crashed), false),
+        (Live, end.clone(), true, Some(EndReason::Idle), true),
+        (Starting, Watch::Keep, false, None, false),
+        (Starting, end.clone(), false, Some(EndReason::Idle), false),
+        (Closing, end.clone(), true, Some(EndReason::Idle), false),
+        (Ended, end, false, None, false),
+        (Ended, Watch::Keep, true, None, false),
+    ];
+    for (state, watch, has_keeper, reason, usable) in rows {
+        assert_eq!(ends_in_sweep(state, &watch, has_keeper), reason, "{state:?} {watch:?} {has_keeper}");
+        assert_eq!(is_usable(state, has_keeper), usable, "{state:?} {has_keeper}");
     }
 }
