@@ -76,7 +76,7 @@ impl Observer for Said {
 #[test]
 fn a_screenshot_is_an_image() {
     block_on(async {
-        let browsing = Browsing::with(Arc::new(ForModel::default())).await;
+        let browsing = Browsing::with(Arc::new(ForModel)).await;
         let code = "await visit('{{site}}/login'); ({ shot: (await send('Page.captureScreenshot', {})).data, n: 1 })";
         let shaped = browsing.run(code).await.outcome.unwrap();
         let [image] = shaped.images.as_slice() else { panic!("one image: {}", shaped.images.len()) };

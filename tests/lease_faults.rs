@@ -6,7 +6,7 @@ use crate::support::{
     program::{PATIENCE, Running, wait_until},
 };
 use codemode_host::{
-    session::{clock::MachineClock, hosts::HostLocks, store::SqliteStore},
+    session::{clock::MachineClock, liveness::ProcessLocks, store::SqliteStore},
     state_dir::StateDir,
 };
 use rusqlite::Connection;
@@ -468,7 +468,7 @@ fn hosts_that_begin_together_have_one_store() {
     for round in 0..20 {
         let folder = tempfile::tempdir().unwrap();
         let places = StateDir::open(folder.path()).unwrap();
-        let (hosts, start) = (HostLocks::open(places.hosts()).unwrap(), Barrier::new(6));
+        let (hosts, start) = (ProcessLocks::open(places.hosts()).unwrap(), Barrier::new(6));
         let open = || {
             start.wait();
             SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts.clone())).map(drop)

@@ -3,16 +3,17 @@
 //!
 //! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` says how many run otherwise.
 
+use crate::support::memory::{Memory, MemoryStore};
 use async_trait::async_trait;
 use codemode_host::{
     session::{
-        Browsers, Held, LaunchOrder, SessionManager, SessionSettings,
+        Browsers, LaunchOrder, LeasedSession, SessionManager, SessionSettings,
         clock::Clock,
-        hosts::Liveness,
+        liveness::Liveness,
         profile_of_key,
         store::{
-            BrowserFacts, EndReason, LeaseRef, Retention, SessionRow, SessionState, SessionStore, SqliteStore,
-            StoreHandle, Watch, audit::AuditFilter,
+            Access, BrowserFacts, Database, EndReason, Finish, LeaseRef, Retention, SessionRow, SessionState,
+            SqliteConnection, Store, StoreError, Watch, Work, audit::AuditFilter,
         },
     },
     state_dir::StateDir,
@@ -203,9 +204,9 @@ const SURVIVOR: &str = "survivor";
 /// Browsers and keepers as one host sees them.
 struct SimBrowsers {
     world: Arc<World>,
-    store: StoreHandle,
+    store: Arc<dyn Store>,
     /// Without crash points: a keeper is another process than its host.
-    keepers: Arc<dyn SessionStore>,
+    keepers: Arc<dyn Store>,
 }
 
 #[async_trait]
@@ -234,8 +235,7 @@ impl Browsers for SimBrowsers {
 
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
         loop {
-            let id = session.id.clone();
-            let now = self.store.run(move |store| store.session(&id)).await?;
+            let now = self.store.session(&session.id).await?;
             if now.is_none_or(|now| now.state == SessionState::Ended) {
                 return Ok(());
             }
@@ -244,8 +244,7 @@ impl Browsers for SimBrowsers {
                 if let Some(browser) = self.world.inner().browsers.get_mut(&session.id) {
                     browser.alive = false;
                 }
-                let id = session.id.clone();
-                self.store.run(move |store| store.session_ended(&id, reason)).await?;
+                self.store.session_ended(&session.id, reason).await?;
                 return Ok(());
             }
             sleep(Duration::from_millis(5)).await;
@@ -292,13 +291,16 @@ impl Drop for Removal {
 /// A keeper, as the real one behaves.
 async fn keeper(
     world: Arc<World>,
-    store: Arc<dyn SessionStore>,
+    store: Arc<dyn Store>,
     order: LaunchOrder,
     done: tokio::sync::oneshot::Sender<Result<BrowserFacts, ErrorReport>>,
 ) {
     let id = order.session.clone();
-    let key = store.session(&id).unwrap().and_then(|row| row.key);
-    let before = key.and_then(|key| store.session_ended_of_key(&key).unwrap());
+    let key = store.session(&id).await.unwrap().and_then(|row| row.key);
+    let before = match key {
+        Some(key) => store.session_ended_of_key(&key).await.unwrap(),
+        None => None,
+    };
     let logins = {
         let mut inner = world.inner();
         if inner.removed.contains(&order.profile) {
@@ -316,7 +318,7 @@ async fn keeper(
         let browser = inner.browsers.get_mut(&id).unwrap();
         (browser.alive, browser.keeper_alive) = (alive, false);
     };
-    if world.once_in(30) || store.session_watch(&id).unwrap() != Watch::Keep {
+    if world.once_in(30) || store.session_watch(&id).await.unwrap() != Watch::Keep {
         die(false);
         return;
     }
@@ -333,8 +335,8 @@ async fn keeper(
         keeper_pid: 1,
         keeper_started: 1,
     };
-    if !store.session_started(&id, &facts).unwrap() {
-        store.session_ended(&id, EndReason::Abandoned).unwrap();
+    if !store.session_started(&id, &facts).await.unwrap() {
+        store.session_ended(&id, EndReason::Abandoned).await.unwrap();
         die(false);
         return;
     }
@@ -356,36 +358,73 @@ async fn keeper(
             return die(false);
         }
         let crashed = world.once_in(400);
-        let reason = match store.session_watch(&id).unwrap() {
+        let reason = match store.session_watch(&id).await.unwrap() {
             Watch::End(reason) => reason,
             Watch::Keep if crashed => EndReason::Crashed,
             Watch::Keep => continue,
         };
-        store.session_closing(&id, reason, None).unwrap();
+        store.session_closing(&id, reason, None).await.unwrap();
         world.inner().browsers.get_mut(&id).unwrap().alive = false;
         sleep(Duration::from_millis(world.up_to(50))).await;
         if world.once_in(20) {
             // It is killed before it could tell that the browser has ended.
             return die(false);
         }
-        if let Some(key) = store.session(&id).unwrap().and_then(|row| row.key).filter(|_| !reason.forgets()) {
+        if let Some(key) = store.session(&id).await.unwrap().and_then(|row| row.key).filter(|_| !reason.forgets()) {
             world.inner().kept.insert(profile_of_key(&key), logins);
         }
-        store.session_ended(&id, reason).unwrap();
+        store.session_ended(&id, reason).await.unwrap();
         return die(false);
     }
 }
 
-fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> SessionManager {
+/// The store as one host uses it: between any two transactions of its, anything may happen to the host.
+struct Interrupted {
+    world: Arc<World>,
+    host: String,
+    database: Arc<dyn Database>,
+}
+
+#[async_trait]
+impl Database for Interrupted {
+    async fn transact(&self, access: Access, work: Work) -> Result<(), StoreError> {
+        Arc::clone(&self.world).around(self.host.clone()).await;
+        let result = self.database.transact(access, work).await;
+        Arc::clone(&self.world).around(self.host.clone()).await;
+        result
+    }
+
+    fn enqueue(&self, delay: Duration, work: Work, finish: Finish) {
+        self.database.enqueue(delay, work, finish);
+    }
+}
+
+/// The store as all hosts and keepers of a world have it.
+struct Kept {
+    database: Arc<dyn Database>,
+    store: Arc<dyn Store>,
+}
+
+impl Kept {
+    fn of(database: Arc<impl Database + 'static>) -> Self {
+        Self { database: database.clone(), store: database }
+    }
+
+    fn in_sqlite(world: &Arc<World>) -> Self {
+        Self::of(Arc::new(SqliteConnection::in_memory(world.clone(), world.clone()).unwrap()))
+    }
+
+    fn in_memory(world: &Arc<World>) -> Self {
+        Self::of(Arc::new(MemoryStore::open(Memory::default(), world.clone(), world.clone())))
+    }
+}
+
+fn manager(world: &Arc<World>, kept: &Kept, host: &str) -> SessionManager {
     world.inner().hosts.insert(host.to_owned(), HostState::default());
-    let around = {
-        let (world, host) = (Arc::clone(world), host.to_owned());
-        Arc::new(move || -> std::pin::Pin<Box<dyn Future<Output = ()> + Send>> {
-            Box::pin(Arc::clone(&world).around(host.clone()))
-        })
-    };
-    let handle = StoreHandle::inline(Arc::clone(store), around);
-    let browsers = SimBrowsers { world: Arc::clone(world), store: handle.clone(), keepers: Arc::clone(store) };
+    let (of_world, host_id, database) = (Arc::clone(world), host.to_owned(), Arc::clone(&kept.database));
+    let store: Arc<dyn Store> = Arc::new(Interrupted { world: of_world, host: host_id, database });
+    let keepers = Arc::clone(&kept.store);
+    let browsers = SimBrowsers { world: Arc::clone(world), store: Arc::clone(&store), keepers };
     let ids = Arc::clone(world);
     SessionManager::of_parts(
         StateDir::imagined(Path::new("/nowhere")),
@@ -395,7 +434,7 @@ fn manager(world: &Arc<World>, store: &Arc<dyn SessionStore>, host: &str) -> Ses
             retention: RETENTION,
             ..SessionSettings::default()
         },
-        handle,
+        store,
         Arc::new(browsers),
         world.clone(),
         host.to_owned(),
@@ -447,7 +486,7 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
             return;
         }
     };
-    // Whoever waits is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
+    // A waiter is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
     // host come on top of it.
     assert!(asked.elapsed() < wait + 8 * LEASE, "{name} waited for {:?}", asked.elapsed());
     for _ in 0..world.up_to(5) {
@@ -469,7 +508,7 @@ async fn sweeper(world: Arc<World>, manager: SessionManager) {
     for _ in 0..world.up_to(3) {
         sleep(Duration::from_millis(world.up_to(15_000))).await;
         let swept = manager.sweep().await.map(drop);
-        let rows = manager.store().run(|store| store.sessions()).await.unwrap();
+        let rows = manager.store().sessions().await.unwrap();
         let row = rows.get(usize::try_from(world.up_to(rows.len().max(1) as u64 - 1)).unwrap());
         let operated = match (row, world.up_to(3)) {
             (Some(row), 0) => manager.close(row).await,
@@ -482,7 +521,7 @@ async fn sweeper(world: Arc<World>, manager: SessionManager) {
     }
 }
 
-async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport> {
+async fn step(world: &World, held: &LeasedSession, name: &str) -> Result<(), ErrorReport> {
     sleep(Duration::from_millis(world.up_to(4_000))).await;
     held.check().await?;
     let facts = held.facts();
@@ -504,10 +543,10 @@ async fn step(world: &World, held: &Held, name: &str) -> Result<(), ErrorReport>
 }
 
 /// Lets time pass until nothing can live any more, and looks what is left.
-async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
-    let survivor = manager(world, store, SURVIVOR);
+async fn aftermath(world: &Arc<World>, kept: &Kept) {
+    let (survivor, store) = (manager(world, kept, SURVIVOR), &*kept.store);
     survivor.sweep().await.map(drop).unwrap_or_else(|error| assert!(is_expected(&error), "{error:?}"));
-    let of_the_dead: Vec<_> = store.leases().unwrap().into_iter().filter(|row| !row.host_alive).collect();
+    let of_the_dead: Vec<_> = store.leases().await.unwrap().into_iter().filter(|row| !row.host_alive).collect();
     assert_eq!(of_the_dead, Vec::new(), "leases that the dead hold");
     // None is in the way for ever.
     for key in KEYS {
@@ -524,37 +563,38 @@ async fn aftermath(world: &Arc<World>, store: &Arc<dyn SessionStore>) {
     }
     sleep(2 * (IDLE + LEASE)).await;
     survivor.sweep().await.unwrap();
-    let open: Vec<_> = store.sessions().unwrap().into_iter().filter(|row| row.state != SessionState::Ended).collect();
+    let open: Vec<_> =
+        store.sessions().await.unwrap().into_iter().filter(|row| row.state != SessionState::Ended).collect();
     assert_eq!(open, Vec::new(), "sessions that nothing refers to any more");
     let alive: Vec<_> = world.inner().browsers.iter().filter(|(_, one)| one.alive).map(|(id, _)| id.clone()).collect();
     assert_eq!(alive, Vec::<String>::new(), "browsers that no session stands for");
-    assert_eq!(store.leases().unwrap(), Vec::new(), "leases that nobody holds");
+    assert_eq!(store.leases().await.unwrap(), Vec::new(), "leases that nobody holds");
     assert_eq!(world.inner().found, None);
-    let verdict = store.audit_verify(None).unwrap();
+    let verdict = store.audit_verify(None).await.unwrap();
     assert!(verdict.intact && verdict.rows > 0, "{verdict:?}");
-    tokens_grow(store);
+    tokens_grow(store).await;
 }
 
 /// The audit says that each key's tokens only grew.
-fn tokens_grow(store: &Arc<dyn SessionStore>) {
+async fn tokens_grow(store: &dyn Store) {
     for key in KEYS {
         let filter = AuditFilter { key: Some(key.to_owned()), limit: usize::MAX, ..AuditFilter::default() };
-        let rows = store.audit_read(&filter).unwrap();
+        let rows = store.audit_read(&filter).await.unwrap();
         let tokens: Vec<_> =
             rows.iter().filter(|row| row.kind == "lease.acquired").map(|row| row.token.unwrap()).collect();
         assert!(tokens.windows(2).all(|pair| pair[0] < pair[1]), "the tokens of {key}: {tokens:?}");
     }
 }
 
-fn schedule(seed: u64) {
+fn schedule(seed: u64, kept: fn(&Arc<World>) -> Kept) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
     runtime.block_on(async {
         let world = World::new(seed);
-        let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::in_memory(world.clone(), world.clone()).unwrap());
+        let kept = kept(&world);
         let mut tasks = Vec::new();
         for host in 0..HOSTS {
             let host = format!("h-{host}");
-            let manager = manager(&world, &store, &host);
+            let manager = manager(&world, &kept, &host);
             for number in 0..EXECUTIONS {
                 let name = format!("{host}-x-{number}");
                 let task = tokio::spawn(execution(Arc::clone(&world), manager.clone(), name));
@@ -565,7 +605,7 @@ fn schedule(seed: u64) {
             world.track(&host, &task);
             tasks.push(task);
         }
-        // Somebody sets the clock, by years in both directions.
+        // A user sets the clock, by years in both directions.
         let setter = {
             let world = Arc::clone(&world);
             tokio::spawn(async move {
@@ -584,22 +624,22 @@ fn schedule(seed: u64) {
             }
         }
         setter.abort();
-        aftermath(&world, &store).await;
+        aftermath(&world, &kept).await;
     });
 }
 
-#[test]
-fn hosts_that_die_between_any_two_operations_leave_nothing_and_share_nothing() {
+/// Runs the schedules, or the one that is asked for.
+fn schedules(most: u64, kept: fn(&Arc<World>) -> Kept) {
     if let Some(seed) = env::var("CODEMODE_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
-        return schedule(seed);
+        return schedule(seed, kept);
     }
-    let schedules = env::var("CODEMODE_SIM_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(SCHEDULES);
+    let schedules = env::var("CODEMODE_SIM_SCHEDULES").ok().and_then(|count| count.parse().ok()).unwrap_or(most);
     let workers = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     std::thread::scope(|scope| {
         for worker in 0..workers {
             scope.spawn(move || {
                 for seed in (worker..schedules).step_by(usize::try_from(workers).unwrap()) {
-                    if let Err(panic) = std::panic::catch_unwind(|| schedule(seed)) {
+                    if let Err(panic) = std::panic::catch_unwind(|| schedule(seed, kept)) {
                         eprintln!("the schedule fails with CODEMODE_SIM_SEED={seed}");
                         std::panic::resume_unwind(panic);
                     }
@@ -607,6 +647,17 @@ fn hosts_that_die_between_any_two_operations_leave_nothing_and_share_nothing() {
             });
         }
     });
+}
+
+#[test]
+fn hosts_that_die_between_any_two_transactions_leave_nothing_and_share_nothing() {
+    schedules(SCHEDULES, Kept::in_sqlite);
+}
+
+/// The same on a store without SQL: what holds, holds by the rules.
+#[test]
+fn hosts_that_die_leave_nothing_and_share_nothing_in_a_store_in_memory() {
+    schedules(SCHEDULES, Kept::in_memory);
 }
 
 /// Between the store's change and the note of it, the store knows the lease by another name.
@@ -617,8 +668,7 @@ fn looks_and_renewals_beside_a_promotion_lose_nothing() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         promoted += runtime.block_on(async {
             let world = World::new(seed);
-            let store: Arc<dyn SessionStore> = Arc::new(SqliteStore::in_memory(world.clone(), world.clone()).unwrap());
-            let manager = manager(&world, &store, SURVIVOR);
+            let manager = manager(&world, &Kept::in_sqlite(&world), SURVIVOR);
             let asked = order("x", SessionMode::Dynamic, Some("a"), Duration::ZERO);
             // Browsers do not start now and then.
             let Ok(held) = manager.lend(asked).await else { return 0 };

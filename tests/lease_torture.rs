@@ -5,14 +5,15 @@
 //! though not when.
 
 use crate::support::{
+    lab,
     leases::{Leases, call, kill},
     program::{PATIENCE, Running, wait_until},
 };
 use codemode_host::{
     session::{
         clock::MachineClock,
-        hosts::HostLocks,
-        store::{SessionStore as _, SqliteStore},
+        liveness::ProcessLocks,
+        store::{LeaseStore as _, SqliteStore},
     },
     state_dir::StateDir,
 };
@@ -278,9 +279,9 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
     assert_eq!(listed["data"]["sessions"], json!([]), "seed {seed}");
     assert_eq!(leases.ask(&["audit", "verify", "--json"])["ok"], true, "seed {seed}");
     let places = StateDir::open(leases.state()).unwrap();
-    let hosts = HostLocks::open(places.hosts()).unwrap();
+    let hosts = ProcessLocks::open(places.hosts()).unwrap();
     let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
-    assert_eq!(store.leases().unwrap(), [], "seed {seed}");
+    assert_eq!(lab::block_on(store.leases()).unwrap(), [], "seed {seed}");
     let profiles = fs::read_dir(places.profiles()).unwrap().flatten().map(|entry| entry.file_name());
     let left: Vec<_> = profiles.filter(|name| !name.to_string_lossy().starts_with("key-")).collect();
     assert!(left.is_empty(), "seed {seed}: {left:?}");

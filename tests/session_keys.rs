@@ -182,7 +182,7 @@ fn what_was_closed_by_one_who_died_is_forgotten_all_the_same() {
         let before = leases.session(KEY);
         lab::block_on(async {
             let id = before["id"].as_str().unwrap().to_owned();
-            let closing = leases.manager().store().run(move |store| store.session_closing(&id, reason, None)).await;
+            let closing = leases.manager().store().session_closing(&id, reason, None).await;
             assert!(closing.unwrap());
         });
         wait_until("its end", PATIENCE, || leases.session(before["id"].as_str().unwrap())["state"] == "ended");
@@ -198,7 +198,7 @@ fn whoever_goes_away_in_the_middle_of_a_change_holds_nothing() {
     lab::block_on(async {
         let manager = leases.manager();
         let names = async || {
-            let rows = manager.store().run(|store| store.leases()).await.unwrap();
+            let rows = manager.store().leases().await.unwrap();
             rows.into_iter().map(|row| row.name).collect::<Vec<_>>()
         };
         let open = async |execution: &str| {
@@ -257,7 +257,7 @@ fn a_browser_that_is_reset_is_the_same_executions_and_nobody_comes_in_between() 
         let one = lend("x-one").await.unwrap().unwrap();
         let before = one.facts();
         let two = lend("x-two");
-        let waiting = async || manager.store().run(|store| store.leases()).await.unwrap()[0].holder.waiting;
+        let waiting = async || manager.store().leases().await.unwrap()[0].holder.waiting;
         while waiting().await == 0 {
             tokio::task::yield_now().await;
         }

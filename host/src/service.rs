@@ -75,7 +75,7 @@ impl Service {
         leftovers::remove(&state);
         let images = config.image_dir()?;
         let engine = warm(&images, progress)?;
-        let recorder = Arc::new(Recorder::new(sessions.store().clone()));
+        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
         let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
         let browsers = browsers(config, &defaults, images, Arc::new(sessions))?;
         let settings = Settings {

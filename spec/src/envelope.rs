@@ -1,6 +1,6 @@
 //! The one shape of every answer, whichever surface gives it. Success and failure share it.
 
-use crate::{error::ErrorReport, message::ConsoleLine};
+use crate::{error::ErrorReport, message::ConsoleLine, session::LeaseFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -36,7 +36,7 @@ pub struct Context {
     pub session_id: Option<String>,
     /// The lease on it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lease: Option<Json>,
+    pub lease: Option<LeaseFacts>,
     /// The page's target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_id: Option<String>,

@@ -55,6 +55,23 @@ impl FromStr for SessionMode {
     }
 }
 
+/// What an answer tells of the lease on its browser session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseFacts {
+    /// As the session was asked for.
+    pub mode: SessionMode,
+    /// The key, if the session is the shared one of a key.
+    pub key: Option<String>,
+    /// Whether the session outlives the execution.
+    pub shared: bool,
+    /// The fencing token.
+    pub token: u64,
+    /// How long the lease holds without being renewed, in milliseconds.
+    pub ttl_ms: u64,
+    /// How long the session is kept unused, in milliseconds, if it outlives the execution.
+    pub kept_ms: Option<u64>,
+}
+
 /// Which browser session an execution runs in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,9 +8,9 @@ use codemode_host::{
     session::{
         SessionManager, SessionSettings,
         clock::{Clock, MachineClock},
-        hosts::Liveness,
+        liveness::Liveness,
         store::{
-            Claim, Claimed, LeaseName, SessionStore, SqliteStore,
+            AuditStore as _, Claim, Claimed, LeaseName, LeaseStore as _, SqliteConnection, Store,
             audit::{Event, EventKind},
         },
     },
@@ -22,6 +22,7 @@ use codemode_spec::{
     message::ConsoleLine,
     session::{SessionMode, SessionRequest},
 };
+use futures::executor::block_on;
 use std::{
     fs::OpenOptions,
     io::Write as _,
@@ -44,16 +45,16 @@ fn claim(key: &str) -> Claim {
     Claim { name: LeaseName::of_key(key), execution: "x-bench".into(), host: "h-bench".into(), ttl_ms: 30_000 }
 }
 
-fn acquire_and_release(store: &dyn SessionStore, key: &str) {
-    match store.lease_acquire(&claim(key)).expect("the store works") {
-        Claimed::Granted(lease) => store.lease_release(&lease).expect("it is held"),
+fn acquire_and_release(store: &dyn Store, key: &str) {
+    match block_on(store.lease_acquire(&claim(key))).expect("the store works") {
+        Claimed::Granted(lease) => block_on(store.lease_release(&lease)).expect("it is held"),
         other => panic!("{other:?}"),
     }
 }
 
-fn open(bench: &Bench, name: &str) -> SqliteStore {
+fn open(bench: &Bench, name: &str) -> SqliteConnection {
     let clock: Arc<dyn Clock> = Arc::new(MachineClock);
-    SqliteStore::open(&bench.state.path().join(name), clock, Arc::new(Alive)).expect("a store")
+    SqliteConnection::open(&bench.state.path().join(name), clock, Arc::new(Alive)).expect("a store")
 }
 
 /// Two small durable writes, one after the other: the least that any store must do for a lease.
@@ -68,20 +69,20 @@ fn two_syncs(bench: &Bench) -> Duration {
 
 fn store(bench: &Bench, _: &Runtime, table: &mut Table) {
     let durable = open(bench, "bench.db");
-    let memory = SqliteStore::in_memory(Arc::new(MachineClock), Arc::new(Alive)).expect("a store");
+    let memory = SqliteConnection::in_memory(Arc::new(MachineClock), Arc::new(Alive)).expect("a store");
     let bound = two_syncs(bench);
     let ours = median(300, || acquire_and_release(&durable, "k"));
     table.time("lease: acquire and release", ours, Some(("two synced writes", bound)), "≤ 1 ms");
     let alone = median(300, || acquire_and_release(&memory, "k"));
     table.time("… of it ours (the same in memory)", alone, None, "≤ 100 µs");
     let LeaseAndSession { lease, session } = LeaseAndSession::of(&memory);
-    let check = median(2_000, || memory.lease_check(&lease, &session).expect("it is held"));
+    let check = median(2_000, || block_on(memory.lease_check(&lease, &session)).expect("it is held"));
     table.time("lease: check before an effect", check, None, "–");
     let event = Event::new(EventKind::Call).execution("x-bench");
-    let one = median(300, || durable.audit_append(std::slice::from_ref(&event)).expect("the store works"));
+    let one = median(300, || block_on(durable.audit_append(std::slice::from_ref(&event))).expect("the store works"));
     table.time("audit: append one row, durable", one, Some(("one synced write", bound / 2)), "–");
     let hundred = vec![event; 100];
-    let many = median(50, || durable.audit_append(&hundred).expect("the store works"));
+    let many = median(50, || block_on(durable.audit_append(&hundred)).expect("the store works"));
     table.time("audit: a row of a hundred in one transaction", many / 100, None, "–");
 }
 
@@ -91,8 +92,8 @@ struct LeaseAndSession {
 }
 
 impl LeaseAndSession {
-    fn of(store: &dyn SessionStore) -> Self {
-        let Claimed::Granted(lease) = store.lease_acquire(&claim("checked")).expect("the store works") else {
+    fn of(store: &dyn Store) -> Self {
+        let Claimed::Granted(lease) = block_on(store.lease_acquire(&claim("checked"))).expect("the store works") else {
             panic!("it is free")
         };
         let session = codemode_host::session::store::NewSession {
@@ -108,7 +109,7 @@ impl LeaseAndSession {
             lease_ttl_ms: 30_000,
             network: None,
         };
-        store.session_begin(&session).expect("there is room");
+        block_on(store.session_begin(&session)).expect("there is room");
         Self { lease, session: session.id }
     }
 }
@@ -173,7 +174,7 @@ impl Leased {
 
     /// Ends the browser.
     pub fn close(&self, runtime: &Runtime) {
-        for row in runtime.block_on(self.manager.store().run(|store| store.sessions())).expect("the store works") {
+        for row in runtime.block_on(self.manager.store().sessions()).expect("the store works") {
             runtime.block_on(self.manager.close(&row)).expect("it can be closed");
         }
     }

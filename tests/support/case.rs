@@ -18,6 +18,9 @@
 //! In the group `browser`, executions have the namespace `cdp`, and `{{site}}` in a script is where the demo's site is.
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.
+//!
+//! `CODEMODE_BLESS=1 cargo test -- cases::GROUP` writes what was seen into the headers of the cases that failed; what is
+//! still true of a header stays as it was written. Read the difference before it is committed.
 
 use super::{
     browsing::Browsing,
@@ -29,11 +32,11 @@ use codemode_spec::{
     limits::{
         CONSOLE_BYTES_KEPT, CPU_MS_MAX, ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX, WALL_MS_MAX, WARNINGS_MAX,
     },
-    message::Level,
+    message::{ConsoleLine, Level},
 };
 use regex::Regex;
 use serde_json::{Value as Json, json};
-use std::{fmt::Write as _, fs, path::PathBuf, time::Duration};
+use std::{env, fmt::Write as _, fs, path::PathBuf, time::Duration};
 
 const KEYS: &[&str] =
     &["result", "error", "message", "hint", "console", "warnings", "calls", "timeout_ms", "cpu_ms", "seed", "as"];
@@ -63,6 +66,8 @@ pub fn run_file(group: &str, name: &str) {
     if has_browser {
         need_browser();
     }
+    let blesses = env::var_os("CODEMODE_BLESS").is_some_and(|wanted| wanted == "1");
+    let mut blessed = text.clone();
     let failures = lab::block_on(async {
         let browsing = if has_browser { Some(Browsing::new().await) } else { None };
         let lab = browsing.as_ref().map_or(Lab::shared(), |browsing| &browsing.lab);
@@ -75,6 +80,10 @@ pub fn run_file(group: &str, name: &str) {
             }
             let execution = lab.execute(request).await;
             let mut faults = case.faults(&execution);
+            if blesses && !faults.is_empty() {
+                blessed = case.blessed(&blessed, &execution);
+                faults = Vec::new();
+            }
             let after = lab.execute(Request::new("1 + 1")).await;
             if after.outcome.as_ref().map(|shaped| &shaped.result) != Ok(&json!(2)) {
                 faults.push(format!("afterwards the host answers {:?}", after.outcome));
@@ -92,6 +101,9 @@ pub fn run_file(group: &str, name: &str) {
         }
         failures
     });
+    if blessed != text {
+        fs::write(&path, blessed).unwrap();
+    }
     assert!(failures.is_empty(), "{} of {} cases failed\n\n{}", failures.len(), cases.len(), failures.join("\n"));
 }
 
@@ -103,6 +115,9 @@ fn parse(text: &str) -> Result<Vec<Case>, String> {
         let wrong = |what: &str| Err(format!("{line_number}: {what}"));
         if let Some(title) = line.strip_prefix("// --- ") {
             let (title, expected, script) = (title.trim().to_owned(), Vec::new(), String::new());
+            if cases.iter().any(|case| case.title == title) {
+                return wrong("another case has this title");
+            }
             cases.push(Case { title, line: line_number, script, expected });
             in_header = true;
             continue;
@@ -202,20 +217,76 @@ impl Case {
                 }
             }
         }
-        let console: Vec<String> = execution
-            .console
-            .iter()
-            .map(|line| match line.level {
-                Level::Log => line.text.clone(),
-                level => format!("{}: {}", json!(level).as_str().unwrap_or_default(), line.text),
-            })
-            .collect();
-        compare_texts("console", self.value("console").unwrap_or("[]"), &console, &mut faults);
+        compare_texts("console", self.value("console").unwrap_or("[]"), &console(execution), &mut faults);
         compare_texts("warnings", self.value("warnings").unwrap_or("[]"), &execution.warnings, &mut faults);
         if let Some(calls) = self.number("calls").filter(|calls| *calls != execution.calls) {
             faults.push(format!("calls: expected {calls}, it made {}", execution.calls));
         }
         faults
+    }
+
+    /// The text of the file with what was seen in this case's headers.
+    fn blessed(&self, text: &str, execution: &Execution) -> String {
+        let title = format!("// --- {}", self.title);
+        let is_header = |line: &&str| line.starts_with("//! ") || line.starts_with("//!|");
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let begin = lines.iter().position(|line| line.trim_end() == title).expect("the case stands in the file") + 1;
+        let end = begin + lines[begin..].iter().take_while(|line| is_header(line)).count();
+        let headers: Vec<String> = self.seen(execution).into_iter().map(|(key, value)| header(&key, &value)).collect();
+        lines.splice(begin..end, headers.iter().flat_map(|header| header.split('\n')));
+        lines.join("\n")
+    }
+
+    /// The headers that this execution fits: those that it fits already as they are, the others with what was seen.
+    fn seen(&self, execution: &Execution) -> Vec<(String, String)> {
+        let mut seen: Vec<(String, String)> = Vec::new();
+        let mut say = |key: &str, value: String, fits: bool| {
+            let kept = self.value(key).filter(|_| fits).map_or(value, str::to_owned);
+            seen.push((key.to_owned(), kept));
+        };
+        let fits = |compare: &dyn Fn(&mut Vec<String>)| {
+            let mut faults = Vec::new();
+            compare(&mut faults);
+            faults.is_empty()
+        };
+        match &execution.outcome {
+            Ok(shaped) => {
+                let expected = self.value("result").unwrap_or_default();
+                let is_right = fits(&|faults| compare_json("result", expected, Some(&shaped.result), faults));
+                say("result", shaped.result.to_string(), is_right);
+            }
+            Err(error) => {
+                let code = error.code.as_str();
+                say("error", code.to_owned(), matches(self.value("error").unwrap_or_default(), code));
+                for (key, actual) in [("message", &error.message), ("hint", &error.hint)] {
+                    if let Some(expected) = self.value(key) {
+                        say(key, actual.clone(), matches(expected, actual));
+                    }
+                }
+                for (key, expected) in &self.expected {
+                    let Some(path) = key.strip_prefix("details.") else { continue };
+                    let fact = error.details.pointer(&format!("/{}", path.replace('.', "/")));
+                    let is_right = fits(&|faults| compare_json(key, expected, fact, faults));
+                    say(key, fact.map_or_else(|| "absent".to_owned(), Json::to_string), is_right);
+                }
+            }
+        }
+        for (key, actual) in [("console", &console(execution)), ("warnings", &execution.warnings)] {
+            let expected = self.value(key).unwrap_or("[]");
+            let is_right = fits(&|faults| compare_texts(key, expected, actual, faults));
+            if !is_right || self.value(key).is_some() {
+                say(key, json!(actual).to_string(), is_right);
+            }
+        }
+        if self.value("calls").is_some() {
+            say("calls", execution.calls.to_string(), false);
+        }
+        for key in ["timeout_ms", "cpu_ms", "seed", "as"] {
+            if let Some(value) = self.value(key) {
+                say(key, value.to_owned(), true);
+            }
+        }
+        seen
     }
 
     fn report(&self, group: &str, name: &str, faults: &[String]) -> String {
@@ -227,6 +298,22 @@ impl Case {
         let _ = writeln!(report, "  script: {}", shown(script).replace('\n', "\n  |       "));
         report
     }
+}
+
+/// A header as it is written in a file.
+fn header(key: &str, value: &str) -> String {
+    let mut lines = value.split('\n');
+    let first = format!("//! {key}: {}", lines.next().unwrap_or_default());
+    lines.fold(first, |text, line| if line.is_empty() { text + "\n//!|" } else { format!("{text}\n//!| {line}") })
+}
+
+/// The console lines as cases write them.
+fn console(execution: &Execution) -> Vec<String> {
+    let line = |line: &ConsoleLine| match line.level {
+        Level::Log => line.text.clone(),
+        level => format!("{}: {}", json!(level).as_str().unwrap_or_default(), line.text),
+    };
+    execution.console.iter().map(line).collect()
 }
 
 /// What holds for every answer.
@@ -320,7 +407,14 @@ mod tests {
         assert_eq!(cases[0].value("message"), Some("a\nb\n\n c"));
         assert_eq!(cases[0].script, "```js\n//! not: a header");
         assert_eq!(cases[1].script, "a\r\n[\r\n[\r\n[\r\n");
-        for wrong in ["", "1 + 1", "// --- a\n1", "// --- a\n//! result: 1\n//! error: X\n1", "// --- a\n//! x: 1\n"] {
+        for wrong in [
+            "",
+            "1 + 1",
+            "// --- a\n1",
+            "// --- a\n//! result: 1\n//! error: X\n1",
+            "// --- a\n//! x: 1\n",
+            "// --- a\n//! result: 1\n1\n// --- a\n//! result: 1\n1",
+        ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }
@@ -346,5 +440,26 @@ mod tests {
         for (part, by) in wrong {
             assert_ne!(faults(&right.replace(part, by)), Vec::<String>::new(), "{by}");
         }
+    }
+
+    #[test]
+    fn what_was_seen_is_written_where_something_else_stood() {
+        let blessed = |text: &str| {
+            let mut blessed = text.to_owned();
+            for case in parse(text).unwrap_or_else(|fault| panic!("{fault}")) {
+                let execution = lab::block_on(Lab::shared().execute(case.request()));
+                blessed = case.blessed(&blessed, &execution);
+            }
+            blessed
+        };
+        let wrong = "// About.\n// --- a value\n//! error: X\n//! message: y\n//! seed: 3\nconsole.warn('b'); [1, 'a']\n\n\
+                     // --- an error\n//! result: 1\nthrow new Error('a\\nb')\n// --- a message\n//! error: SCRIPT_ERROR\n\
+                     //! message: no\n//! hint: /./\nthrow new Error('a\\nb')\n";
+        let right = "// About.\n// --- a value\n//! result: [1,\"a\"]\n//! console: [\"warn: b\"]\n//! seed: 3\n\
+                     console.warn('b'); [1, 'a']\n\n// --- an error\n//! error: SCRIPT_ERROR\nthrow new Error('a\\nb')\n\
+                     // --- a message\n//! error: SCRIPT_ERROR\n//! message: Error: a\n//!| b\n//! hint: /./\n\
+                     throw new Error('a\\nb')\n";
+        assert_eq!(blessed(wrong), right);
+        assert_eq!(blessed(right), right, "what is right stays as it is");
     }
 }

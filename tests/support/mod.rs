@@ -5,6 +5,7 @@ pub mod case;
 pub mod holder;
 pub mod lab;
 pub mod leases;
+pub mod memory;
 pub mod program;
 pub mod range;
 pub mod resident;

@@ -32,7 +32,7 @@ pub async fn audit_show(config: &Config, query: AuditQuery) -> Envelope {
         let limit = limit.unwrap_or(AUDIT_ROWS_SHOWN);
         let filter = AuditFilter { key, session, execution, since_ms, limit };
         let manager = sessions::open(config, &config.state()?)?;
-        let rows = manager.store().run(move |store| store.audit_read(&filter)).await?;
+        let rows = manager.store().audit_read(&filter).await?;
         Ok::<Json, ErrorReport>(json!({ "rows": rows }))
     };
     answer("audit show", rows.await, began.elapsed())
@@ -43,7 +43,7 @@ pub async fn audit_verify(config: &Config, known: Option<KnownRow>) -> Envelope 
     let began = Instant::now();
     let verified = async {
         let manager = sessions::open(config, &config.state()?)?;
-        let verdict = manager.store().run(move |store| store.audit_verify(known)).await?;
+        let verdict = manager.store().audit_verify(known).await?;
         if verdict.intact {
             return Ok(json!(verdict));
         }

@@ -3,8 +3,8 @@
 use crate::{
     exec::Record,
     session::store::{
-        StoreHandle,
-        audit::{Event, EventKind},
+        Store, StoreError,
+        audit::{Batch, Event, EventKind},
     },
 };
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal};
@@ -22,7 +22,7 @@ const MISSED_MAX: usize = 1024;
 /// Writes into the audit of a store. What comes within a few milliseconds goes into one transaction: each waits for the
 /// disk, and takes processor time from the browser. Whatever else is written by this process comes after it.
 pub(super) struct Recorder {
-    store: StoreHandle,
+    store: Arc<dyn Store>,
     notes: Arc<Mutex<Notes>>,
 }
 
@@ -34,14 +34,13 @@ struct Notes {
 }
 
 impl Recorder {
-    pub(super) fn new(store: StoreHandle) -> Self {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
         Self { store, notes: Arc::default() }
     }
 
     /// Waits until everything is written that was noted of an execution that is over; if that failed, tells why.
     pub(super) async fn missed(&self, execution: &str) -> Option<String> {
-        // The store does one after the other.
-        let written = self.store.run(|_| Ok(())).await;
+        let written = self.store.audit_flush().await;
         let missed = lock(&self.notes).missed.remove(execution);
         missed.or_else(|| written.err().map(|error| error.to_string()))
     }
@@ -54,19 +53,28 @@ impl Recorder {
             return;
         }
         drop(notes);
-        let notes = Arc::clone(&self.notes);
-        self.store.spawn_within(Duration::from_millis(AUDIT_GATHER_MS), move |store| {
-            let events = std::mem::take(&mut lock(&notes).pending);
-            store.audit_append(&events).inspect_err(|error| {
-                let mut notes = lock(&notes);
-                // Those whose client went away are never asked for.
-                if notes.missed.len() >= MISSED_MAX {
-                    notes.missed.clear();
-                }
-                let executions = events.into_iter().filter_map(|event| event.execution);
-                notes.missed.extend(executions.map(|execution| (execution, error.to_string())));
-            })
-        });
+        let gather = Duration::from_millis(AUDIT_GATHER_MS);
+        self.store.audit_enqueue(Box::new(Pending(Arc::clone(&self.notes))), gather);
+    }
+}
+
+/// All that is pending when its turn has come.
+struct Pending(Arc<Mutex<Notes>>);
+
+impl Batch for Pending {
+    fn take(&mut self) -> Vec<Event> {
+        std::mem::take(&mut lock(&self.0).pending)
+    }
+
+    fn failed(&mut self, events: Vec<Event>, error: StoreError) {
+        tracing::warn!(%error, "the session store could not note what happened");
+        let mut notes = lock(&self.0);
+        // Those whose client went away are never asked for.
+        if notes.missed.len() >= MISSED_MAX {
+            notes.missed.clear();
+        }
+        let executions = events.into_iter().filter_map(|event| event.execution);
+        notes.missed.extend(executions.map(|execution| (execution, error.to_string())));
     }
 }
 
@@ -111,8 +119,7 @@ impl Record for Recorder {
         let outcome = outcome.map_or_else(ErrorCode::as_str, |()| "ok");
         let mut event = Event::new(EventKind::ExecutionEnded).execution(id.as_str());
         if let (Some(session), Some(lease)) = (&context.session_id, &context.lease) {
-            event = event.session(session).key(lease["key"].as_str());
-            event.token = lease["token"].as_u64();
+            event = event.session(session).key(lease.key.as_deref()).token(lease.token);
         }
         self.note(event.detail(json!({"outcome": outcome, "calls": calls})));
     }
@@ -123,25 +130,25 @@ mod tests {
     use super::*;
     use crate::session::{
         clock::MachineClock,
-        hosts::HostLocks,
-        store::{SessionStore as _, SqliteStore, audit::AuditFilter},
+        liveness::ProcessLocks,
+        store::{AuditStore as _, SqliteStore, audit::AuditFilter},
     };
 
     #[tokio::test]
     async fn what_is_taken_from_a_script_stands_in_the_audit_by_its_scheme() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
-            let hosts = HostLocks::open(folder.path().join("hosts")).unwrap();
+            let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
             SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap()
         };
-        let recorder = Recorder::new(StoreHandle::on_thread(open(), None).unwrap());
+        let recorder = Recorder::new(Arc::new(open()));
         let lease = LeaseMark { session: "s-1".to_owned(), key: Some("shop".to_owned()), token: 7 };
         let refusal =
             Refusal { target: "iframe".to_owned(), scheme: "chrome-extension".to_owned(), lease: Some(lease) };
         recorder.refused(&ExecutionId::new("x-1"), &refusal);
         assert_eq!(recorder.missed("x-1").await, None);
         let store = open();
-        let rows = store.audit_read(&AuditFilter { limit: 10, ..AuditFilter::default() }).unwrap();
+        let rows = store.audit_read(&AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
         let [row] = rows.as_slice() else { panic!("one row: {rows:?}") };
         assert_eq!(
             (row.kind.as_str(), row.detail.as_str(), row.execution.as_deref(), row.key.as_deref(), row.token),
@@ -153,6 +160,6 @@ mod tests {
                 Some(7)
             )
         );
-        assert!(store.audit_verify(None).unwrap().intact);
+        assert!(store.audit_verify(None).await.unwrap().intact);
     }
 }

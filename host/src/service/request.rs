@@ -50,7 +50,7 @@ impl ExecuteRequest {
         json!({
             "type": "object",
             "properties": {
-                "code": {"type": "string", "description": "The script"},
+                "code": {"type": "string"},
                 "timeout_ms": {
                     "type": "integer",
                     "minimum": WALL_MS_MIN,
@@ -67,9 +67,9 @@ impl ExecuteRequest {
                     "properties": {
                         "mode": {
                             "enum": ["one-shot", "reuse", "dynamic"],
-                            "description": "one-shot: a fresh browser, closed at the end. reuse: the browser of the key, \
-                                            kept between calls, logins included. dynamic: that of the key if there is \
-                                            one, else one-shot until cdp.startSession() keeps it",
+                            "description": "one-shot: a fresh browser, closed at the end. reuse: the key's browser, kept \
+                                            between calls with its logins. dynamic: the key's if there is one, else \
+                                            one-shot until cdp.startSession()",
                         },
                         "key": {"type": "string", "description": "names the browser"},
                         "ttl_ms": {
@@ -84,7 +84,7 @@ impl ExecuteRequest {
                             "minimum": 0,
                             "maximum": LEASE_WAIT_MS_MAX,
                             "default": LEASE_WAIT_MS_DEFAULT,
-                            "description": "waits so long while another call uses it",
+                            "description": "waits while another call uses it",
                         },
                         "network": {
                             "properties": {"allow": hosts, "deny": hosts},

@@ -96,7 +96,7 @@ pub async fn sessions_list(config: &Config, ended: bool) -> Envelope {
     told("sessions list", async {
         let state = config.state()?;
         let manager = open(config, &state)?;
-        let (rows, leases) = manager.store().run(|store| Ok((store.sessions()?, store.leases()?))).await?;
+        let (rows, leases) = (manager.store().sessions().await?, manager.store().leases().await?);
         let (live, gone): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
         let gone = gone.into_iter().rev().take(if ended { ENDED_LISTED_MAX } else { 0 });
         let rows = live.into_iter().take(SESSIONS_MAX).chain(gone);
@@ -112,7 +112,7 @@ pub async fn sessions_show(config: &Config, name: &str) -> Envelope {
         let state = config.state()?;
         let manager = open(config, &state)?;
         let row = find(&manager, name).await?;
-        let leases = manager.store().run(|store| store.leases()).await?;
+        let leases = manager.store().leases().await?;
         Ok(json!({ "session": info(&state, row, &leases).await }))
     })
     .await
@@ -163,17 +163,15 @@ async fn told(command: &str, work: impl Future<Output = Result<Json, ErrorReport
 }
 
 async fn find(manager: &SessionManager, name: &str) -> Result<SessionRow, ErrorReport> {
-    let asked = name.to_owned();
-    let found = manager.store().run(move |store| {
-        Ok(match store.session(&asked)? {
+    let store = manager.store();
+    let found = match store.session(name).await? {
+        Some(row) => Some(row),
+        None => match store.session_of_key(name).await? {
             Some(row) => Some(row),
-            None => match store.session_of_key(&asked)? {
-                Some(row) => Some(row),
-                None => store.session_ended_of_key(&asked)?,
-            },
-        })
-    });
-    found.await?.ok_or_else(|| {
+            None => store.session_ended_of_key(name).await?,
+        },
+    };
+    found.ok_or_else(|| {
         ErrorReport::new(ErrorCode::InvalidArgument, format!("there is no session with the id or the key {name:?}"))
             .with_hint("`codemode sessions list` names those that live, with --ended also those that ended.")
     })

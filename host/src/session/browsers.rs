@@ -2,8 +2,8 @@
 
 use super::{
     door,
-    hosts::{HostLocks, Liveness as _},
-    store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, StoreHandle},
+    liveness::{Liveness as _, ProcessLocks},
+    store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, Store},
 };
 use crate::state_dir::StateDir;
 use async_trait::async_trait;
@@ -20,7 +20,7 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio::{
@@ -106,13 +106,13 @@ pub trait Browsers: Send + Sync {
     /// Whether the keeper of a session lives.
     fn is_kept(&self, session: &SessionRow) -> bool;
 
-    /// Removes the profile that is kept of a key. Whoever asks holds the key's lease, and its browser has ended.
+    /// Removes the profile of a key. The caller holds the key's lease, and the key's browser has ended.
     ///
     /// # Errors
     /// When it cannot be removed, or a browser uses it all the same.
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport>;
 
-    /// Removes the cookies that are kept of a key. Whoever asks holds the key's lease.
+    /// Removes the saved cookies of a key. The caller holds the key's lease.
     ///
     /// # Errors
     /// When they cannot be removed.
@@ -131,9 +131,9 @@ pub(super) enum Started {
 pub struct BrowsersOfKeepers {
     places: StateDir,
     program: PathBuf,
-    store: StoreHandle,
-    hosts: HostLocks,
-    /// Those that this host started, by session.
+    store: Arc<dyn Store>,
+    locks: ProcessLocks,
+    /// The keepers that this host process started, by session.
     children: Mutex<HashMap<String, Child>>,
     /// The browsers that were found, by what was asked for: to see whether one works it must be run.
     found: tokio::sync::Mutex<HashMap<Option<PathBuf>, PathBuf>>,
@@ -141,7 +141,7 @@ pub struct BrowsersOfKeepers {
 
 /// A keeper that this host started.
 struct Child {
-    /// Our end of its standard input: that it closes tells the keeper that this host is gone.
+    /// The host's end of the keeper's standard input: when it closes, the keeper knows that the host process is gone.
     _stdin: ChildStdin,
     exited: AbortOnDropHandle<()>,
 }
@@ -149,8 +149,8 @@ struct Child {
 impl BrowsersOfKeepers {
     /// Keepers that run `program`, which is the binary `codemode`.
     #[must_use]
-    pub fn new(places: StateDir, program: PathBuf, store: StoreHandle, hosts: HostLocks) -> Self {
-        Self { places, program, store, hosts, children: Mutex::default(), found: tokio::sync::Mutex::default() }
+    pub fn new(places: StateDir, program: PathBuf, store: Arc<dyn Store>, locks: ProcessLocks) -> Self {
+        Self { places, program, store, locks, children: Mutex::default(), found: tokio::sync::Mutex::default() }
     }
 
     async fn spawn(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
@@ -164,10 +164,10 @@ impl BrowsersOfKeepers {
             .arg(KEEP)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Not ours: whoever reads it would wait for the browser to end.
+            // Not the host's: a program that reads that to its end would wait for the browser.
             .stderr(Stdio::null())
             .current_dir("/")
-            // What is typed at our terminal is not meant for it.
+            // Signals of the host's terminal are not meant for the keeper.
             .process_group(0)
             .spawn()
             .map_err(|error| failed("started", &error))?;
@@ -216,7 +216,7 @@ impl BrowsersOfKeepers {
         Ok(path)
     }
 
-    /// Ends what the dead left, a browser without a keeper above all.
+    /// Ends what dead processes left, a browser without a keeper above all.
     async fn reap(&self) -> Result<(), ErrorReport> {
         let profiles = self.places.profiles();
         let reaped = tokio::task::spawn_blocking(move || codemode_chromium::reap(&profiles)).await;
@@ -241,14 +241,13 @@ impl Browsers for BrowsersOfKeepers {
     }
 
     async fn narrowed(&self, session: &SessionRow) -> Result<(), ErrorReport> {
-        // It looks into the store now.
+        // The signal has the keeper look into the store now.
         if let Some(BrowserFacts { keeper_pid: pid, keeper_started: start_ticks, .. }) = session.browser {
             ProcessId { pid, start_ticks }.terminate();
         }
         let deadline = Instant::now() + NARROW_MAX;
         while Instant::now() < deadline {
-            let id = session.id.clone();
-            match self.store.run(move |store| store.session(&id)).await? {
+            match self.store.session(&session.id).await? {
                 Some(now) if now.network != now.network_held => tokio::time::sleep(LOOK_INTERVAL).await,
                 _ => return Ok(()),
             }
@@ -264,7 +263,7 @@ impl Browsers for BrowsersOfKeepers {
             .browser
             .as_ref()
             .map(|browser| ProcessId { pid: browser.keeper_pid, start_ticks: browser.keeper_started });
-        // It looks into the store, where it reads what to do.
+        // The signal has the keeper look into the store, where it reads what to do.
         if let Some(keeper) = keeper {
             keeper.terminate();
         }
@@ -273,25 +272,23 @@ impl Browsers for BrowsersOfKeepers {
         if let Some(Child { _stdin: stdin, mut exited }) = child {
             drop(stdin);
             was_seen = true;
-            // In vain is dealt with below.
+            // A keeper that does not exit in time is killed below.
             let _ = tokio::time::timeout(KEEPER_END_MAX, &mut exited).await;
         }
         loop {
-            let id = session.id.clone();
-            let now = self.store.run(move |store| store.session(&id)).await?;
+            let now = self.store.session(&session.id).await?;
             let is_gone = keeper.is_none_or(|keeper| !keeper.is_alive());
             if is_gone && now.is_none_or(|now| now.state == SessionState::Ended) {
                 break;
             }
-            if self.hosts.is_alive(&session.id) || keeper.is_some() && !is_gone {
+            if self.locks.is_alive(&session.id) || keeper.is_some() && !is_gone {
                 was_seen = true;
             } else if was_seen || began.elapsed() > KEEPER_START_MAX {
                 self.reap().await?;
-                let id = session.id.clone();
-                self.store.run(move |store| store.session_ended(&id, reason)).await?;
+                self.store.session_ended(&session.id, reason).await?;
                 break;
             }
-            // One that was stopped reads nothing. The kernel kills its browser with it.
+            // A keeper that was stopped reads nothing. The kernel kills its browser with it.
             if let Some(keeper) = keeper.filter(|_| began.elapsed() > KEEPER_END_MAX) {
                 keeper.kill();
             }
@@ -302,13 +299,13 @@ impl Browsers for BrowsersOfKeepers {
             }
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
-        // Kept if something was downloaded.
+        // Fails, as it should, if something was downloaded.
         let _ = tokio::fs::remove_dir(self.places.downloads(&session.id)).await;
         Ok(())
     }
 
     fn is_kept(&self, session: &SessionRow) -> bool {
-        self.hosts.is_alive(&session.id)
+        self.locks.is_alive(&session.id)
     }
 
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport> {
@@ -320,7 +317,7 @@ impl Browsers for BrowsersOfKeepers {
     async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport> {
         let file = self.places.cookies(key);
         let removing = tokio::task::spawn_blocking(move || {
-            remove_with_leftovers(&file).map_err(|error| {
+            remove_with_copies(&file).map_err(|error| {
                 ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display()))
             })
         });
@@ -328,8 +325,8 @@ impl Browsers for BrowsersOfKeepers {
     }
 }
 
-/// Removes a file, and what is left beside it of those who died while they wrote it anew.
-fn remove_with_leftovers(file: &Path) -> io::Result<()> {
+/// Removes a file, and the unfinished copies beside it of processes that died while they wrote it anew.
+fn remove_with_copies(file: &Path) -> io::Result<()> {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(()) };
     let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };
     let is_of_it = |name: &OsString| {
@@ -347,12 +344,12 @@ mod tests {
     fn what_was_begun_of_a_file_goes_with_it_and_nothing_else() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("key-1.json");
-        remove_with_leftovers(&folder.path().join("not/there.json")).unwrap();
+        remove_with_copies(&folder.path().join("not/there.json")).unwrap();
         for name in ["key-1.json", "key-1.00ff.new", "key-12.json", "key-2.json"] {
             fs::write(folder.path().join(name), "[]").unwrap();
         }
         for _ in 0..2 {
-            remove_with_leftovers(&file).unwrap();
+            remove_with_copies(&file).unwrap();
         }
         let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         left.sort();

@@ -1,4 +1,4 @@
-//! Time as leases need it: the same for all processes of a machine, and not moved by whoever sets the clock.
+//! Time as leases need it: the same for all processes of a machine, and not moved when a user sets the clock.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{

@@ -1,4 +1,4 @@
-//! The way to a kept browser: a Unix socket in the state folder, at which the browser's keeper sits.
+//! The way to a session's browser: a Unix socket in the state folder, at which the browser's keeper listens.
 //!
 //! A client says which lease it holds; the keeper looks into the store whether that is so, gives it a protocol session of
 //! its own in the browser, and from there on passes messages on, of which each is preceded by another look: the keeper is
@@ -8,7 +8,10 @@
 //!
 //! Operators may look what the pages show without a lease: the keeper asks the browser for them.
 
-use super::store::{LeaseName, LeaseRef, SessionRow, SessionStore, SqliteStore, StoreError};
+use super::{
+    rules::lease_after_promotion,
+    store::{LeaseName, LeaseRef, Store, StoreError},
+};
 use codemode_chromium::{REFUSED, Relay};
 use codemode_provider::BrowserChannel;
 use codemode_spec::{
@@ -35,7 +38,7 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-/// How long either side may take to say who it is. The browser's answer is among it.
+/// How long either side may take for the first words, the browser's answer included.
 const GREETING_MAX: Duration = Duration::from_secs(10);
 /// The socket's address in the kernel has room for so many bytes of a path.
 const ADDRESS_BYTES_MAX: usize = 100;
@@ -62,7 +65,7 @@ enum Welcome {
     Refused(Box<ErrorReport>),
 }
 
-/// The keeper's side, for as long as it is kept.
+/// The keeper's side. The socket goes with it, and its clients leave.
 pub(super) struct Door {
     inner: Arc<Inner>,
     path: PathBuf,
@@ -72,10 +75,7 @@ pub(super) struct Door {
 struct Inner {
     session: String,
     relay: Relay,
-    /// For looks that do not wait for a write of another process.
-    reader: SqliteStore,
-    /// For looks that the reader could not answer at once.
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     guests: Mutex<Vec<Guest>>,
 }
 
@@ -98,12 +98,7 @@ impl Door {
     ///
     /// # Errors
     /// `IO_ERROR` when there can be no socket.
-    pub(super) fn open(
-        folder: &Path,
-        session: &str,
-        relay: Relay,
-        store: Arc<SqliteStore>,
-    ) -> Result<Self, ErrorReport> {
+    pub(super) fn open(folder: &Path, session: &str, relay: Relay, store: Arc<dyn Store>) -> Result<Self, ErrorReport> {
         let path = socket(folder, session);
         let failed = |error: io::Error| {
             ErrorReport::new(ErrorCode::IoError, format!("could not listen at {}: {error}", path.display()))
@@ -114,19 +109,24 @@ impl Door {
         let (address, _folder) = address(&path).map_err(failed)?;
         let listener = UnixListener::bind(address).map_err(failed)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)?;
-        let reader = store.reader()?;
-        let inner = Inner { session: session.to_owned(), relay, reader, store, guests: Mutex::default() };
+        let inner = Inner { session: session.to_owned(), relay, store, guests: Mutex::default() };
         let inner = Arc::new(inner);
         let accepting = tokio::spawn(accept(listener, Arc::clone(&inner)));
         Ok(Self { inner, path, _accepting: AbortOnDropHandle::new(accepting) })
     }
 
-    /// Lets those go whose lease is not held any more.
-    pub(super) fn close_to_others(&self) {
+    /// Has the clients leave whose lease is not held any more.
+    pub(super) async fn close_to_others(&self) {
         let inner = &self.inner;
-        inner.guests().retain(|guest| guest.left.has_changed().is_ok());
-        for guest in inner.guests().iter().filter(|guest| !inner.admits(&guest.pass)) {
-            guest.leave.cancel();
+        let guests: Vec<_> = {
+            let mut guests = inner.guests();
+            guests.retain(|guest| guest.left.has_changed().is_ok());
+            guests.iter().map(|guest| (Arc::clone(&guest.pass), guest.leave.clone())).collect()
+        };
+        for (pass, leave) in guests {
+            if !inner.admits(&pass).await {
+                leave.cancel();
+            }
         }
     }
 }
@@ -171,7 +171,7 @@ impl Inner {
 
     async fn serve(&self, mut stream: UnixStream, pass: Arc<Pass>) -> Result<(), ErrorReport> {
         let admitted = async {
-            self.check(&pass)?;
+            self.check(&pass).await?;
             self.make_room_for(&pass).await?;
             self.relay.attach().await
         };
@@ -193,7 +193,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Has those leave who came with another lease, and waits until nothing of them is left in the browser.
+    /// Has the clients leave that came with another lease, and waits until nothing of them is left in the browser.
     async fn make_room_for(&self, pass: &Pass) -> Result<(), ErrorReport> {
         let lease = pass.lease().clone();
         let others: Vec<_> = {
@@ -213,37 +213,27 @@ impl Inner {
         Ok(())
     }
 
-    fn admits(&self, pass: &Pass) -> bool {
-        self.check(pass).is_ok()
+    async fn admits(&self, pass: &Pass) -> bool {
+        self.check(pass).await.is_ok()
     }
 
     /// Whether a client may go on. Its lease may have become another one: that of the key for which its execution promoted
     /// the session.
-    fn check(&self, pass: &Pass) -> Result<(), StoreError> {
+    async fn check(&self, pass: &Pass) -> Result<(), StoreError> {
         let lease = pass.lease().clone();
-        let Err(error) = self.look(|store| store.lease_check(&lease, &self.session)) else { return Ok(()) };
-        if matches!(error, StoreError::NotHeld(_)) && lease.name == LeaseName::of_session(&self.session) {
-            let row = self.look(|store| store.session(&self.session))?;
-            let of_key = row.as_ref().map(SessionRow::lease_name).filter(|name| *name != lease.name);
-            let leases = self.look(|store| store.leases())?;
-            let promoted = of_key.and_then(|name| {
-                let held = leases.iter().find(|row| row.name == name.as_str())?;
-                let token = (held.holder.execution == pass.execution).then_some(held.holder.token)?;
-                Some(LeaseRef { name, token })
-            });
-            if let Some(promoted) = promoted {
+        let Err(error) = self.store.lease_check(&lease, &self.session).await else { return Ok(()) };
+        // Only the lease on a session alone can have become that of a key.
+        if matches!(error, StoreError::NotHeld(_))
+            && lease.name.key().is_none()
+            && let Some(session) = self.store.session(&self.session).await?
+        {
+            let leases = self.store.leases().await?;
+            if let Some(promoted) = lease_after_promotion(&lease, &session, &leases, &pass.execution) {
                 *pass.lease() = promoted.clone();
-                return self.look(|store| store.lease_check(&promoted, &self.session));
+                return self.store.lease_check(&promoted, &self.session).await;
             }
         }
         Err(error)
-    }
-
-    fn look<T>(&self, look: impl Fn(&dyn SessionStore) -> Result<T, StoreError>) -> Result<T, StoreError> {
-        match look(&self.reader) {
-            Err(error) if !matches!(error, StoreError::NotHeld(_)) => look(&*self.store),
-            looked => looked,
-        }
     }
 
     /// What the pages show.

@@ -1,7 +1,7 @@
 //! What the browser of a keeper may reach: its proxy, the rules that its lease orders, and the refusals in the audit.
 
 use super::store::{
-    SessionStore as _, SqliteStore, StoreError,
+    Store, StoreError,
     audit::{Event, EventKind},
 };
 use crate::network::{ForwardProxy, Gate, Hear, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
@@ -77,7 +77,7 @@ impl Fence {
     pub(super) fn serve(&mut self, browser: u32, relay: Relay) {
         self.gate.set_hearer(Clients(relay));
         let Proxy::Bound(proxy) = std::mem::replace(&mut self.proxy, Proxy::Closed) else { return };
-        // One that is gone already opens no connections.
+        // A browser that is gone already opens no connections.
         let Some(peers) = Peers::of(browser) else { return };
         let local = self.address;
         let is_ours = move |peer| match (peer, local) {
@@ -99,9 +99,9 @@ impl Fence {
     }
 
     /// Brings the rules that the lease orders into force, and notes what was refused.
-    pub(super) async fn look(&mut self, store: &SqliteStore, session: &str) -> Result<(), StoreError> {
-        self.note(store, session)?;
-        let Some(row) = store.session(session)? else { return Ok(()) };
+    pub(super) async fn look(&mut self, store: &dyn Store, session: &str) -> Result<(), StoreError> {
+        self.note(store, session).await?;
+        let Some(row) = store.session(session).await? else { return Ok(()) };
         if row.network == self.enforced {
             return Ok(());
         }
@@ -111,11 +111,11 @@ impl Fence {
         self.enforced = row.network;
         // Whatever is open sees it before the host is told.
         tokio::task::yield_now().await;
-        store.session_network_held(session, self.enforced.as_deref())
+        store.session_network_held(session, self.enforced.as_deref()).await
     }
 
     /// Notes what was refused, before the session ends or is another lease's.
-    pub(super) fn note(&mut self, store: &SqliteStore, session: &str) -> Result<(), StoreError> {
+    pub(super) async fn note(&mut self, store: &dyn Store, session: &str) -> Result<(), StoreError> {
         while let Ok(refusal) = self.refusals.try_recv() {
             self.waiting.push(refusal);
         }
@@ -124,9 +124,10 @@ impl Fence {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        let Some(row) = store.session(session)? else { return Ok(()) };
+        let Some(row) = store.session(session).await? else { return Ok(()) };
         let name = row.lease_name();
-        let holder = store.leases()?.into_iter().find(|lease| lease.name == name.as_str()).map(|lease| lease.holder);
+        let holder =
+            store.leases().await?.into_iter().find(|lease| lease.name == name.as_str()).map(|lease| lease.holder);
         let token = holder.as_ref().map(|holder| holder.token);
         if self.noted.token != token {
             self.noted = Noted { token, ..Noted::default() };
@@ -138,7 +139,7 @@ impl Fence {
             let execution = holder.as_ref().map(|holder| holder.execution.clone());
             events.push(Event { execution, token, ..event });
         }
-        if events.is_empty() { Ok(()) } else { store.audit_append(&events) }
+        if events.is_empty() { Ok(()) } else { store.audit_append(&events).await }
     }
 }
 

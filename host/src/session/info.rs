@@ -2,7 +2,7 @@
 
 use super::{
     door::pages,
-    store::{SessionState, StoreHandle},
+    store::{SessionState, Store},
 };
 use crate::state_dir::StateDir;
 use codemode_provider::KeptBrowser;
@@ -13,13 +13,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn look(
-    store: &StoreHandle,
-    places: &StateDir,
-    key: &str,
-) -> Result<Option<KeptBrowser>, ErrorReport> {
-    let asked = key.to_owned();
-    let (found, leases) = store.run(move |store| Ok((store.session_of_key(&asked)?, store.leases()?))).await?;
+pub(super) async fn look(store: &dyn Store, places: &StateDir, key: &str) -> Result<Option<KeptBrowser>, ErrorReport> {
+    let (found, leases) = (store.session_of_key(key).await?, store.leases().await?);
     let Some(session) = found.filter(|session| session.state == SessionState::Live) else { return Ok(None) };
     let name = session.lease_name();
     // A lease whose host died does not keep anybody from using the browser.

@@ -9,13 +9,14 @@ use super::{
     clock::MachineClock,
     door::Door,
     fence::Fence,
-    hosts::{Host, HostLocks},
+    liveness::{ProcessLock, ProcessLocks},
     profile_of_key,
-    store::{BrowserFacts, EndReason, SessionStore as _, SqliteStore, Watch},
+    rules::{KeeperView, ends_without_store},
+    store::{BrowserFacts, EndReason, SqliteStore, Store, Watch},
 };
 use crate::state_dir::StateDir;
 use codemode_chromium::{Browser, LaunchOptions, ProcessId};
-use codemode_spec::{ErrorCode, ErrorReport, limits::LEASE_TTL_MS};
+use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     fs,
     io::{self, Write as _},
@@ -40,7 +41,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 /// line on standard output.
 ///
 /// # Errors
-/// When the browser could not be ended: whoever sweeps tries again.
+/// When the browser could not be ended: the next sweep tries again.
 pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
     let asked = Asked::listen()?;
     let mut stdin = BufReader::new(tokio::io::stdin());
@@ -59,7 +60,7 @@ pub async fn keep(places: StateDir) -> Result<(), ErrorReport> {
 fn tell(started: &Started) {
     let mut line = serde_json::to_string(started).unwrap_or_default();
     line.push('\n');
-    // Nobody may be there any more to read it.
+    // The host may be gone already.
     let _ = io::stdout().write_all(line.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
@@ -67,7 +68,7 @@ fn tell(started: &Started) {
 struct Asked {
     /// To look into the store now.
     to_look: Signal,
-    /// The terminal of the host that started us is no business of ours.
+    /// Those of the host's terminal, which are not meant for a keeper.
     _ignored: [Signal; 2],
 }
 
@@ -86,13 +87,13 @@ struct Keeper {
     fence: Fence,
     /// Closed before the browser ends.
     door: Option<Door>,
-    store: Arc<SqliteStore>,
+    store: Arc<dyn Store>,
     places: StateDir,
-    /// Which file the store is: when another one stands in its place, or none, nobody can ever tell us anything.
+    /// Which file the store is: once it is gone or replaced, no host can tell this keeper anything any more.
     store_file: Option<(u64, u64)>,
     ttl: Duration,
-    /// As whom others see that we live.
-    _host: Host,
+    /// Tells others that this keeper lives.
+    _alive: ProcessLock,
 }
 
 impl Keeper {
@@ -103,11 +104,12 @@ impl Keeper {
         };
         stdin.take(ORDER_BYTES_MAX).read_line(&mut line).await.map_err(|error| wrong(&error))?;
         let order: LaunchOrder = serde_json::from_str(&line).map_err(|error| wrong(&error))?;
-        let hosts = HostLocks::open(places.hosts())?;
-        let host = hosts.enter(&order.session)?;
-        let store = Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts))?);
-        // Whoever ordered it may have given up while we started.
-        if let Watch::End(reason) = store.session_watch(&order.session)? {
+        let locks = ProcessLocks::open(places.hosts())?;
+        let alive = locks.enter(&order.session)?;
+        let store: Arc<dyn Store> =
+            Arc::new(SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(locks))?);
+        // The execution may have given up while this process started.
+        if let Watch::End(reason) = store.session_watch(&order.session).await? {
             return Err(not_wanted(reason));
         }
         let program = match order.executable {
@@ -130,14 +132,14 @@ impl Keeper {
         });
         let browser = tokio::select! {
             launched = launched => launched?,
-            reason = unwanted(&store, &order.session) => {
+            reason = unwanted(&*store, &order.session) => {
                 // Nothing is left of it.
-                store.session_ended(&order.session, reason)?;
+                store.session_ended(&order.session, reason).await?;
                 return Err(not_wanted(reason));
             }
         };
         fence.serve(browser.pid(), browser.relay().clone());
-        let ttl = store.session(&order.session)?.map_or(0, |row| row.ttl_ms);
+        let ttl = store.session(&order.session).await?.map_or(0, |row| row.ttl_ms);
         let door = Door::open(&places.sockets(), &order.session, browser.relay().clone(), Arc::clone(&store))?;
         let keeper = Self {
             session: order.session,
@@ -149,12 +151,12 @@ impl Keeper {
             store_file: file_id(&places.store()),
             places: places.clone(),
             ttl: Duration::from_millis(ttl),
-            _host: host,
+            _alive: alive,
         };
-        if keeper.store.session_started(&keeper.session, &keeper.facts())? {
+        if keeper.store.session_started(&keeper.session, &keeper.facts()).await? {
             return Ok(keeper);
         }
-        let reason = match keeper.store.session_watch(&keeper.session)? {
+        let reason = match keeper.store.session_watch(&keeper.session).await? {
             Watch::End(reason) => reason,
             Watch::Keep => EndReason::Abandoned,
         };
@@ -178,26 +180,26 @@ impl Keeper {
         let mut host = Some(stdin);
         let mut blind_since = None;
         loop {
-            if self.browser.has_ended() {
-                return Ok(EndReason::Crashed);
+            let view = KeeperView {
+                browser_has_ended: self.browser.has_ended(),
+                has_its_store: file_id(&self.places.store()) == self.store_file,
+                blind_ms: blind_since.map_or(0, |since: Instant| as_ms(since.elapsed())),
+            };
+            if let Some(reason) = ends_without_store(view, as_ms(self.ttl)) {
+                return Ok(reason);
             }
-            if file_id(&self.places.store()) != self.store_file {
-                return Ok(EndReason::Abandoned);
+            if let Some(door) = &self.door {
+                door.close_to_others().await;
             }
-            self.door.iter().for_each(Door::close_to_others);
-            match self.store.session_watch(&self.session) {
+            match self.store.session_watch(&self.session).await {
                 Ok(Watch::Keep) => blind_since = None,
                 Ok(Watch::End(reason)) => return Ok(reason),
-                // As if the lease had been lost when it was last seen.
                 Err(_) => {
-                    let since = *blind_since.get_or_insert_with(Instant::now);
-                    if since.elapsed() > self.ttl + Duration::from_millis(LEASE_TTL_MS) {
-                        return Ok(EndReason::Abandoned);
-                    }
+                    blind_since.get_or_insert_with(Instant::now);
                 }
             }
             // The store may fail for a while: what was ordered or refused meanwhile is seen later.
-            let _ = self.fence.look(&self.store, &self.session).await;
+            let _ = self.fence.look(&*self.store, &self.session).await;
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
                 () = self.fence.refused() => {}
@@ -208,34 +210,34 @@ impl Keeper {
     }
 
     async fn end(mut self, reason: EndReason) -> Result<(), ErrorReport> {
-        // Before the browser goes: nobody shall connect to it any more. The store may be gone, the browser goes all the
-        // same.
-        let _ = self.store.session_closing(&self.session, reason, None);
+        // Before the browser ends, so that no client connects to it any more. Even if the store is gone, the browser ends.
+        let _ = self.store.session_closing(&self.session, reason, None).await;
         self.door = None;
-        let row = self.store.session(&self.session).ok().flatten();
-        let is_kept = row.as_ref().is_some_and(|row| row.key.is_some());
-        if is_kept && reason == EndReason::Idle {
+        let row = self.store.session(&self.session).await.ok().flatten();
+        let is_shared = row.as_ref().is_some_and(|row| row.key.is_some());
+        if is_shared && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
         }
-        // One that a script promoted. No other browser of the key starts before this session has ended.
-        let heir = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
-        if let Some((profile, heir)) = heir
-            && profile != heir
+        // A script promoted the session: its profile becomes that of the key. No other browser of the key starts before this
+        // session has ended.
+        let moved = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
+        if let Some((profile, of_key)) = moved
+            && profile != of_key
         {
-            self.browser.keep_profile_as(&heir);
+            self.browser.keep_profile_as(&of_key);
         }
         self.browser.close().await?;
-        let _ = self.fence.note(&self.store, &self.session);
-        self.store.session_ended(&self.session, reason)?;
+        let _ = self.fence.note(&*self.store, &self.session).await;
+        self.store.session_ended(&self.session, reason).await?;
         Ok(())
     }
 }
 
 /// Waits until the browser of a session that is being started is to end.
-async fn unwanted(store: &SqliteStore, session: &str) -> EndReason {
+async fn unwanted(store: &dyn Store, session: &str) -> EndReason {
     loop {
         tokio::time::sleep(LOOK_INTERVAL).await;
-        if let Ok(Watch::End(reason)) = store.session_watch(session) {
+        if let Ok(Watch::End(reason)) = store.session_watch(session).await {
             return reason;
         }
     }
@@ -254,6 +256,10 @@ async fn gone(host: &mut Option<BufReader<Stdin>>) {
         }
         None => std::future::pending().await,
     }
+}
+
+fn as_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn file_id(path: &Path) -> Option<(u64, u64)> {

@@ -1,4 +1,4 @@
-//! Browser sessions: who holds which browser, since when, and the proof of it.
+//! Browser sessions: which execution holds which browser, since when, and the proof of it.
 //!
 //! A *session* is a browser that exists; a *lease* is the exclusive right of one execution to use it. The
 //! [`SessionManager`] gives leases to executions; the [`store`] keeps them, with everything that happened to them, for all
@@ -8,20 +8,22 @@
 //! This module knows no wasmtime, no namespace and no script.
 
 mod browsers;
+mod cancel_safe;
 pub mod clock;
 mod door;
 mod fence;
-mod guarded;
-mod held;
-pub mod hosts;
 mod info;
 pub mod keeper;
-mod leasing;
+mod leased;
+mod leases;
+mod lending;
+pub mod liveness;
 mod manager;
+pub mod rules;
 pub mod store;
 
 pub use crate::state_dir::profile_of_key;
 pub use browsers::{Browsers, BrowsersOfKeepers, LaunchOrder};
 pub(crate) use door::pages;
-pub use held::Held;
+pub use leased::LeasedSession;
 pub use manager::{SessionManager, SessionSettings};

@@ -7,9 +7,8 @@ use crate::{audit::LeaseMark, id::ExecutionId};
 use async_trait::async_trait;
 use codemode_spec::{
     ErrorReport,
-    session::{SessionMode, SessionRequest},
+    session::{LeaseFacts, SessionMode, SessionRequest},
 };
-use serde_json::Value as Json;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{net::UnixStream, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -83,7 +82,7 @@ pub struct SessionFacts {
     pub key: Option<String>,
     /// It outlives the execution.
     pub shared: bool,
-    /// The fencing token of the lease: the next lease has a larger one.
+    /// The fencing token of the lease: the next holder has a larger one.
     pub token: u64,
     /// The program of the browser, which tells what protocol it speaks.
     pub program: PathBuf,
@@ -134,8 +133,8 @@ pub trait BrowserSession: Send + Sync {
     /// What is known of it.
     fn facts(&self) -> SessionFacts;
 
-    /// For the answer: the lease, its token and when it ends unless it is renewed.
-    fn lease(&self) -> Json;
+    /// What the answer tells of the lease.
+    fn lease(&self) -> LeaseFacts;
 
     /// Whether the lease still holds. Asked before each effect.
     ///

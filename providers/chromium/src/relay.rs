@@ -214,7 +214,7 @@ impl Relay {
             ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("no socket could be made: {error}"))
         })?;
         let connection = Connection::over(ours, attached.root().to_owned())?;
-        tokio::spawn(attached.serve(theirs, || true));
+        tokio::spawn(attached.serve(theirs, || std::future::ready(true)));
         Ok(connection)
     }
 
@@ -274,7 +274,7 @@ impl Attached {
     ///
     /// # Cancellation
     /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
-    pub async fn serve(self, stream: UnixStream, admits: impl Fn() -> bool + Send) {
+    pub async fn serve<F: Future<Output = bool> + Send>(self, stream: UnixStream, admits: impl Fn() -> F + Sync) {
         match descriptor::split(stream) {
             Ok((input, output)) => self.pass_on(input, output, admits).await,
             Err(error) => tracing::warn!(%error, "a client of the browser cannot be waited for"),
@@ -285,7 +285,12 @@ impl Attached {
         self.detach().await;
     }
 
-    async fn pass_on(&self, input: Input, output: Output, admits: impl Fn() -> bool + Send) {
+    async fn pass_on<F: Future<Output = bool> + Send>(
+        &self,
+        input: Input,
+        output: Output,
+        admits: impl Fn() -> F + Sync,
+    ) {
         *self.client.stream.lock().await = Some(FrameWriter::new(output));
         let mut messages = FramedRead::new(input, Frames::up_to(CDP_COMMAND_BYTES_MAX));
         loop {
@@ -302,7 +307,7 @@ impl Attached {
     }
 
     /// Passes a message of the client on; `false` ends the service.
-    async fn pass(&self, message: Bytes, admits: &(impl Fn() -> bool + Send)) -> bool {
+    async fn pass<F: Future<Output = bool> + Send>(&self, message: Bytes, admits: &(impl Fn() -> F + Sync)) -> bool {
         let inner = &self.relay.owner.inner;
         // Only what is read as one message with one session is passed on: never to the browser itself.
         let Ok(Head { session: Some(session), id, .. }) = serde_json::from_slice(&message) else { return false };
@@ -316,7 +321,7 @@ impl Attached {
         }
         let mut pipe = inner.pipe.lock().await;
         // What another sender left behind goes first: the question is asked right before the write.
-        pipe.finish().await.is_ok() && admits() && pipe.send(message).await.is_ok()
+        pipe.finish().await.is_ok() && admits().await && pipe.send(message).await.is_ok()
     }
 
     /// Detaches the root session: what is below it ends.

@@ -25,7 +25,7 @@ use codemode_spec::{
     ErrorCode, ErrorReport,
     envelope::Context,
     limits::AUDIT_REFUSALS_MAX,
-    session::{SessionMode, SessionRequest},
+    session::{LeaseFacts, SessionMode, SessionRequest},
 };
 use std::{
     path::PathBuf,
@@ -103,7 +103,7 @@ pub struct ExecutionBrowser {
     creating: TaskTracker,
     last_context: Mutex<Context>,
     /// Id and lease of the session that was released last.
-    last_session: Mutex<Option<(String, serde_json::Value)>>,
+    last_session: Mutex<Option<(String, LeaseFacts)>>,
     warnings: Mutex<Vec<String>>,
 }
 

@@ -4,6 +4,7 @@
 //! breaks the chain where it stood; rows removed from the end are missed by the head, which names the last one. What
 //! retention removes is stood for by the checkpoint, which names the last row that is gone.
 
+use super::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -184,6 +185,28 @@ impl AuditRow {
     }
 }
 
+/// Events that are to be added to the audit once their turn has come.
+pub trait Batch: Send {
+    /// The events, asked for once: what came since the batch was enqueued goes with it.
+    fn take(&mut self) -> Vec<Event>;
+
+    /// Is told of those that could not be written.
+    fn failed(&mut self, events: Vec<Event>, error: StoreError);
+}
+
+/// What the chain ends with, and what retention has removed of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AuditHead {
+    /// The place of the last row; 0 if there is none.
+    pub last: u64,
+    /// Its hash.
+    pub hash: String,
+    /// The place of the last row that retention removed; 0 if there is none.
+    pub removed: u64,
+    /// Its hash.
+    pub removed_hash: String,
+}
+
 /// Which rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
@@ -199,7 +222,7 @@ pub struct AuditFilter {
     pub limit: usize,
 }
 
-/// A row as somebody noted it: its place and its hash, written `PLACE:HASH`.
+/// A row as an operator noted it: its place and its hash, written `PLACE:HASH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownRow {
     /// Its place.
@@ -231,7 +254,7 @@ pub struct Verdict {
     pub rows: u64,
     /// Rows that a checkpoint stands for.
     pub removed: u64,
-    /// The last row that was found in its place, and its hash: whoever notes them elsewhere can tell later that nothing
+    /// The last row that was found in its place, and its hash: an operator who notes both elsewhere can tell later that nothing
     /// up to there was replaced by another chain.
     pub last: u64,
     /// See above.

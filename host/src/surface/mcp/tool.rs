@@ -12,9 +12,9 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let declarations = text::declarations(manifests);
     let description = format!(
         "Runs one JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. The value of \
-         its last expression, or what it returns, is the answer; console lines come with it. Return only what you need: \
-         results are cut at {RESULT_CHARS_DEFAULT} characters. An image (PNG, JPEG or WebP as base64 or bytes) in the result \
-         comes back as an image. Errors carry a code and a hint. There is no fetch, require, import or DOM: the page is \
+         its last expression, or what it returns, is the answer, with its console lines. Return only what you need: results \
+         are cut at {RESULT_CHARS_DEFAULT} characters. A PNG, JPEG or WebP in the result (base64 or bytes) comes back as an \
+         image. Errors carry a code and a hint. There is no fetch, require, import or DOM: the page is \
          reached through these globals:\n\n{declarations}"
     );
     let annotations = ToolAnnotations::new().destructive(true).open_world(true);

@@ -1,5 +1,5 @@
-//! Which hosts live. Each holds a lock on a file of its own; the kernel lets go of it when the process dies, however it
-//! dies, and for all containers that share the folder. A number of a process would prove neither.
+//! Which processes live: hosts and keepers. Each holds a lock on a file of its own, and the kernel releases that when the
+//! process dies, however it dies, and for all containers that share the folder. A process number would prove neither.
 
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -12,33 +12,33 @@ use std::{
 };
 
 const SUFFIX: &str = "lock";
-/// Of one that is not yet in its place.
+/// Of a lock file that is not yet in its place.
 const SUFFIX_NEW: &str = "new";
 /// After this time it is what a dead process left.
 const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 
-/// Tells living hosts from dead ones.
+/// Tells living processes from dead ones.
 pub trait Liveness: Send + Sync {
-    /// Whether the host may still be alive. Only `false` is certain.
-    fn is_alive(&self, host: &str) -> bool;
+    /// Whether the host or keeper with this name may still be alive. Only `false` is certain.
+    fn is_alive(&self, process: &str) -> bool;
 }
 
-/// The locks in a folder.
+/// The locks of all processes, in a folder.
 #[derive(Clone, Debug)]
-pub struct HostLocks {
+pub struct ProcessLocks {
     folder: PrivateDir,
 }
 
-/// This process, for as long as it keeps this.
+/// The lock of this process, which lives for others as long as this is kept.
 #[derive(Debug)]
-pub struct Host {
+pub struct ProcessLock {
     id: String,
     folder: PrivateDir,
     /// Locked while it is open.
     _lock: File,
 }
 
-impl HostLocks {
+impl ProcessLocks {
     /// The locks in this folder, which is made if it is not there.
     ///
     /// # Errors
@@ -48,26 +48,26 @@ impl HostLocks {
         Ok(Self { folder: made })
     }
 
-    /// Makes this process known as a host.
+    /// Makes this process known under a name: that of a host, or the session of a keeper.
     ///
     /// # Errors
     /// `IO_ERROR` when the lock cannot be written.
-    pub fn enter(&self, id: &str) -> Result<Host, ErrorReport> {
+    pub fn enter(&self, id: &str) -> Result<ProcessLock, ErrorReport> {
         let (name, new) = (lock_name(id), format!("{id}.{SUFFIX_NEW}"));
         let failed = |what, name: &str, error: &io::Error| failed(what, &self.folder.path().join(name), error);
         // Locked under another name first: in its place it is never seen without its lock.
         let lock = self.folder.open_or_create(&new).map_err(|error| failed("write", &new, &error))?;
         let placed = lock.lock().and_then(|()| self.folder.rename(&new, &self.folder, &name));
         placed.map_err(|error| failed("lock", &name, &error))?;
-        Ok(Host { id: id.to_owned(), folder: self.folder.clone(), _lock: lock })
+        Ok(ProcessLock { id: id.to_owned(), folder: self.folder.clone(), _lock: lock })
     }
 
-    /// Removes what dead hosts left.
+    /// Removes what dead processes left.
     pub fn sweep(&self) {
         for name in self.folder.names().unwrap_or_default() {
             let is_left = match Path::new(&name).extension().and_then(OsStr::to_str) {
                 Some(SUFFIX) => !self.is_locked(&name),
-                // One that is just being made is not locked yet.
+                // A file that is just being made is not locked yet.
                 Some(SUFFIX_NEW) => self.is_old(&name) && !self.is_locked(&name),
                 _ => false,
             };
@@ -77,12 +77,12 @@ impl HostLocks {
         }
     }
 
-    /// A shared lock is tried, so that those who look do not see each other.
+    /// Tries a shared lock, so that processes that look at the same time do not see each other.
     fn is_locked(&self, name: &OsStr) -> bool {
         match self.folder.read(name) {
             Ok(Some(file)) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Ok(None) => false,
-            // Of a file that no host of ours has made, a lock says nothing.
+            // A lock on a file that codemode has not made says nothing.
             Err(error) => Untrusted::of(&error).is_none(),
         }
     }
@@ -97,13 +97,13 @@ fn lock_name(id: &str) -> String {
     format!("{id}.{SUFFIX}")
 }
 
-impl Liveness for HostLocks {
-    fn is_alive(&self, host: &str) -> bool {
-        self.is_locked(lock_name(host).as_ref())
+impl Liveness for ProcessLocks {
+    fn is_alive(&self, process: &str) -> bool {
+        self.is_locked(lock_name(process).as_ref())
     }
 }
 
-impl Host {
+impl ProcessLock {
     /// Its name: ASCII letters, digits and `-`.
     #[must_use]
     pub fn id(&self) -> &str {
@@ -111,7 +111,7 @@ impl Host {
     }
 }
 
-impl Drop for Host {
+impl Drop for ProcessLock {
     fn drop(&mut self) {
         let _ = self.folder.remove_file(lock_name(&self.id));
     }
@@ -129,7 +129,7 @@ mod tests {
     #[test]
     fn a_host_lives_until_it_lets_go() {
         let folder = tempfile::tempdir().unwrap();
-        let locks = HostLocks::open(folder.path().join("hosts")).unwrap();
+        let locks = ProcessLocks::open(folder.path().join("hosts")).unwrap();
         let host = locks.enter("h-1").unwrap();
         assert!(locks.is_alive(host.id()) && locks.is_alive("h-1"));
         assert!(!locks.is_alive("h-2"), "one that never was");
@@ -150,7 +150,7 @@ mod tests {
         fs::write(&elsewhere, "as it was").unwrap();
         let held = File::open(&elsewhere).unwrap();
         held.lock().unwrap();
-        let locks = HostLocks::open(folder.path().join("hosts")).unwrap();
+        let locks = ProcessLocks::open(folder.path().join("hosts")).unwrap();
         for name in ["h-1.lock", "h-2.new"] {
             symlink(&elsewhere, folder.path().join("hosts").join(name)).unwrap();
         }
@@ -159,6 +159,6 @@ mod tests {
         assert_eq!(locks.folder.names().unwrap(), ["h-2.new"]);
         assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "as it was");
         symlink(outside.path(), folder.path().join("linked")).unwrap();
-        assert!(HostLocks::open(folder.path().join("linked")).is_err());
+        assert!(ProcessLocks::open(folder.path().join("linked")).is_err());
     }
 }

@@ -1,40 +1,29 @@
 //! A session that is leased to one execution.
 
 use super::{
-    leasing::busy,
-    manager::Inner,
-    store::{EndReason, LeaseName, LeaseRef, Loss, SessionRow, StoreError},
+    leases::{Lease, busy},
+    lending::{LeasedBrowser, Lending},
+    store::{EndReason, LeaseName, SessionRow, StoreError},
 };
 use codemode_provider::{BrowserChannel, BrowserOrder, Promotion, SessionFacts};
-use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
-use serde_json::{Value as Json, json};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    session::{LeaseFacts, SessionMode},
+};
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// A browser and its lease.
-#[derive(Clone, Debug)]
-pub(super) struct Lent {
-    pub(super) session: SessionRow,
-    pub(super) lease: LeaseRef,
-    /// Until when the lease holds for sure, in milliseconds since the boot. The store may know of a later end.
-    pub(super) until_ms: i64,
-    /// It was started for this lease.
-    pub(super) fresh: bool,
-    /// What the reader of the answer should know.
-    pub(super) warnings: Vec<String>,
-}
-
 /// A session that is leased to one execution, its lease renewed for as long as this lives. Its methods are those of a
 /// [`codemode_provider::BrowserSession`].
 ///
 /// # Cancellation
 /// A change that is dropped may be half done, and a lease that is not released holds until it expires:
-/// [`super::guarded::Guarded`] sees to both.
-pub struct Held {
-    inner: Arc<Inner>,
+/// [`super::cancel_safe::CancelSafe`] sees to both.
+pub struct LeasedSession {
+    lending: Arc<Lending>,
     order: BrowserOrder,
     shared: Arc<Shared>,
     _renewing: Option<AbortOnDropHandle<()>>,
@@ -48,8 +37,7 @@ struct Shared {
 }
 
 struct State {
-    lent: Lent,
-    lost: Option<Loss>,
+    browser: LeasedBrowser,
     released: bool,
     warnings: Vec<String>,
 }
@@ -61,15 +49,15 @@ impl Shared {
     }
 }
 
-impl Held {
-    pub(super) fn new(inner: Arc<Inner>, order: BrowserOrder, mut lent: Lent) -> Self {
-        let warnings = std::mem::take(&mut lent.warnings);
-        let state = State { lent, lost: None, released: false, warnings };
+impl LeasedSession {
+    pub(super) fn new(lending: Arc<Lending>, order: BrowserOrder, mut browser: LeasedBrowser) -> Self {
+        let warnings = std::mem::take(&mut browser.warnings);
+        let state = State { browser, released: false, warnings };
         let shared = Arc::new(Shared { state: Mutex::new(state), changing: tokio::sync::Mutex::default() });
-        let renewing = inner.settings.renew_every.map(|every| {
-            AbortOnDropHandle::new(tokio::spawn(keep_renewing(Arc::clone(&inner), Arc::clone(&shared), every)))
+        let renewing = lending.leases.renew_every().map(|every| {
+            AbortOnDropHandle::new(tokio::spawn(keep_renewing(Arc::clone(&lending), Arc::clone(&shared), every)))
         });
-        Self { inner, order, shared, _renewing: renewing }
+        Self { lending, order, shared, _renewing: renewing }
     }
 
     /// Renews the lease once.
@@ -77,21 +65,21 @@ impl Held {
     /// # Errors
     /// When it was lost, or the store fails.
     pub async fn renew(&self) -> Result<(), ErrorReport> {
-        Ok(renew(&self.inner, &self.shared).await?)
+        Ok(renew(&self.lending, &self.shared).await?)
     }
 
-    /// Ends a browser whose lease is held, and removes what is kept of its key unless it only crashed.
-    async fn end_held(&self, session: &SessionRow, lease: &LeaseRef, reason: EndReason) -> Result<(), ErrorReport> {
+    /// Ends a browser whose lease is held, and removes the profile and the cookies of its key unless it only crashed.
+    async fn end_held(&self, session: &SessionRow, lease: &Lease, reason: EndReason) -> Result<(), ErrorReport> {
         self.require_usable()?;
         if reason == EndReason::Crashed {
-            self.inner.renew(lease).await.map(drop)
+            self.lending.leases.renew(lease).await
         } else {
-            self.inner.store.check(lease, &session.id).await
+            self.lending.leases.check(lease, &session.id).await
         }
-        .map_err(|error| self.lose(error))?;
-        self.inner.end(session, reason, Some(lease)).await?;
+        .map_err(|error| lose(lease, error))?;
+        self.lending.end(session, reason, Some(lease)).await?;
         match &session.key {
-            Some(key) if reason != EndReason::Crashed => self.inner.forget(key, lease).await,
+            Some(key) if reason != EndReason::Crashed => self.lending.forget(key, lease).await,
             _ => Ok(()),
         }
     }
@@ -99,89 +87,81 @@ impl Held {
     /// Ends the browser and starts another one in its place, under the same lease if it is shared.
     async fn begin_anew(&self, reason: EndReason) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
-        let Lent { session, lease, .. } = self.lent();
+        let LeasedBrowser { session, lease, .. } = self.browser();
         self.end_held(&session, &lease, reason).await?;
         if self.order.cancel.is_cancelled() {
             let message = "the execution ended before its next browser was started";
             return Err(ErrorReport::new(ErrorCode::CallCancelled, message));
         }
-        let mut lent = match session.key.as_deref() {
+        let mut browser = match session.key.as_deref() {
             Some(key) => {
-                self.inner.renew(&lease).await.map_err(|error| self.lose(error))?;
-                self.inner.succeed(&self.order, key, &lease).await?
+                self.lending.leases.renew(&lease).await.map_err(|error| lose(&lease, error))?;
+                self.lending.succeed(&self.order, key, &lease).await?
             }
             None => {
-                self.inner.release(&lease).await;
-                self.inner.start(&self.order, None, None).await?
+                self.lending.leases.release_if_held(&lease).await;
+                self.lending.start(&self.order, None, None).await?
             }
         };
         let mut state = self.shared.state();
-        state.warnings.append(&mut lent.warnings);
-        state.lent = lent;
+        state.warnings.append(&mut browser.warnings);
+        state.browser = browser;
         Ok(())
     }
 
-    fn lent(&self) -> Lent {
-        self.shared.state().lent.clone()
+    fn browser(&self) -> LeasedBrowser {
+        self.shared.state().browser.clone()
     }
 
     fn is_shared(&self) -> bool {
-        self.shared.state().lent.session.key.is_some()
+        self.shared.state().browser.session.key.is_some()
     }
 
     fn require_usable(&self) -> Result<(), ErrorReport> {
-        let mut state = self.shared.state();
-        // Whoever was stopped for longer than the lease holds must not ask anybody to know that it is over.
-        if !state.released && state.lost.is_none() && self.inner.now_ms() >= state.lent.until_ms {
-            state.lost = Some(Loss::Expired);
+        let state = self.shared.state();
+        let lease = &state.browser.lease;
+        if !state.released {
+            self.lending.leases.expire(lease);
         }
-        match &state.lost {
+        match lease.lost() {
             Some(loss) => Err(loss.report()),
             None if state.released => Err(ErrorReport::new(ErrorCode::CallCancelled, "the session was given back")),
             None => Ok(()),
         }
     }
-
-    /// What the store said of the lease, while nothing changes it.
-    fn lose(&self, error: StoreError) -> ErrorReport {
-        if let StoreError::NotHeld(loss) = &error {
-            self.shared.state().lost = Some(loss.clone());
-        }
-        error.into()
-    }
 }
 
-impl Held {
+impl LeasedSession {
     /// What is known of it.
     pub fn facts(&self) -> SessionFacts {
-        let Lent { session, lease, fresh, .. } = self.lent();
+        let LeasedBrowser { session, lease, fresh, .. } = self.browser();
         let key = session.key.clone().or_else(|| self.order.session.key.clone());
         let browser = session.browser.as_ref();
         SessionFacts {
             mode: self.order.session.mode,
             shared: session.key.is_some(),
-            token: lease.token,
+            token: lease.token(),
             program: browser.map(|browser| browser.program.clone()).unwrap_or_default(),
             browser_pid: browser.map_or(0, |browser| browser.browser_pid),
             fresh,
-            downloads_dir: self.inner.places.downloads(&session.id),
-            cookies: session.key.as_deref().map(|key| self.inner.places.cookies(key)),
+            downloads_dir: self.lending.places.downloads(&session.id),
+            cookies: session.key.as_deref().map(|key| self.lending.places.cookies(key)),
             id: session.id,
             key,
         }
     }
 
-    /// For the answer.
-    pub fn lease(&self) -> Json {
-        let Lent { session, lease, .. } = self.lent();
-        json!({
-            "mode": self.order.session.mode,
-            "key": session.key,
-            "shared": session.key.is_some(),
-            "token": lease.token,
-            "ttl_ms": self.inner.lease_ttl_ms(),
-            "kept_ms": session.key.is_some().then_some(session.ttl_ms),
-        })
+    /// What the answer tells of the lease.
+    pub fn lease(&self) -> LeaseFacts {
+        let LeasedBrowser { session, lease, .. } = self.browser();
+        LeaseFacts {
+            mode: self.order.session.mode,
+            shared: session.key.is_some(),
+            token: lease.token(),
+            ttl_ms: self.lending.leases.ttl_ms(),
+            kept_ms: session.key.is_some().then_some(session.ttl_ms),
+            key: session.key,
+        }
     }
 
     /// Whether the lease still holds.
@@ -190,12 +170,12 @@ impl Held {
     /// When it was lost.
     pub async fn check(&self) -> Result<(), ErrorReport> {
         self.require_usable()?;
-        let Lent { session, lease, .. } = self.lent();
-        if self.inner.store.check(&lease, &session.id).await.is_err() {
+        let LeasedBrowser { session, lease, .. } = self.browser();
+        if self.lending.leases.check(&lease, &session.id).await.is_err() {
             let _one = self.shared.changing.lock().await;
             self.require_usable()?;
-            let Lent { session, lease, .. } = self.lent();
-            self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error))?;
+            let LeasedBrowser { session, lease, .. } = self.browser();
+            self.lending.leases.check(&lease, &session.id).await.map_err(|error| lose(&lease, error))?;
         }
         // Again: this process may have been stopped while it asked.
         self.require_usable()
@@ -207,8 +187,8 @@ impl Held {
     /// When the lease was lost, or the browser cannot be reached.
     pub async fn connect(&self) -> Result<BrowserChannel, ErrorReport> {
         self.require_usable()?;
-        let Lent { session, lease, .. } = self.lent();
-        self.inner.browsers.connect(&session.id, &lease, self.order.execution.as_str()).await
+        let LeasedBrowser { session, lease, .. } = self.browser();
+        self.lending.browsers.connect(&session.id, lease.reference(), self.order.execution.as_str()).await
     }
 
     /// Starts another browser in the place of one that does not answer.
@@ -216,11 +196,15 @@ impl Held {
     /// # Errors
     /// When the lease is lost, or no other one can be started.
     pub async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
-        tracing::info!(session = self.lent().session.id, reason, "a session's browser does not answer: it is replaced");
+        tracing::info!(
+            session = self.browser().session.id,
+            reason,
+            "a session's browser does not answer: it is replaced"
+        );
         self.begin_anew(EndReason::Crashed).await
     }
 
-    /// The same in the place of one of which nothing is to be kept.
+    /// The same, and removes the profile and the cookies of the key, so that the other browser begins with nothing.
     ///
     /// # Errors
     /// As [`Self::replace`].
@@ -243,52 +227,51 @@ impl Held {
                 .with_hint("Call the tool with session: {mode: \"dynamic\", key: \"…\"}."));
         };
         let of_key = LeaseName::of_key(&key);
-        let leases = self.inner.store.run(|store| store.leases()).await?;
+        let leases = self.lending.store.leases().await?;
         let is_used = leases.iter().any(|row| row.name == of_key.as_str() && row.host_alive);
         if promotion == Promotion::IfFree && !is_used {
-            // Not by its lease: whoever gives that back has used the browser.
+            // Without taking the lease: to release it would begin the idle time anew.
             self.require_no_other(&key).await?;
         }
-        let claim = self.inner.claim(&self.order, &key);
-        let taken = self.inner.store.run(move |store| store.lease_take(&claim)).await?;
+        let taken = self.lending.leases.take(&self.order, &key).await?;
         let of_key = taken.map_err(|holder| busy(&key, &holder, Duration::ZERO, "it is not free"))?;
         let promoted = self.promote_under(&key, &of_key, promotion).await;
         if promoted.is_err() {
-            self.inner.release(&of_key).await;
+            self.lending.leases.release_if_held(&of_key).await;
         }
         promoted
     }
 
     /// The same under the lease of the key.
-    async fn promote_under(&self, key: &str, of_key: &LeaseRef, promotion: Promotion) -> Result<(), ErrorReport> {
-        let Lent { session, lease, .. } = self.lent();
+    async fn promote_under(&self, key: &str, of_key: &Lease, promotion: Promotion) -> Result<(), ErrorReport> {
+        let LeasedBrowser { session, lease, .. } = self.browser();
         // Nothing of another is to go for a browser that cannot take its place.
-        let require_own = async || self.inner.store.check(&lease, &session.id).await.map_err(|error| self.lose(error));
+        let require_own =
+            async || self.lending.leases.check(&lease, &session.id).await.map_err(|error| lose(&lease, error));
         require_own().await?;
         match promotion {
             Promotion::IfFree => self.require_no_other(key).await?,
             Promotion::Replace => {
-                if let Some(other) = self.inner.session_of(key).await? {
-                    let ending = self.inner.end(&other, EndReason::Replaced, Some(of_key));
-                    self.inner.renewing(of_key, ending).await?;
+                if let Some(other) = self.lending.session_of(key).await? {
+                    let ending = self.lending.end(&other, EndReason::Replaced, Some(of_key));
+                    self.lending.leases.renewing(of_key, ending).await?;
                     require_own().await?;
                 }
             }
         }
-        // What is kept of the key is another browser's, and another user's it may be. It goes first: whoever dies in
-        // between leaves no mixture.
-        self.inner.forget(key, of_key).await?;
-        let until_ms = self.inner.renew(of_key).await?;
-        let key_lease = of_key.clone();
-        self.inner.store.run(move |store| store.session_promote(&session.id, &lease, &key_lease)).await?;
+        // The profile of the key is another browser's, and maybe another user's. It goes first: if this process dies in
+        // between, nothing is left in which the two are mixed.
+        self.lending.forget(key, of_key).await?;
+        self.lending.leases.renew(of_key).await?;
+        self.lending.store.session_promote(&session.id, lease.reference(), of_key.reference()).await?;
         let mut state = self.shared.state();
-        (state.lent.session.key, state.lent.session.profile_kept) = (Some(key.to_owned()), true);
-        (state.lent.lease, state.lent.until_ms) = (of_key.clone(), until_ms);
+        (state.browser.session.key, state.browser.session.profile_kept) = (Some(key.to_owned()), true);
+        state.browser.lease = of_key.clone();
         Ok(())
     }
 
     async fn require_no_other(&self, key: &str) -> Result<(), ErrorReport> {
-        let Some(other) = self.inner.session_of(key).await? else { return Ok(()) };
+        let Some(other) = self.lending.session_of(key).await? else { return Ok(()) };
         let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
         Err(ErrorReport::new(ErrorCode::SessionBusy, message)
             .with_hint(
@@ -298,16 +281,16 @@ impl Held {
             .with_detail("session", other.id.as_str()))
     }
 
-    /// Ends the browser and removes what is kept of its key.
+    /// Ends the browser and removes the profile and the cookies of its key.
     ///
     /// # Errors
     /// When it cannot be ended, or the lease was lost.
     pub async fn close(&self) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
-        let Lent { session, lease, .. } = self.lent();
+        let LeasedBrowser { session, lease, .. } = self.browser();
         self.end_held(&session, &lease, EndReason::Closed).await?;
         self.shared.state().released = true;
-        self.inner.release(&lease).await;
+        self.lending.leases.release_if_held(&lease).await;
         Ok(())
     }
 
@@ -320,16 +303,13 @@ impl Held {
         if std::mem::replace(&mut self.shared.state().released, true) {
             return Ok(());
         }
-        let Lent { session, lease, .. } = self.lent();
+        let LeasedBrowser { session, lease, .. } = self.browser();
         if session.key.is_some() {
-            let returned = lease.clone();
-            let released = self.inner.store.run(move |store| store.lease_release(&returned)).await;
-            self.inner.notify(&lease.name);
-            return released.map_err(|error| self.lose(error));
+            return self.lending.leases.release(&lease).await.map_err(|error| lose(&lease, error));
         }
-        let ended = self.inner.end(&session, EndReason::Done, None).await;
-        if lease.name == LeaseName::of_session(&session.id) {
-            self.inner.release(&lease).await;
+        let ended = self.lending.end(&session, EndReason::Done, None).await;
+        if lease.reference().name == LeaseName::of_session(&session.id) {
+            self.lending.leases.release_if_held(&lease).await;
         }
         ended
     }
@@ -345,7 +325,15 @@ impl Held {
     }
 }
 
-async fn keep_renewing(inner: Arc<Inner>, shared: Arc<Shared>, every: Duration) {
+/// What the store says of a lease, while nothing changes it.
+fn lose(lease: &Lease, error: StoreError) -> ErrorReport {
+    if let StoreError::NotHeld(loss) = &error {
+        lease.lose(loss.clone());
+    }
+    error.into()
+}
+
+async fn keep_renewing(lending: Arc<Lending>, shared: Arc<Shared>, every: Duration) {
     let mut next = tokio::time::interval(every);
     next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     // The first tick is at once, and the lease is new.
@@ -354,41 +342,34 @@ async fn keep_renewing(inner: Arc<Inner>, shared: Arc<Shared>, every: Duration) 
         next.tick().await;
         let is_over = |shared: &Shared| {
             let state = shared.state();
-            state.released || state.lost.is_some()
+            state.released || state.browser.lease.lost().is_some()
         };
         if is_over(&shared) {
             return;
         }
-        if let Err(error) = renew(&inner, &shared).await {
+        if let Err(error) = renew(&lending, &shared).await {
             // The store may fail for a while and the lease still hold: it is tried again until it is lost.
             tracing::warn!(%error, "a lease could not be renewed");
         }
     }
 }
 
-async fn renew(inner: &Inner, shared: &Shared) -> Result<(), StoreError> {
-    let Lent { lease, .. } = shared.state().lent.clone();
-    let loss = match inner.renew(&lease).await {
-        Ok(until_ms) => {
-            let mut state = shared.state();
-            if state.lent.lease == lease {
-                state.lent.until_ms = until_ms;
-            }
-            return Ok(());
-        }
+async fn renew(lending: &Lending, shared: &Shared) -> Result<(), StoreError> {
+    let lease = shared.state().browser.lease.clone();
+    let loss = match lending.leases.renew(&lease).await {
         Err(StoreError::NotHeld(loss)) => loss,
-        Err(error) => return Err(error),
+        renewed => return renewed,
     };
     let _one = shared.changing.lock().await;
-    let Lent { lease: now, session, .. } = shared.state().lent.clone();
+    let LeasedBrowser { lease: now, session, .. } = shared.state().browser.clone();
     if now != lease || shared.state().released {
         return Ok(());
     }
     // What became of the browser says more than that the lease is gone.
-    let loss = match inner.store.check(&lease, &session.id).await {
+    let loss = match lending.leases.check(&lease, &session.id).await {
         Err(StoreError::NotHeld(told)) => told,
         _ => loss,
     };
-    shared.state().lost = Some(loss.clone());
+    lease.lose(loss.clone());
     Err(StoreError::NotHeld(loss))
 }

@@ -1,0 +1,164 @@
+//! A lease: its name, its row, and how it is granted, renewed, freed and revoked.
+
+use super::Moment;
+
+/// What is leased: the browser of a key, or one session that has none.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LeaseName(String);
+
+impl LeaseName {
+    /// The browser of a key.
+    #[must_use]
+    pub fn of_key(key: &str) -> Self {
+        Self(format!("key:{key}"))
+    }
+
+    /// One session.
+    #[must_use]
+    pub fn of_session(id: &str) -> Self {
+        Self(format!("session:{id}"))
+    }
+
+    /// The name with this text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        ["key:", "session:"].iter().any(|kind| text.starts_with(kind)).then(|| Self(text.to_owned()))
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The key, if it is of one.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        self.0.strip_prefix("key:")
+    }
+}
+
+/// A lease as its holder knows it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct LeaseRef {
+    /// What is leased.
+    pub name: LeaseName,
+    /// The fencing token. It only grows, for each name, for ever.
+    pub token: u64,
+}
+
+/// What an execution asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What is to be leased.
+    pub name: LeaseName,
+    /// To whom.
+    pub execution: String,
+    /// The host in which that execution runs.
+    pub host: String,
+    /// How long the lease holds without being renewed, in milliseconds.
+    pub ttl_ms: u64,
+}
+
+/// The row of a lease. It stays when the lease is free, so that the token does not begin anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseRecord {
+    /// The token of the last grant, or a larger one since it was revoked.
+    pub token: u64,
+    /// The holder; `None` while the lease is free.
+    pub execution: Option<String>,
+    /// The host in which the holder runs.
+    pub host: String,
+    /// Whether that host may still live. No column: the store asks its liveness when it loads the row.
+    pub host_lives: bool,
+    /// The boot to which the times below belong.
+    pub boot: String,
+    /// Since when it is held, by the steady clock.
+    pub since_steady_ms: i64,
+    /// When it expires unless it is renewed, by the steady clock.
+    pub until_steady_ms: i64,
+    /// How often the holder has renewed it.
+    pub renewals: u64,
+    /// The last token that an operator revoked.
+    pub revoked: u64,
+}
+
+/// Whether a lease is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has no holder.
+    Free,
+    /// Its holder may use the browser.
+    Held,
+    /// Its holder did not renew it in time, or the machine was booted since.
+    Expired,
+    /// The host of its holder is dead.
+    HostDied,
+}
+
+impl Standing {
+    /// How the holder has lost the lease, in the word of the audit, if it has.
+    #[must_use]
+    pub const fn lost_how(self) -> Option<&'static str> {
+        match self {
+            Self::Free | Self::Held => None,
+            Self::Expired => Some("expired"),
+            Self::HostDied => Some("host-died"),
+        }
+    }
+}
+
+/// Whether a lease is held. A lease that expired, or whose host is dead, is as good as free: its loss is noted first.
+#[must_use]
+pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
+    if lease.execution.is_none() {
+        Standing::Free
+    } else if lease.boot != now.boot || lease.until_steady_ms <= now.steady_ms {
+        Standing::Expired
+    } else if lease.host_lives {
+        Standing::Held
+    } else {
+        Standing::HostDied
+    }
+}
+
+/// The row of a lease that is granted to a claim. Its token follows that of the row before, or the floor if there is none.
+#[must_use]
+pub fn granted(claim: &Claim, before: Option<&LeaseRecord>, token_floor: u64, now: &Moment) -> LeaseRecord {
+    LeaseRecord {
+        token: before.map_or(token_floor, |row| row.token) + 1,
+        execution: Some(claim.execution.clone()),
+        host: claim.host.clone(),
+        host_lives: true,
+        boot: now.boot.clone(),
+        since_steady_ms: now.steady_ms,
+        until_steady_ms: now.after_ms(claim.ttl_ms),
+        renewals: 0,
+        revoked: before.map_or(0, |row| row.revoked),
+    }
+}
+
+/// The row of a held lease that is renewed.
+#[must_use]
+pub fn renewed(lease: LeaseRecord, ttl_ms: u64, now: &Moment) -> LeaseRecord {
+    LeaseRecord { until_steady_ms: now.after_ms(ttl_ms), renewals: lease.renewals + 1, ..lease }
+}
+
+/// Whether the audit has a row for the renewal with this number: the first, second, fourth, eighth and so on.
+#[must_use]
+pub const fn is_renewal_noted(renewals: u64) -> bool {
+    renewals.is_power_of_two()
+}
+
+/// The row of a lease that is free again; `None` if the row goes. A session without a key is never leased twice, so its
+/// token is not needed any more.
+#[must_use]
+pub fn freed(name: &LeaseName, lease: LeaseRecord) -> Option<LeaseRecord> {
+    name.key().map(|_| LeaseRecord { execution: None, ..lease })
+}
+
+/// The row of a held lease that an operator revokes. The token grows, so that no later holder has the revoked one.
+#[must_use]
+pub fn revoked(lease: LeaseRecord) -> LeaseRecord {
+    LeaseRecord { revoked: lease.token, token: lease.token + 1, execution: None, ..lease }
+}

@@ -1,0 +1,178 @@
+//! One connection to a database file: opened, migrated, and used for one transaction after the other.
+
+use super::{failure::told, tables::SqliteTables};
+use crate::session::{
+    clock::Clock,
+    liveness::Liveness,
+    rules::Moment,
+    store::{Access, Database, Finish, StoreError, Work},
+};
+use async_trait::async_trait;
+use codemode_chromium::PrivateDir;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite_migration::{M, MigrationDefinitionError, Migrations, SchemaVersion};
+use std::{
+    fs::TryLockError,
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Never changed once it has shipped: what comes later is a step of its own.
+const STEPS: &[M<'static>] =
+    &[M::up(include_str!("schema/0001_sessions.sql")), M::up(include_str!("schema/0002_network.sql"))];
+const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
+const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
+/// How long a transaction of another process is waited for.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+/// How long another process may take to open it, and to bring it up to date.
+const TURN_MAX: Duration = Duration::from_secs(30);
+/// How often it is tried again.
+const TURN_INTERVAL: Duration = Duration::from_millis(5);
+
+/// A connection to a store. As a [`Database`] it runs each transaction where it is awaited, and blocks that thread
+/// meanwhile: a simulation wants that, a host has [`super::SqliteStore`].
+pub struct SqliteConnection {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+    clock: Arc<dyn Clock>,
+    liveness: Arc<dyn Liveness>,
+}
+
+impl SqliteConnection {
+    /// Opens the store in this file, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
+    pub fn open(path: &Path, clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+        let failed = |error: rusqlite::Error| told(path, &error);
+        let not_writable =
+            |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
+        // SQLite would make the file readable for others. A file that is there is not opened: closing it again would release
+        // the locks of every connection to it in this process.
+        let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
+        let folder = PrivateDir::make(folder).map_err(not_writable)?;
+        match folder.create(name) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(not_writable(error)),
+            _ => {}
+        }
+        folder.require_file(name).map_err(not_writable)?;
+        // One process after the other: those that find an old store at the same time would all migrate it.
+        let turn = Path::new(name).with_extension("lock");
+        let turn = folder.open_or_create(turn).map_err(not_writable)?;
+        let deadline = Instant::now() + TURN_MAX;
+        loop {
+            match turn.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(TURN_INTERVAL),
+                Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
+                Err(TryLockError::Error(error)) => return Err(not_writable(error)),
+            }
+        }
+        // The files beside it, SQLite itself opens through no link.
+        let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, liveness)
+    }
+
+    /// A second connection to the same store, which only reads: it fails rather than wait for another connection.
+    ///
+    /// # Errors
+    /// When it cannot be opened again.
+    pub fn reader(&self) -> Result<Self, StoreError> {
+        let open = || {
+            let connection = Connection::open_with_flags(&self.path, READ_ONLY)?;
+            connection.busy_timeout(Duration::ZERO)?;
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| told(&self.path, &error))?;
+        let (clock, liveness) = (Arc::clone(&self.clock), Arc::clone(&self.liveness));
+        Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, liveness })
+    }
+
+    /// A store that is gone with the process: for simulations.
+    ///
+    /// # Errors
+    /// When there is no memory.
+    pub fn in_memory(clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
+        let path = Path::new(":memory:");
+        Self::prepared(Connection::open_in_memory().map_err(|error| told(path, &error))?, path, clock, liveness)
+    }
+
+    fn prepared(
+        mut connection: Connection,
+        path: &Path,
+        clock: Arc<dyn Clock>,
+        liveness: Arc<dyn Liveness>,
+    ) -> Result<Self, StoreError> {
+        let failed = |error: rusqlite::Error| told(path, &error);
+        let newer = || StoreError::Newer { path: path.to_owned() };
+        let not_prepared = |error| match error {
+            rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => newer(),
+            rusqlite_migration::Error::RusqliteError { err, .. } => failed(err),
+            other => StoreError::Failed { path: path.to_owned(), cause: other.to_string() },
+        };
+        connection.busy_timeout(BUSY_MAX).map_err(failed)?;
+        // Before any pragma: a newer codemode may want other ones for its file.
+        if let SchemaVersion::Outside(_) = MIGRATIONS.current_version(&connection).map_err(not_prepared)? {
+            return Err(newer());
+        }
+        connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        MIGRATIONS.to_latest(&mut connection).map_err(not_prepared)?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, liveness })
+    }
+
+    /// Changes with each change by another connection, of this process or another one; `None` if that cannot be told now.
+    pub(super) fn version(&self) -> Option<i64> {
+        let connection = self.lock();
+        let version = connection.prepare_cached("PRAGMA data_version");
+        version.and_then(|mut ask| ask.query_row([], |row| row.get(0))).ok()
+    }
+
+    /// The time since the boot, in milliseconds.
+    pub(super) fn steady_ms(&self) -> i64 {
+        self.clock.steady_ms()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        // A transaction that panicked was rolled back when it was dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs one transaction.
+    ///
+    /// # Errors
+    /// Those of `work`, and SQLite's: nothing is changed then.
+    pub(super) fn run(&self, access: Access, work: &mut Work) -> Result<(), StoreError> {
+        let behaviour = match access {
+            Access::Write => TransactionBehavior::Immediate,
+            Access::Read | Access::ReadNow => TransactionBehavior::Deferred,
+        };
+        let failed = |error: rusqlite::Error| told(&self.path, &error);
+        let mut connection = self.lock();
+        let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
+        // After the transaction has begun: it may have waited for another process.
+        let now = Moment {
+            wall_ms: self.clock.wall_ms(),
+            steady_ms: self.clock.steady_ms(),
+            boot: self.clock.boot().to_owned(),
+        };
+        let mut tables = SqliteTables { transaction, path: &self.path, now, liveness: &*self.liveness };
+        work(&mut tables)?;
+        tables.transaction.commit().map_err(failed)
+    }
+}
+
+#[async_trait]
+impl Database for SqliteConnection {
+    async fn transact(&self, access: Access, mut work: Work) -> Result<(), StoreError> {
+        self.run(access, &mut work)
+    }
+
+    fn enqueue(&self, _: Duration, mut work: Work, finish: Finish) {
+        finish(self.run(Access::Write, &mut work));
+    }
+}
