@@ -88,7 +88,7 @@ impl ExecuteRequest {
                         },
                         "network": {
                             "properties": {"allow": hosts, "deny": hosts},
-                            "description": "hosts, *.hosts, CIDRs, :ports to reach",
+                            "description": "hosts, *.hosts, CIDRs, :ports",
                         },
                     },
                     "additionalProperties": false,
