@@ -129,6 +129,7 @@ macro_rules! on_each_kind {
 on_each_kind! {
     a_transaction_that_fails_leaves_nothing,
     what_is_enqueued_is_written_before_what_is_asked_later,
+    a_check_sees_each_change_of_another_process_at_once,
     who_waits_longest_is_next_and_no_more_wait_than_may,
     a_lease_that_expired_or_was_revoked_is_of_no_use_any_more,
     what_an_operator_seizes_is_had_before_all_who_wait,
@@ -351,13 +352,58 @@ async fn what_is_enqueued_is_written_before_what_is_asked_later<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
     let calls = || Box::new(Noted(vec![Event::new(EventKind::Call).execution("x"); 2]));
-    store.audit_enqueue(calls(), Duration::ZERO);
+    let hour = Duration::from_secs(3_600);
+    store.audit_enqueue(calls(), hour);
     granted(&*store, "x", "k").await;
     assert_eq!(kinds(&*store).await, ["call", "call", "lease.requested", "lease.acquired"]);
-    store.audit_enqueue(calls(), Duration::ZERO);
+    store.audit_enqueue(calls(), hour);
     store.audit_flush().await.unwrap();
     assert_eq!(kinds(&*store).await.len(), 6);
     assert!(store.audit_verify(None).await.unwrap().intact);
+}
+
+async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
+    let (time, kind) = (Still::new(), K::new());
+    let (store, other) = (kind.open(&time), kind.open(&time));
+    let check = async |lease: &LeaseRef| {
+        // What one check has seen must not be what the next one says.
+        let checks = [store.lease_check(lease, "s").await, store.lease_check(lease, "s").await];
+        assert_eq!(checks[0].is_ok(), checks[1].is_ok(), "{checks:?}");
+        checks[1].is_ok()
+    };
+    let begun = async |store: &K::Opened, lease: &LeaseRef| {
+        let session = NewSession {
+            id: "s".to_owned(),
+            mode: SessionMode::Reuse,
+            key: Some("k".to_owned()),
+            profile: "p".to_owned(),
+            profile_kept: true,
+            execution: "x".to_owned(),
+            host: "h".to_owned(),
+            ttl_ms: TTL_MS,
+            lease: Some(lease.clone()),
+            lease_ttl_ms: TTL_MS,
+            network: None,
+        };
+        store.session_begin(&session).await.unwrap();
+    };
+    let first = granted(&*store, "x", "k").await;
+    assert!(!check(&first).await, "there is no such session yet");
+    begun(&other, &first).await;
+    assert!(check(&first).await);
+    other.lease_renew(&first, 2 * TTL_MS).await.unwrap();
+    time.pass(TTL_MS.cast_signed());
+    assert!(check(&first).await, "it holds for longer now");
+    other.lease_revoke(&first.name).await.unwrap();
+    assert!(!check(&first).await, "an operator took it");
+    let second = granted(&*other, "y", "k").await;
+    assert!(check(&second).await && !check(&first).await);
+    time.pass(TTL_MS.cast_signed());
+    assert!(!check(&second).await, "its time is over, though nothing was written");
+    let third = granted(&*other, "z", "k").await;
+    assert!(check(&third).await && !check(&second).await);
+    other.session_closing("s", EndReason::Operator, None).await.unwrap();
+    assert!(!check(&third).await, "its browser is to end");
 }
 
 /// Nobody is left who could note that it did not start.
@@ -527,6 +573,19 @@ async fn the_audit_is_cut_now_and_then_and_stays_whole<K: Kind>() {
     append(50).await;
     assert!(store.forget(&[], &retention).await.unwrap().audit_rows > 40);
     assert!(store.audit_verify(None).await.unwrap().intact);
+}
+
+#[tokio::test]
+async fn what_may_wait_is_written_by_itself_when_its_time_has_come() {
+    let (time, kind) = (Still::new(), InSqlite::new());
+    let (store, other) = (kind.open(&time), kind.open(&time));
+    store.audit_enqueue(Box::new(Noted(vec![Event::new(EventKind::Call).execution("x")])), Duration::from_millis(10));
+    let written = async {
+        while kinds(&*other).await.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    };
+    crate::support::lab::soon(written).await;
 }
 
 #[tokio::test]

@@ -507,3 +507,6 @@ impl Drop for Entry<'_> {
 fn closed(reason: &dyn fmt::Display) -> CdpError {
     CdpError::Closed { reason: reason.to_string() }
 }
+
+#[cfg(test)]
+mod tests;
