@@ -203,6 +203,8 @@ fn a_host_that_was_stopped_before_a_write_and_has_its_lease_goes_on() {
     let answer = host.receive();
     assert_eq!(answer["data"]["result"], 1, "{answer}");
     assert!(leases.site.was_visited("/after"));
+    assert_eq!(leases.ask(&["sessions", "close", KEY, "--json"])["ok"], true);
+    leases.wait_until_all_ended(PATIENCE);
 }
 
 #[test]
