@@ -362,6 +362,23 @@ async fn what_is_enqueued_is_written_before_what_is_asked_later<K: Kind>() {
     assert!(store.audit_verify(None).await.unwrap().intact);
 }
 
+/// The session `s`, to be the shared browser of the key `k`.
+fn shared(lease: LeaseRef) -> NewSession {
+    NewSession {
+        id: "s".to_owned(),
+        mode: SessionMode::Reuse,
+        key: Some("k".to_owned()),
+        profile: "p".to_owned(),
+        profile_kept: true,
+        execution: "x".to_owned(),
+        host: "h".to_owned(),
+        ttl_ms: TTL_MS,
+        lease: Some(lease),
+        lease_ttl_ms: TTL_MS,
+        network: None,
+    }
+}
+
 async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
     let (time, kind) = (Still::new(), K::new());
     let (store, other) = (kind.open(&time), kind.open(&time));
@@ -371,25 +388,9 @@ async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
         assert_eq!(checks[0].is_ok(), checks[1].is_ok(), "{checks:?}");
         checks[1].is_ok()
     };
-    let begun = async |store: &K::Opened, lease: &LeaseRef| {
-        let session = NewSession {
-            id: "s".to_owned(),
-            mode: SessionMode::Reuse,
-            key: Some("k".to_owned()),
-            profile: "p".to_owned(),
-            profile_kept: true,
-            execution: "x".to_owned(),
-            host: "h".to_owned(),
-            ttl_ms: TTL_MS,
-            lease: Some(lease.clone()),
-            lease_ttl_ms: TTL_MS,
-            network: None,
-        };
-        store.session_begin(&session).await.unwrap();
-    };
     let first = granted(&*store, "x", "k").await;
     assert!(!check(&first).await, "there is no such session yet");
-    begun(&other, &first).await;
+    other.session_begin(&shared(first.clone())).await.unwrap();
     assert!(check(&first).await);
     other.lease_renew(&first, 2 * TTL_MS).await.unwrap();
     time.pass(TTL_MS.cast_signed());
@@ -411,19 +412,7 @@ async fn a_start_whose_lease_is_lost_is_over<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
     let lease = granted(&*store, "x", "k").await;
-    let session = NewSession {
-        id: "s".to_owned(),
-        mode: SessionMode::Reuse,
-        key: Some("k".to_owned()),
-        profile: "p".to_owned(),
-        profile_kept: true,
-        execution: "x".to_owned(),
-        host: "h".to_owned(),
-        ttl_ms: TTL_MS,
-        lease: Some(lease),
-        lease_ttl_ms: TTL_MS,
-        network: None,
-    };
+    let session = shared(lease);
     store.session_begin(&session).await.unwrap();
     assert_eq!(store.session_watch("s").await.unwrap(), Watch::Keep);
     time.pass(TTL_MS.cast_signed());

@@ -191,7 +191,7 @@ pub const AUDIT_ROWS_MIN: u64 = 1_000;
 /// Of so many rows that may stay, one part goes at once: each removal costs a checkpoint.
 pub const AUDIT_ROWS_PARTS: u64 = 10;
 /// How long a row of the audit about an execution may wait for others, to be written together. A host that is killed loses
-/// no more of them.
+/// those that wait.
 pub const AUDIT_GATHER_MS: u64 = 10;
 /// Rows of the audit in one answer, unless the caller says otherwise.
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;

@@ -823,7 +823,7 @@ fn objects_become_primitive_values_however_often_they_are_asked() {
         ("const a = [[1], [1, [2]]]; a[2] = a[0]; `${a}|${a}`", "1,1,2,1|1,1,2,1"),
         ("const a = [{toString(){throw new RangeError('r')}}]; try {''+a} catch {} a[0] = 1; ''+a", "1"),
         ("class M extends Array {toString(){return 'm' + this.length}}; ''+new M(3)", "m3"),
-        // Dates and whatever has a conversion of its own.
+        // Dates, and objects with a conversion of their own.
         ("const d = new Date(0); d.toString = () => 'T'; d.valueOf = () => 9; [d+'', d-0].join()", "T,9"),
         ("new Date(NaN)+''", "Invalid Date"),
         ("Date.prototype[Symbol.toPrimitive].call({valueOf(){return 1}, toString(){return 'x'}}, 'default')", "x"),
@@ -834,7 +834,7 @@ fn objects_become_primitive_values_however_often_they_are_asked() {
         ("const o = {}; o[Symbol.toPrimitive] = () => 4; o + 1", "5"),
         ("new Proxy({}, {get(t, k){return k === Symbol.toPrimitive ? () => 3 : undefined}}) + 1", "4"),
         ("Symbol.iterator.toString()+''", "Symbol(Symbol.iterator)"),
-        // Nobody who lists what an object has meets it.
+        // A list of what an object has does not show the conversion.
         (
             "const keys = []; for (const key in {}) keys.push(key); keys.length + Object.keys(Object.prototype).length",
             "0",

@@ -20,7 +20,7 @@ use std::{
 const MISSED_MAX: usize = 1024;
 
 /// Writes into the audit of a store. What comes within a few milliseconds goes into one transaction: each waits for the
-/// disk, and takes processor time from the browser. Whatever else is written by this process comes after it.
+/// disk, and takes processor time from the browser. Later writes of this process come after it.
 pub(super) struct Recorder {
     store: Arc<dyn Store>,
     notes: Arc<Mutex<Notes>>,

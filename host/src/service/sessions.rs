@@ -5,7 +5,10 @@ use crate::{
     config::Config,
     network::NetworkRules,
     session::{
-        SessionManager, SessionSettings, keeper, pages,
+        SessionManager, SessionSettings,
+        clock::{Clock as _, MachineClock},
+        keeper, pages,
+        rules::{Ages, ages},
         store::{EndReason, LeaseRow, Retention, SessionRow, SessionState},
     },
     state_dir::StateDir,
@@ -18,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::{
     env, fs,
-    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant},
 };
 
 /// Ended sessions that are listed when they are asked for.
@@ -180,18 +183,16 @@ async fn find(manager: &SessionManager, name: &str) -> Result<SessionRow, ErrorR
 async fn info(state: &StateDir, row: SessionRow, leases: &[LeaseRow]) -> SessionInfo {
     let name = row.lease_name();
     let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
-    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()).unwrap_or(0);
-    let lives = row.state != SessionState::Ended;
-    let idle_ms = (lives && lease.is_none()).then(|| (now - row.used_ms).max(0));
-    let browser = row.browser.clone().filter(|_| lives);
+    let Ages { age_ms, idle_ms, ends_in_ms } = ages(&row, lease.is_some(), MachineClock.wall_ms());
+    let browser = row.browser.clone().filter(|_| row.state != SessionState::Ended);
     let urls = match &browser {
         Some(_) if row.state == SessionState::Live => pages(&state.sockets(), &row.id).await,
         _ => Vec::new(),
     };
     SessionInfo {
-        age_ms: (row.ended_ms.unwrap_or(now) - row.created_ms).max(0),
+        age_ms,
         idle_ms,
-        expires_in_ms: idle_ms.map(|idle| 0.max(i64::try_from(row.ttl_ms).unwrap_or(i64::MAX) - idle)),
+        expires_in_ms: ends_in_ms,
         browser_pid: browser.as_ref().map(|browser| browser.browser_pid),
         keeper_pid: browser.as_ref().map(|browser| browser.keeper_pid),
         memory_kib: browser.as_ref().and_then(|browser| memory_kib(browser.browser_pid)),

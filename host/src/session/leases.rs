@@ -189,6 +189,11 @@ impl Leases {
         Claim { name, execution, host: self.host.clone(), ttl_ms: OPERATION_MS_MAX }
     }
 
+    /// The time for people to read, in milliseconds since the Unix epoch.
+    pub(super) fn wall_ms(&self) -> i64 {
+        self.clock.wall_ms()
+    }
+
     /// Until when a lease holds for certain that is granted or renewed now.
     pub(super) fn until_ms(&self) -> i64 {
         self.clock.steady_ms().saturating_add_unsigned(self.ttl_ms())

@@ -36,7 +36,7 @@ pub(super) struct Lending {
     pub(super) places: StateDir,
     /// What browsers may reach of the machine.
     pub(super) confinement: Confinement,
-    /// What browsers may reach, whatever a call says.
+    /// What browsers may reach at most: a call can narrow it.
     pub(super) network: NetworkRules,
     pub(super) new_id: Box<dyn Fn() -> String + Send + Sync>,
 }
@@ -231,7 +231,7 @@ impl Lending {
         self.browsers.forget_cookies(key).await
     }
 
-    /// Ends a session's browser: `under` its lease, or, without one, because nobody may use it. If that fails, the session
+    /// Ends a session's browser: `under` its lease, or, without one, when no execution may use it. If that fails, the session
     /// stays, and the next sweep ends it.
     pub(super) async fn end(
         &self,
@@ -246,8 +246,8 @@ impl Lending {
     }
 }
 
-/// What the reader of an answer is told when the browser is not the one that was there, if it is worth a word: what a
-/// script closed or reset is missed by nobody.
+/// What the reader of an answer is told when the browser is not the one that was there, unless a
+/// script had closed or reset it itself.
 pub(super) fn replaced(key: &str, reason: EndReason) -> Option<String> {
     let what = match reason {
         EndReason::Crashed | EndReason::Idle | EndReason::Abandoned => {

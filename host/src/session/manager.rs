@@ -35,7 +35,7 @@ pub struct SessionSettings {
     pub retention: Retention,
     /// What browsers may reach of the machine.
     pub confinement: Confinement,
-    /// What browsers may reach, whatever a call says.
+    /// What browsers may reach at most: a call can narrow it.
     pub network: NetworkRules,
 }
 
@@ -255,6 +255,6 @@ impl Sessions for SessionManager {
     }
 
     async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport> {
-        info::look(self.store().as_ref(), &self.lending.places, key).await
+        info::look(self.store().as_ref(), &self.lending.places, key, self.lending.leases.wall_ms()).await
     }
 }

@@ -387,7 +387,7 @@ impl ExecutionBrowser {
         closed
     }
 
-    /// Gives back what is leased, and closes what is this slot's own.
+    /// Releases a leased session, and closes a browser of this execution's own.
     async fn release(&self, state: State) -> Result<(), ErrorReport> {
         match state {
             State::Running(Owner::Execution(browser, _)) => browser.close().await,

@@ -22,9 +22,9 @@ pub use queue::{
 };
 pub use retention::{Forgotten, Retention, Stale, audit_cut, is_forgotten_waiter, is_unused_lease, stale};
 pub use session::{
-    BrowserFacts, EndReason, Fate, KeeperView, NewSession, SessionRecord, SessionRow, SessionState, Watch, attached,
-    begun, closing, disowned, ended, ends_in_sweep, ends_without_store, fate, has_room, idle, is_usable, last_ended,
-    promoted, started,
+    Ages, BrowserFacts, EndReason, Fate, KeeperView, NewSession, SessionRecord, SessionRow, SessionState, Watch, ages,
+    attached, begun, closing, disowned, ended, ends_in_sweep, ends_without_store, fate, has_room, idle, is_usable,
+    last_ended, promoted, started,
 };
 
 /// A moment, as the clocks of a machine tell it.

@@ -84,7 +84,7 @@ pub enum Turn {
     KeepsPlace,
     /// The claim takes the last place in the queue.
     TakesPlace,
-    /// The claim has no place: nobody ever held the lease, and another execution has the first claim to it.
+    /// The claim has no place: no execution ever held the lease, and another execution has the first claim to it.
     NoPlace,
     /// As many wait already as may.
     QueueFull,

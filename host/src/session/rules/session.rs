@@ -198,6 +198,29 @@ pub struct Fate {
     pub lease_lost: bool,
 }
 
+/// How old a session is and how long it has been unused, in milliseconds: for people to read, by the wall clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ages {
+    /// Since when it exists, up to its end.
+    pub age_ms: i64,
+    /// For how long no execution has used it; `None` while one holds it, and after its end.
+    pub idle_ms: Option<i64>,
+    /// In how long it ends if no execution uses it.
+    pub ends_in_ms: Option<i64>,
+}
+
+/// The ages of a session, whose lease is held or not.
+#[must_use]
+pub fn ages(session: &SessionRow, is_held: bool, wall_ms: i64) -> Ages {
+    let idle_ms = (session.state != SessionState::Ended && !is_held).then(|| (wall_ms - session.used_ms).max(0));
+    let ttl_ms = i64::try_from(session.ttl_ms).unwrap_or(i64::MAX);
+    Ages {
+        age_ms: (session.ended_ms.unwrap_or(wall_ms) - session.created_ms).max(0),
+        idle_ms,
+        ends_in_ms: idle_ms.map(|idle| (ttl_ms - idle).max(0)),
+    }
+}
+
 /// Whether one more session may be made beside those that have not ended.
 #[must_use]
 pub const fn has_room(open: usize) -> bool {

@@ -365,6 +365,23 @@ fn a_session_goes_from_start_to_end_and_never_back() {
     assert!(has_room(SESSIONS_MAX - 1) && !has_room(SESSIONS_MAX));
 }
 
+#[test]
+fn ages_are_told_for_as_long_as_they_mean_something_and_are_never_negative() {
+    use SessionState::{Ended, Live};
+    let rows = [
+        (Live, false, 1_002, (1_001, Some(1_000), Some(4_000))),
+        (Live, false, 9_002, (9_001, Some(9_000), Some(0))),
+        (Live, true, 1_002, (1_001, None, None)),
+        (Ended, false, 1_002, (2, None, None)),
+        // The clock was set back.
+        (Live, false, -9, (0, Some(0), Some(5_000))),
+    ];
+    for (state, is_held, wall_ms, (age_ms, idle_ms, ends_in_ms)) in rows {
+        let told = ages(&session(state, Some(KEY), None).row, is_held, wall_ms);
+        assert_eq!(told, Ages { age_ms, idle_ms, ends_in_ms }, "{state:?} {is_held} {wall_ms}");
+    }
+}
+
 /// A session of a key with this id, which ended at this row of the audit if it has.
 fn of_key(id: &str, state: SessionState, reason: Option<EndReason>, ended_after: Option<u64>) -> SessionRecord {
     let mut session = session(state, Some(KEY), reason);
