@@ -6,15 +6,17 @@
 
 use super::sandbox::{self, StoreData};
 use codemode_chromium::{PrivateDir, Untrusted};
+use codemode_spec::limits::TURN_THREAD_STACK_BYTES;
 use std::{
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::{Path, PathBuf},
+    thread,
 };
 use thiserror::Error;
-use wasmtime::{Linker, Module, OptLevel, Store};
-use wasmtime_wizer::Wizer;
+use wasmtime::{Instance, Linker, Module, OptLevel, Store, Val};
+use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
 
@@ -109,8 +111,17 @@ impl Image {
     }
 }
 
-/// Runs the guest up to where scripts begin, freezes it, and compiles what it has become.
+/// Runs the guest up to where scripts begin, freezes it, and compiles what it has become. On a thread of its own, whose
+/// stack is as large as wasm may want it.
 fn make(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
+    thread::scope(|scope| {
+        let maker =
+            thread::Builder::new().stack_size(TURN_THREAD_STACK_BYTES).spawn_scoped(scope, || freeze(engine))?;
+        maker.join().unwrap_or_else(|_| Err(wasmtime::Error::msg("the making of the image panicked")))
+    })
+}
+
+fn freeze(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
     let mut config = super::config(false);
     // What runs once is not worth optimising.
     config.cranelift_opt_level(OptLevel::None).epoch_interruption(false);
@@ -120,7 +131,35 @@ fn make(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
     let mut store: Store<StoreData> = Store::new(&initialising, StoreData::new());
     let mut wizer = Wizer::new();
     wizer.init_func(codemode_spec::abi::INITIALIZE);
-    let frozen = wizer.run(&mut store, GUEST, async |store, module| linker.instantiate_async(store, module).await);
-    let frozen = futures::executor::block_on(frozen)?;
+    let (module, instrumented) = wizer.instrument(GUEST)?;
+    let instance = linker.instantiate(&mut store, &Module::new(&initialising, &instrumented)?)?;
+    instance.get_typed_func::<(), ()>(&mut store, codemode_spec::abi::INITIALIZE)?.call(&mut store, ())?;
+    let mut initialised = Initialised { store: &mut store, instance };
+    let frozen = futures::executor::block_on(wizer.snapshot(&module, &mut initialised))?;
     engine.precompile_module(&frozen)
+}
+
+/// An instance that has run up to where scripts begin, as [`Wizer`] reads it.
+struct Initialised<'s> {
+    store: &'s mut Store<StoreData>,
+    instance: Instance,
+}
+
+impl InstanceState for Initialised<'_> {
+    async fn global_get(&mut self, name: &str, _: ValType) -> SnapshotVal {
+        let global = self.instance.get_global(&mut *self.store, name).expect("instrumented: every global is exported");
+        match global.get(&mut *self.store) {
+            Val::I32(value) => SnapshotVal::I32(value),
+            Val::I64(value) => SnapshotVal::I64(value),
+            Val::F32(bits) => SnapshotVal::F32(bits),
+            Val::F64(bits) => SnapshotVal::F64(bits),
+            Val::V128(value) => SnapshotVal::V128(value.as_u128()),
+            other => unreachable!("the guest has no globals of this type: {other:?}"),
+        }
+    }
+
+    async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
+        let memory = self.instance.get_memory(&mut *self.store, name).expect("instrumented: the memory is exported");
+        contents(memory.data(&self.store));
+    }
 }

@@ -73,7 +73,7 @@ impl Engine {
 fn config(pooled: bool) -> Config {
     let mut config = Config::new();
     config.cranelift_opt_level(OptLevel::Speed).epoch_interruption(true).max_wasm_stack(WASM_STACK_BYTES_MAX);
-    // Only the making of the image runs on such a stack.
+    // Nothing runs on an async stack; wasmtime wants to know that one would be large enough.
     config.async_stack_size(TURN_THREAD_STACK_BYTES);
     if pooled {
         let mut pool = PoolingAllocationConfig::new();
@@ -82,7 +82,6 @@ fn config(pooled: bool) -> Config {
             .total_tables(SANDBOXES_MAX)
             .total_stacks(0)
             .total_component_instances(0)
-            .total_gc_heaps(0)
             .max_memory_size(MEMORY_BYTES_MAX)
             .table_elements(sandbox::TABLE_ELEMENTS_MAX)
             .max_unused_warm_slots(SANDBOXES_MAX)

@@ -212,7 +212,7 @@ impl Connection {
     ///
     /// # Cancellation
     /// As [`Connection::call`].
-    pub async fn execute<T: chromiumoxide::Command>(
+    pub async fn execute<T: chromiumoxide_types::Command>(
         &self,
         command: &T,
         session: Option<&str>,

@@ -4,7 +4,6 @@ use crate::{
     private::PrivateDir,
     versions::{self, version},
 };
-use chromiumoxide::detection::{DetectionOptions, default_executable};
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     env,
@@ -23,6 +22,8 @@ const NAMES: &[&str] = &[
     "chrome",
     "chrome-headless-shell",
     "headless_shell",
+    "google-chrome-beta",
+    "google-chrome-unstable",
     "microsoft-edge-stable",
     "microsoft-edge",
     "brave-browser",
@@ -35,6 +36,7 @@ const USUAL_PLACES: &[&str] = &[
     "/usr/lib/chromium/chromium",
     "/usr/bin/google-chrome-stable",
     "/opt/google/chrome/chrome",
+    "/opt/chromium.org/chromium/chromium",
     "/snap/bin/chromium",
     "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
@@ -82,13 +84,11 @@ pub fn find_noted(explicit: Option<&Path>, folder: &Path) -> Result<Executable, 
 /// The first browser that runs, of those that nobody named.
 pub(crate) fn find_unnamed() -> Result<Executable, ErrorReport> {
     let path = env::var_os("PATH").unwrap_or_default();
-    let detected = default_executable(DetectionOptions { msedge: true, unstable: true }).ok();
     let places = NAMES
         .iter()
         .filter_map(|name| in_path(name, &path))
         .chain(USUAL_PLACES.iter().map(PathBuf::from))
-        .filter(|place| place.is_file())
-        .chain(detected);
+        .filter(|place| place.is_file());
     first_that_runs(places)
 }
 

@@ -17,8 +17,8 @@ use crate::{
     process::is_running,
     relay::Relay,
 };
+use chromiumoxide_cdp::cdp::browser_protocol::browser::{CloseParams, GetVersionParams};
 use codemode_spec::{ErrorCode, ErrorReport};
-use serde_json::{Value as Json, json};
 use std::{path::Path, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
@@ -89,7 +89,7 @@ impl Browser {
         // The ledger comes first: from here on there is always somebody who can clean up.
         let Begun { mut owned, relay, mut listening } = Owned::spawn(Self::ledger(options).await?, options, identity)?;
         let ready = async {
-            relay.call("Browser.getVersion", json!({}), options.start_timeout).await?;
+            relay.execute(&GetVersionParams::default(), options.start_timeout).await?;
             Ok::<_, CdpError>(if options.listens { (&mut listening).await.ok() } else { None })
         };
         let executable = options.executable.display();
@@ -200,7 +200,7 @@ impl Browser {
     pub async fn quit(&self, patience: Duration) {
         let quitting = async {
             // Its answer may be lost with it.
-            let _ = self.relay.call("Browser.close", Json::Null, patience).await;
+            let _ = self.relay.execute(&CloseParams::default(), patience).await;
             while !self.has_ended() {
                 tokio::time::sleep(QUIT_INTERVAL).await;
             }

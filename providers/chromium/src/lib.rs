@@ -39,6 +39,9 @@ mod stream;
 mod transport;
 mod versions;
 
+/// The protocol's commands as types, of the version that chromiumoxide was made for. A browser may be newer: what it answers
+/// with words that this version does not know is read as JSON.
+pub use chromiumoxide_cdp::cdp;
 pub use confine::{ConfineMode, Confinement, can_confine};
 pub use connection::{Command, Connection};
 pub use endpoint::Endpoint;

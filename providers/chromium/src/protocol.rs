@@ -8,9 +8,9 @@ use crate::{
     options::LaunchOptions,
     schema::{CommandSpec, Domain, EventSpec, Shape, TypeSpec},
 };
+use chromiumoxide_cdp::cdp::browser_protocol::browser::GetVersionReturns;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
-use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     fmt,
@@ -88,14 +88,13 @@ impl Protocol {
     /// May be dropped at any time: a browser that describes itself is ended.
     pub async fn of_program(
         program: &Path,
-        version: &Json,
+        version: &GetVersionReturns,
         folder: &Path,
         timeout: Duration,
     ) -> Result<Arc<Self>, ErrorReport> {
         // The others wait for what the first one reads.
         static READING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
-        let key = ["product", "protocolVersion", "revision"].map(|name| version[name].as_str().unwrap_or_default());
-        let key = key.join(" ");
+        let key = [&*version.product, &*version.protocol_version, &*version.revision].join(" ");
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
@@ -235,7 +234,7 @@ async fn document(endpoint: &Endpoint, deadline: Instant) -> Result<hyper::body:
 /// Starts a browser that holds nothing, and has it describe its protocol.
 async fn describe(
     program: &Path,
-    version: &Json,
+    version: &GetVersionReturns,
     folder: &Path,
     timeout: Duration,
 ) -> Result<hyper::body::Bytes, ErrorReport> {
@@ -263,11 +262,9 @@ async fn describe(
         let left = deadline.saturating_duration_since(Instant::now());
         let Version { browser: product, .. } =
             Version::get(&endpoint.http_url("/json/version")?, &endpoint.headers, left).await?;
-        if version["product"] != product.as_str() {
-            return Err(unreadable(&format!(
-                "the program is {product} by now, and the browser is {}",
-                version["product"]
-            )));
+        if version.product != product {
+            let message = format!("the program is {product} by now, and the browser is {}", version.product);
+            return Err(unreadable(&message));
         }
         document(endpoint, deadline).await
     };

@@ -16,6 +16,8 @@ use crate::{
     refusals::{DESTINATION_REFUSED, RefusedDestination},
 };
 use bytes::Bytes;
+use chromiumoxide_cdp::cdp::browser_protocol::target::{AttachToBrowserTargetParams, DetachFromTargetParams};
+use chromiumoxide_types::Command;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{CDP_COMMAND_BYTES_MAX, CDP_REPLY_BYTES_MAX, RELAY_CLIENTS_MAX, RELAY_SESSIONS_MAX, RELAY_STALL_MS},
@@ -159,6 +161,20 @@ impl Relay {
         tokio::time::timeout(timeout, exchange).await.unwrap_or_else(late)
     }
 
+    /// Sends a typed command to the browser itself, and reads its answer as the type that belongs to it.
+    ///
+    /// # Errors
+    /// As [`Self::call`], and [`CdpError::Malformed`] if the answer does not fit the type.
+    ///
+    /// # Cancellation
+    /// As [`Self::call`].
+    pub(crate) async fn execute<T: Command>(&self, command: &T, timeout: Duration) -> Result<T::Response, CdpError> {
+        let malformed = |error: serde_json::Error| CdpError::Malformed { reason: error.to_string() };
+        let params = serde_json::to_value(command).map_err(malformed)?;
+        let answer = self.call(&command.identifier(), params, timeout).await?;
+        T::response_from_value(answer).map_err(malformed)
+    }
+
     /// A client's root session.
     ///
     /// # Errors
@@ -175,7 +191,7 @@ impl Relay {
         if inner.state().clients >= RELAY_CLIENTS_MAX {
             return Err(failed(&format!("it has {RELAY_CLIENTS_MAX} clients already")));
         }
-        let answer = self.call("Target.attachToBrowserTarget", json!({}), ASK_MAX).await;
+        let answer = self.execute(&AttachToBrowserTargetParams::default(), ASK_MAX).await;
         let answer = answer.map_err(|error| match error {
             // That the pipe is closed is certain.
             CdpError::Closed { .. } => failed(&error).with_detail(REFUSED, true),
@@ -184,7 +200,7 @@ impl Relay {
             }
             error => failed(&error),
         })?;
-        let root = answer["sessionId"].as_str().ok_or_else(|| failed(&"it named no session"))?.to_owned();
+        let root = String::from(answer.session_id);
         let client = Arc::new(Client {
             root: root.clone(),
             stream: tokio::sync::Mutex::default(),
@@ -354,8 +370,9 @@ fn forget(relay: &Relay, client: &Arc<Client>) {
 }
 
 async fn detach(relay: &Relay, root: &str) {
+    let detach = DetachFromTargetParams::builder().session_id(root.to_owned()).build();
     // It may have ended with the browser.
-    let _ = relay.call("Target.detachFromTarget", json!({"sessionId": root}), ASK_MAX).await;
+    let _ = relay.execute(&detach, ASK_MAX).await;
 }
 
 impl Inner {

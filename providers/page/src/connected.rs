@@ -6,9 +6,12 @@ use crate::{
     route::Route,
     targets::{Departure, Targets},
 };
-use codemode_chromium::{CdpError, Command, Connection, Event, EventLog, Protocol, REFUSED};
+use codemode_chromium::{
+    CdpError, Command, Connection, Event, EventLog, Protocol, REFUSED,
+    cdp::browser_protocol::{browser::GetVersionParams, target::SetDiscoverTargetsParams},
+};
 use codemode_spec::{ErrorCode, ErrorReport};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     path::Path,
@@ -57,14 +60,12 @@ impl ConnectedBrowser {
     /// May be dropped at any time.
     pub(crate) async fn connect(route: &Route, protocols_dir: &Path, timeout: Duration) -> Result<Self, ErrorReport> {
         let connection = route.connect(timeout).await?;
-        let ask = |method, params| connection.call(Command { method, params, session: None, timeout });
-        let (discovery, version) = tokio::join!(
-            ask("Target.setDiscoverTargets", json!({"discover": true})),
-            ask("Browser.getVersion", Json::Null)
-        );
+        let (discover, version) = (SetDiscoverTargetsParams::new(true), GetVersionParams::default());
+        let (discovery, version) =
+            tokio::join!(connection.execute(&discover, None, timeout), connection.execute(&version, None, timeout));
         discovery.map_err(|error| no_browser(&error))?;
         let version = version.map_err(|error| no_browser(&error))?;
-        let product = version["product"].as_str().unwrap_or_default().to_owned();
+        let product = version.product.clone();
         let protocol = route.protocol(&version, protocols_dir, timeout).await;
         let targets = Arc::new(Targets::new());
         targets.catch_up(connection.events());

@@ -1,8 +1,10 @@
 //! What executions created in an external browser: each closes its own at the end, and only its own.
 
-use codemode_chromium::{CdpError, Command, Connection};
+use codemode_chromium::{
+    CdpError, Connection,
+    cdp::browser_protocol::target::{CloseTargetParams, DisposeBrowserContextParams},
+};
 use codemode_provider::ExecutionId;
-use serde_json::json;
 use std::{
     collections::{HashMap, HashSet},
     sync::{Mutex, MutexGuard, PoisonError},
@@ -50,15 +52,19 @@ impl Owned {
 
     /// Closes all of it; `false` if the browser did not answer for all of it in time.
     pub(crate) async fn close(&self, connection: &Connection, timeout: Duration) -> bool {
-        let targets = self.targets.iter().map(|id| ("Target.closeTarget", json!({ "targetId": id })));
-        let contexts =
-            self.contexts.iter().map(|id| ("Target.disposeBrowserContext", json!({ "browserContextId": id })));
+        // A refusal says that it is closed already; an answer in another form is an answer too.
+        fn is_closed<T>(answer: &Result<T, CdpError>) -> bool {
+            matches!(answer, Ok(_) | Err(CdpError::Protocol { .. } | CdpError::Malformed { .. }))
+        }
         let closing = async {
             let mut closed = true;
-            for (method, params) in targets.chain(contexts) {
-                let answer = connection.call(Command { method, params, session: None, timeout }).await;
-                // A refusal says that it is closed already.
-                closed &= matches!(answer, Ok(_) | Err(CdpError::Protocol { .. }));
+            for target in &self.targets {
+                let close = CloseTargetParams::new(target.clone());
+                closed &= is_closed(&connection.execute(&close, None, timeout).await);
+            }
+            for context in &self.contexts {
+                let dispose = DisposeBrowserContextParams::new(context.clone());
+                closed &= is_closed(&connection.execute(&dispose, None, timeout).await);
             }
             closed
         };

@@ -6,9 +6,18 @@
 //! dialogs. Tabs of an external browser are not made to wait: what a popup does in its first moments may be missed.
 
 use crate::{dialog::Dialog, route::Route, targets::Targets};
-use codemode_chromium::{CdpError, Command, Connection, Event};
+use codemode_chromium::{
+    CdpError, Command, Connection, Event,
+    cdp::{
+        browser_protocol::{
+            page::EnableParams,
+            target::{DetachFromTargetParams, FilterEntry, SetAutoAttachParams, TargetFilter},
+        },
+        js_protocol::runtime::RunIfWaitingForDebuggerParams,
+    },
+};
 use codemode_spec::{ErrorReport, limits::POPUP_RING_BYTES_MAX};
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -61,11 +70,10 @@ impl Popups {
             let watched = Arc::clone(&watched);
             AbortOnDropHandle::new(tokio::spawn(async move { watched.follow().await }))
         };
-        let params = json!({
-            "autoAttach": true, "waitForDebuggerOnStart": waiting, "flatten": true, "filter": [{"type": "page"}],
-        });
-        let command = Command { method: "Target.setAutoAttach", params, session: None, timeout };
-        watched.connection.call(command).await?;
+        let pages = TargetFilter::new(vec![FilterEntry::builder().r#type("page").build()]);
+        let mut command = SetAutoAttachParams::new(true, waiting);
+        (command.flatten, command.filter) = (Some(true), Some(pages));
+        watched.connection.execute(&command, None, timeout).await?;
         Ok(Self { watched, _follower: follower })
     }
 
@@ -123,17 +131,17 @@ impl Watched {
         let is_popup = params["targetInfo"].get("openerId").is_some();
         let connection = self.connection.clone();
         tokio::spawn(async move {
-            let send =
-                |method, session, params| connection.call(Command { method, params, session, timeout: WATCH_MAX });
+            let (enable, run) = (EnableParams::default(), RunIfWaitingForDebuggerParams::default());
             let ask = async {
                 if is_popup {
-                    let _ = send("Page.enable", Some(session.as_str()), Json::Null).await;
+                    let _ = connection.execute(&enable, Some(&session), WATCH_MAX).await;
                 }
             };
-            let go_on = send("Runtime.runIfWaitingForDebugger", Some(session.as_str()), Json::Null);
+            let go_on = connection.execute(&run, Some(&session), WATCH_MAX);
             let _ = tokio::join!(biased; ask, go_on);
             if !is_popup {
-                let _ = send("Target.detachFromTarget", None, json!({"sessionId": session})).await;
+                let detach = DetachFromTargetParams::builder().session_id(session.clone()).build();
+                let _ = connection.execute(&detach, None, WATCH_MAX).await;
             }
         });
     }

@@ -1,9 +1,8 @@
 //! How the browser of an execution is reached.
 
-use codemode_chromium::{Connection, Endpoint, Protocol, Relay};
+use codemode_chromium::{Connection, Endpoint, Protocol, Relay, cdp::browser_protocol::browser::GetVersionReturns};
 use codemode_provider::{BrowserChannel, BrowserSession};
 use codemode_spec::ErrorReport;
-use serde_json::Value as Json;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -50,7 +49,7 @@ impl Route {
     /// May be dropped at any time.
     pub(crate) async fn protocol(
         &self,
-        version: &Json,
+        version: &GetVersionReturns,
         protocols_dir: &Path,
         timeout: Duration,
     ) -> Result<Arc<Protocol>, ErrorReport> {

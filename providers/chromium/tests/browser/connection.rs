@@ -1,7 +1,7 @@
 //! Commands, answers and events over a real connection.
 
 use crate::support::{PATIENCE, Profiles, command, connect, evaluate, page};
-use chromiumoxide::cdp::browser_protocol::target::GetTargetsParams;
+use codemode_chromium::cdp::browser_protocol::target::GetTargetsParams;
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event};
 use codemode_spec::{
     ErrorCode,
