@@ -202,7 +202,7 @@ fn envelope(execution: Execution) -> Envelope {
             meta.cuts = shaped.cuts;
             meta.cuts_unlisted = shaped.cuts_unlisted;
             let (result, images, artifact) = (Some(shaped.result), shaped.images, shaped.artifact);
-            (Some(ExecutionData { result, logs, images, artifact }), None)
+            (Some(ExecutionData { result, logs, images, files: shaped.files, artifact }), None)
         }
         Err(error) if logs.is_empty() => (None, Some(error)),
         Err(error) => (Some(ExecutionData { logs, ..ExecutionData::default() }), Some(error)),

@@ -13,7 +13,7 @@ pub struct Envelope {
     pub command: String,
     /// What it was about.
     pub context: Context,
-    /// The outcome, if it succeeded. Of an execution: `{result, logs, images?, artifact?}`. If it failed after it had
+    /// The outcome, if it succeeded. Of an execution: `{result, logs, images?, files?, artifact?}`. If it failed after it had
     /// begun to run, the logs are still there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
@@ -102,6 +102,19 @@ pub struct Image {
     pub data: String,
 }
 
+/// Data of an answer that is no text, and was kept in a file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DataFile {
+    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs/N/text`.
+    pub path: String,
+    /// Its media type.
+    pub mime_type: String,
+    /// Its size.
+    pub bytes: u64,
+    /// The file, for as long as files are kept.
+    pub file: String,
+}
+
 /// What `data` of an execution holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecutionData {
@@ -115,6 +128,9 @@ pub struct ExecutionData {
     /// Images found in the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
+    /// Data of other kinds, found in the result and in console lines.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<DataFile>,
     /// Where the whole result was kept, if it was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,

@@ -119,6 +119,8 @@ pub const LOG_CHARS_MAX: usize = 8_000;
 pub const IMAGES_MAX: usize = 8;
 /// Bytes of all images in one answer, before base64.
 pub const IMAGE_BYTES_MAX: usize = 10 * MIB;
+/// Files that an answer has of data that is no text, of its result and as many of its console lines.
+pub const DATA_FILES_MAX: usize = 16;
 /// A raw result that was cut for the model is kept whole as an artifact up to this size.
 pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
 /// Time for which artifacts and downloads are kept.

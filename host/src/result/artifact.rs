@@ -1,4 +1,4 @@
-//! The whole of a result that was cut, in a file that only its owner reads.
+//! What an answer has no room for, in files that only their owner reads: the whole of a result that was cut, and data.
 
 use super::lossless::{Unshown, lossless};
 use codemode_chromium::PrivateDir;
@@ -27,20 +27,37 @@ pub(super) enum KeepError {
     Unshown(#[from] Unshown),
 }
 
-/// Writes the result's lossless JSON to a file in the folder, and says where.
-pub(super) fn keep(result: &Value, folder: &Path) -> Result<String, KeepError> {
-    let folder = PrivateDir::make(folder)?;
-    let path = folder.path().join(FILE_NAME);
-    // What is there is not ours to write to.
-    folder.remove_file(FILE_NAME)?;
-    let file = folder.create(FILE_NAME)?;
-    let written = write(result, file);
-    if let Err(why) = &written {
-        tracing::warn!(path = %path.display(), error = %why, "result not kept");
-        // A part of a result is not a result.
-        let _ = folder.remove_file(FILE_NAME);
+/// The files of one execution. Their folder is made when there is one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Files<'f> {
+    pub folder: &'f Path,
+}
+
+impl Files<'_> {
+    /// Writes the result's lossless JSON, and says where.
+    pub fn keep_result(self, result: &Value) -> Result<String, KeepError> {
+        self.keep(FILE_NAME, |file| write(result, file))
     }
-    written.map(|()| path.display().to_string())
+
+    /// Writes data under a name of ours, and says where.
+    pub fn keep_data(self, name: &str, data: &[u8]) -> Result<String, KeepError> {
+        self.keep(name, |mut file| Ok(file.write_all(data)?))
+    }
+
+    fn keep(self, name: &str, write: impl FnOnce(File) -> Result<(), KeepError>) -> Result<String, KeepError> {
+        let folder = PrivateDir::make(self.folder)?;
+        let path = folder.path().join(name);
+        // What is there is not ours to write to.
+        folder.remove_file(name)?;
+        let file = folder.create(name)?;
+        let written = write(file);
+        if let Err(why) = &written {
+            tracing::warn!(path = %path.display(), error = %why, "not kept");
+            // A part of it is of no use.
+            let _ = folder.remove_file(name);
+        }
+        written.map(|()| path.display().to_string())
+    }
 }
 
 fn write(result: &Value, file: File) -> Result<(), KeepError> {

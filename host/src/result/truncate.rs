@@ -6,8 +6,8 @@
 //! stumps.
 
 use super::{
-    image::push_token,
     measure,
+    media::push_token,
     text::{self, Ends},
 };
 use codemode_spec::{

@@ -1,9 +1,11 @@
 //! The whole step: images, cutting and the file that keeps the rest.
 
 use super::super::{ForModel, Identity, Shaped, Transform};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use codemode_spec::{
     Value,
-    limits::{MIB, RESULT_CHARS_DEFAULT},
+    limits::{DATA_FILES_MAX, IMAGES_MAX, MIB, RESULT_CHARS_DEFAULT},
+    message::{ConsoleLine, Level},
 };
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt};
@@ -78,10 +80,25 @@ fn a_screenshot_becomes_an_image_wherever_it_stands() {
 }
 
 #[test]
-fn images_that_are_not_attached_are_in_the_file() {
+fn data_that_is_neither_attached_nor_kept_is_in_the_whole_result() {
     let folder = tempfile::tempdir().unwrap();
-    let shaped =
-        ForModel.transform(Value::Array(vec![Value::Bytes(png(100)); 10]), RESULT_CHARS_DEFAULT, folder.path());
-    assert_eq!(shaped.images.len(), 8);
-    assert!(shaped.artifact.is_some() && shaped.warnings[0].starts_with("2 of 10 images are not attached"));
+    let all = IMAGES_MAX + DATA_FILES_MAX + 2;
+    let result = Value::Array(vec![Value::Bytes(png(100)); all]);
+    let shaped = ForModel.transform(result.clone(), RESULT_CHARS_DEFAULT, folder.path());
+    assert_eq!((shaped.images.len(), shaped.files.len()), (IMAGES_MAX, DATA_FILES_MAX));
+    assert!(shaped.warnings[0].starts_with("2 pieces of data are not kept"), "{}", shaped.warnings[0]);
+    let kept: Json = serde_json::from_slice(&fs::read(shaped.artifact.unwrap()).unwrap()).unwrap();
+    assert_eq!(kept, result.to_json());
+}
+
+#[test]
+fn data_of_console_lines_is_in_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let line = |text: String| ConsoleLine { level: Level::Log, text };
+    let lines = vec![line("before".into()), line(format!("shot: {}", BASE64_STANDARD.encode(png(300))))];
+    let shaped = ForModel.console(lines.clone(), folder.path());
+    assert_eq!(shaped.lines, [line("before".into()), line("shot: [log 1: image/png, 300 bytes]".into())]);
+    assert_eq!(shaped.files[0].path, "/logs/1/text");
+    assert_eq!(fs::read(&shaped.files[0].file).unwrap(), png(300));
+    assert_eq!(Identity.console(lines.clone(), folder.path()).lines, lines);
 }

@@ -1,0 +1,450 @@
+//! Data in a result that is no text: screenshots, PDFs, archives, fonts, audio come as base64, which is of no use to a model
+//! and would take the place of what is. Images become images of the answer; the rest, and images beyond the bounds, files.
+//!
+//! Data is known by what it begins with, and by its declared type where it stands in a `data:` URL.
+
+use super::artifact::Files;
+use base64::{
+    Engine as _, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+    prelude::BASE64_STANDARD,
+};
+use codemode_spec::{
+    envelope::{DataFile, Image},
+    limits::{DATA_FILES_MAX, IMAGE_BYTES_MAX, IMAGES_MAX},
+    value::JSON_TAG,
+};
+use serde_json::Value as Json;
+use std::{borrow::Cow, ops::Range};
+
+/// Deeper than this, nothing is taken for data.
+const DEPTH_MAX: usize = 64;
+/// Fewer bytes are no data, whatever they begin with.
+const BYTES_MIN: usize = 32;
+/// As many bytes without a type that is known are shown as they are.
+const UNKNOWN_BYTES_MAX: usize = 1_024;
+/// Base64 enough to see what its bytes begin with: a tar archive says so after 257 bytes.
+const HEAD_CHARS: usize = 400;
+/// Fewer characters of base64 alone may be a word, a key or a hash, unless they are an image.
+const BARE_CHARS_MIN: usize = 128;
+/// The same among other text.
+const EMBEDDED_CHARS_MIN: usize = 200;
+/// Of what has no type of its own.
+const OCTETS: &str = "application/octet-stream";
+/// Between a `data:` URL's type and its data.
+const BASE64_MARK: &str = ";base64,";
+/// More characters than any declared type has.
+const DECLARED_CHARS_MAX: usize = 200;
+
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The data of one answer.
+pub(super) struct Taken<'f> {
+    pub images: Vec<Image>,
+    pub files: Vec<DataFile>,
+    kept_in: Files<'f>,
+    /// How the names of the files begin.
+    name: &'static str,
+    image_bytes: usize,
+    not_kept: usize,
+    /// Why a file could not be written.
+    fault: Option<String>,
+}
+
+impl<'f> Taken<'f> {
+    pub fn new(kept_in: Files<'f>, name: &'static str) -> Self {
+        Self { images: Vec::new(), files: Vec::new(), kept_in, name, image_bytes: 0, not_kept: 0, fault: None }
+    }
+
+    /// What the reader should know of data that is neither attached nor kept.
+    pub fn warning(&self) -> Option<String> {
+        let why = match &self.fault {
+            Some(fault) => fault.clone(),
+            None => format!("an answer has at most {IMAGES_MAX} images and {DATA_FILES_MAX} files"),
+        };
+        (self.not_kept > 0).then(|| format!("{} pieces of data are not kept: {why}", self.not_kept))
+    }
+
+    /// Takes the data out of a result and leaves words in its place. Paths are JSON pointers from `at` on.
+    pub fn take_from(&mut self, result: &mut Json, at: &str) {
+        self.walk(result, &mut at.to_owned(), 0);
+    }
+
+    /// The same for a text of its own, as a console line; its images are files too.
+    pub fn take_from_text(&mut self, text: &mut String, at: &str) {
+        if let Some(without) = self.without_data(text, at, false) {
+            *text = without;
+        }
+    }
+
+    fn walk(&mut self, value: &mut Json, path: &mut String, depth: usize) {
+        match value {
+            Json::String(text) => {
+                if let Some(without) = self.without_data(text, path, true) {
+                    *text = without;
+                }
+            }
+            Json::Array(items) if depth < DEPTH_MAX => {
+                for (index, item) in items.iter_mut().enumerate() {
+                    let length = path.len();
+                    push_token(path, &index.to_string());
+                    self.walk(item, path, depth + 1);
+                    path.truncate(length);
+                }
+            }
+            Json::Object(entries) if depth < DEPTH_MAX => {
+                if let Some(data) = bytes_of(entries).and_then(Data::of_bytes) {
+                    *value = Json::String(self.add(path, data, true));
+                    return;
+                }
+                for (key, item) in entries {
+                    let length = path.len();
+                    push_token(path, key);
+                    self.walk(item, path, depth + 1);
+                    path.truncate(length);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The text with words in the place of its data; `None` if it has none.
+    fn without_data(&mut self, text: &str, path: &str, attach: bool) -> Option<String> {
+        if let Some(data) = Data::of_text(text.trim()) {
+            return Some(self.add(path, data, attach));
+        }
+        let mut without = String::new();
+        let mut end = 0;
+        let mut from = 0;
+        while let Some(run) = next_run(text, from) {
+            from = run.end;
+            let declared = declared_before(text, run.start).filter(|(start, _)| *start >= end);
+            let data = Data::of_run(&text[run.clone()], declared.map(|(_, declared)| declared));
+            if let Some(data) = data {
+                without.push_str(&text[end..declared.map_or(run.start, |(start, _)| start)]);
+                without.push_str(&self.add(path, data, attach));
+                end = run.end;
+            }
+        }
+        (end > 0).then(|| without + &text[end..])
+    }
+
+    /// The words that stand for the data from now on.
+    fn add(&mut self, path: &str, data: Data<'_>, attach: bool) -> String {
+        let size = super::text::grouped(data.bytes.len() as u64);
+        let Data { mime_type, extension, bytes, base64 } = data;
+        let is_image = attach && ATTACHED.contains(&&*mime_type);
+        if is_image && self.images.len() < IMAGES_MAX && self.image_bytes + bytes.len() <= IMAGE_BYTES_MAX {
+            self.image_bytes += bytes.len();
+            let is_canonical = base64.len().is_multiple_of(4) && !base64.contains(char::is_whitespace);
+            let data = if is_canonical { base64.to_owned() } else { BASE64_STANDARD.encode(bytes) };
+            let path = path.strip_prefix(RESULT).unwrap_or(path).to_owned();
+            self.images.push(Image { path, mime_type: mime_type.into_owned(), data });
+            return format!(
+                "[image {}: {}, {size} bytes]",
+                self.images.len(),
+                self.images[self.images.len() - 1].mime_type
+            );
+        }
+        if self.files.len() < DATA_FILES_MAX && self.fault.is_none() {
+            let number = self.files.len() + 1;
+            match self.kept_in.keep_data(&format!("{}-{number}.{extension}", self.name), &bytes) {
+                Ok(file) => {
+                    let words = format!("[{} {number}: {mime_type}, {size} bytes]", self.name);
+                    let (path, bytes) = (path.to_owned(), bytes.len() as u64);
+                    self.files.push(DataFile { path, mime_type: mime_type.into_owned(), bytes, file });
+                    return words;
+                }
+                Err(why) => self.fault = Some(why.to_string()),
+            }
+        }
+        self.not_kept += 1;
+        format!("[data: {mime_type}, {size} bytes, not kept]")
+    }
+}
+
+/// Where a result stands in the data of an answer.
+pub(super) const RESULT: &str = "/result";
+
+/// The types that models take as images.
+const ATTACHED: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+/// A piece of data.
+struct Data<'t> {
+    mime_type: Cow<'t, str>,
+    extension: &'static str,
+    bytes: Vec<u8>,
+    /// As it stood there.
+    base64: &'t str,
+}
+
+impl<'t> Data<'t> {
+    /// The data that a whole text is: base64 that begins as data does, or a `data:` URL.
+    fn of_text(text: &'t str) -> Option<Self> {
+        if let Some((declared, base64)) = text.strip_prefix("data:").and_then(|url| url.split_once(BASE64_MARK)) {
+            return Self::of(base64, declared_type(declared), BYTES_MIN);
+        }
+        let data = Self::of(text, None, BYTES_MIN)?;
+        (text.len() >= BARE_CHARS_MIN || ATTACHED.contains(&&*data.mime_type)).then_some(data)
+    }
+
+    /// The data that a run of base64 within a text is.
+    fn of_run(run: &'t str, declared: Option<&'t str>) -> Option<Self> {
+        Self::of(run, declared.and_then(declared_type), BYTES_MIN)
+    }
+
+    /// The data that bytes are, which are not shown as such if their type is known or they are many.
+    fn of_bytes(base64: &'t str) -> Option<Self> {
+        Self::of(base64, None, BYTES_MIN).or_else(|| Self::of(base64, Some(OCTETS), UNKNOWN_BYTES_MAX + 1))
+    }
+
+    fn of(base64: &'t str, declared: Option<&'t str>, bytes_min: usize) -> Option<Self> {
+        // Most strings are no data: decided by their beginning.
+        let head = base64.get(..base64.len().min(HEAD_CHARS))?;
+        let head = LENIENT.decode(compact(head).get(..compact(head).len() / 4 * 4)?).ok()?;
+        let (mime_type, extension) = match (infer::get(&head), declared) {
+            (Some(known), _) => (known.mime_type().into(), known.extension()),
+            (None, Some(declared)) => (declared.into(), extension_of(declared)),
+            (None, None) => return None,
+        };
+        let bytes = LENIENT.decode(&*compact(base64)).ok().filter(|bytes| bytes.len() >= bytes_min)?;
+        Some(Self { mime_type, extension, bytes, base64 })
+    }
+}
+
+/// Base64 without its line breaks.
+fn compact(base64: &str) -> Cow<'_, str> {
+    if base64.contains(['\r', '\n']) { base64.replace(['\r', '\n'], "").into() } else { base64.into() }
+}
+
+/// The type of a `data:` URL without its parameters, if it is one.
+fn declared_type(declared: &str) -> Option<&str> {
+    let mime_type = declared.split(';').next()?;
+    let is_word = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
+    let (kind, name) = mime_type.split_once('/')?;
+    let is_type = [kind, name].iter().all(|part| !part.is_empty() && part.chars().all(is_word));
+    is_type.then_some(mime_type)
+}
+
+/// How the name of a file of a declared type ends.
+fn extension_of(mime_type: &str) -> &'static str {
+    match mime_type {
+        "image/svg+xml" => "svg",
+        "application/json" => "json",
+        "text/html" => "html",
+        "text/csv" => "csv",
+        _ if mime_type.starts_with("text/") => "txt",
+        _ => "bin",
+    }
+}
+
+/// The next run of base64 that is long enough to be data; line breaks within it belong to it.
+fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    let mut start = from;
+    while start < bytes.len() {
+        let first = bytes[start..].iter().position(is_base64)? + start;
+        let mut end = first;
+        while end < bytes.len() {
+            let breaks = bytes[end..].iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            match bytes.get(end + breaks) {
+                Some(byte) if is_base64(byte) => end += breaks + 1,
+                _ => break,
+            }
+        }
+        let padding = bytes[end..].iter().take_while(|byte| **byte == b'=').count().min(2);
+        if end - first >= EMBEDDED_CHARS_MIN {
+            return Some(first..end + padding);
+        }
+        start = end + 1;
+    }
+    None
+}
+
+/// Where the `data:` URL begins whose data begins here, and what it says of its type.
+fn declared_before(text: &str, start: usize) -> Option<(usize, &str)> {
+    let before = text[..start].strip_suffix(BASE64_MARK)?;
+    let mut from = before.len().saturating_sub(DECLARED_CHARS_MAX);
+    while !before.is_char_boundary(from) {
+        from += 1;
+    }
+    let at = from + before[from..].rfind("data:")?;
+    Some((at, &before[at + "data:".len()..]))
+}
+
+/// Adds a reference token to a JSON pointer (RFC 6901).
+pub(super) fn push_token(path: &mut String, token: &str) {
+    path.push('/');
+    path.extend(token.chars().map(|c| match c {
+        '~' => "~0".to_owned(),
+        '/' => "~1".to_owned(),
+        c => c.to_string(),
+    }));
+}
+
+/// The base64 of the bytes that the object stands for, if it does.
+fn bytes_of(entries: &serde_json::Map<String, Json>) -> Option<&str> {
+    let tagged = entries.get(JSON_TAG).is_some_and(|kind| kind == "bytes");
+    entries.get("value").filter(|_| tagged).and_then(Json::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use std::{fs, path::Path};
+
+    fn base64(head: &[u8], bytes: usize) -> String {
+        let mut data = head.to_vec();
+        data.resize(bytes, 7);
+        BASE64_STANDARD.encode(data)
+    }
+
+    fn png(bytes: usize) -> String {
+        base64(b"\x89PNG\r\n\x1a\n", bytes)
+    }
+
+    fn pdf(bytes: usize) -> String {
+        base64(b"%PDF-1.7", bytes)
+    }
+
+    fn taken<T>(result: &mut Json, look: impl FnOnce(&Taken<'_>, &Path) -> T) -> T {
+        let folder = tempfile::tempdir().unwrap();
+        let mut taken = Taken::new(Files { folder: folder.path() }, "file");
+        taken.take_from(result, RESULT);
+        look(&taken, folder.path())
+    }
+
+    #[test]
+    fn data_is_known_by_its_first_bytes_or_by_its_declared_type() {
+        let rows = [
+            (png(100), Some(("image/png", 100))),
+            (png(100).trim_end_matches('=').to_owned(), Some(("image/png", 100))),
+            (format!("data:image/jpeg;base64,{}", png(100)), Some(("image/png", 100))),
+            (base64(b"\xff\xd8\xff\xe0", 44), Some(("image/jpeg", 44))),
+            (base64(b"GIF89a", 46), Some(("image/gif", 46))),
+            (base64(b"RIFF\x01\x02\x03\x04WEBP", 52), Some(("image/webp", 52))),
+            (base64(b"RIFF\x01\x02\x03\x04WAVE", 400), Some(("audio/x-wav", 400))),
+            (pdf(400), Some(("application/pdf", 400))),
+            (format!("data:application/octet-stream;base64,{}", pdf(400)), Some(("application/pdf", 400))),
+            (base64(b"PK\x03\x04", 400), Some(("application/zip", 400))),
+            (base64(b"wOF2\x00\x01\x00\x00", 400), Some(("application/font-woff", 400))),
+            (base64(b"\0asm\x01\0\0\0", 400), Some(("application/wasm", 400))),
+            (base64(b"ID3\x04", 400), Some(("audio/mpeg", 400))),
+            (format!("data:image/svg+xml;base64,{}", base64(b"<svg>", 50)), Some(("image/svg+xml", 50))),
+            (format!("data:text/csv;charset=utf-8;base64,{}", base64(b"a,b", 50)), Some(("text/csv", 50))),
+            // What is too short, or not base64, or has no type is text.
+            (pdf(60), None),
+            (png(20), None),
+            (format!("{}!", png(100)), None),
+            (base64(b"nothing known", 400), None),
+            (format!("data:;base64,{}", base64(b"nothing", 50)), None),
+            (format!("data:a b/c;base64,{}", base64(b"nothing", 50)), None),
+            ("data:image/png,abc".into(), None),
+            ("0123456789abcdef".repeat(16), None),
+            ("a".repeat(10_000), None),
+            ("é".repeat(100), None),
+            (String::new(), None),
+        ];
+        for (text, expected) in rows {
+            let data = Data::of_text(&text);
+            assert_eq!(data.as_ref().map(|data| (&*data.mime_type, data.bytes.len())), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn images_and_files_leave_words_in_their_place() {
+        let bytes = |data: String| json!({"$type": "bytes", "value": data});
+        let mut result = json!({
+            "a/b": [{"data": png(100)}], "c": bytes(png(12_345)), "d": "text", "e": pdf(1_000),
+            "f": bytes(base64(b"?", 1_024)), "g": bytes(base64(b"?", 1_025)), "h": bytes(pdf(40)),
+        });
+        let small = result["f"].clone();
+        taken(&mut result, |taken, folder| {
+            let paths: Vec<_> = taken.images.iter().map(|image| image.path.as_str()).collect();
+            assert_eq!(paths, ["/a~1b/0/data", "/c"]);
+            assert_eq!(taken.images[0].data, png(100));
+            let files: Vec<_> =
+                taken.files.iter().map(|it| (it.path.as_str(), it.mime_type.as_str(), it.bytes)).collect();
+            let expected = [
+                ("/result/e", "application/pdf", 1_000),
+                ("/result/g", "application/octet-stream", 1_025),
+                ("/result/h", "application/pdf", 40),
+            ];
+            assert_eq!(files, expected);
+            assert_eq!(taken.files[0].file, folder.join("file-1.pdf").display().to_string());
+            assert_eq!(BASE64_STANDARD.encode(fs::read(&taken.files[0].file).unwrap()), pdf(1_000));
+            assert_eq!(taken.warning(), None);
+        });
+        let words = json!({
+            "a/b": [{"data": "[image 1: image/png, 100 bytes]"}], "c": "[image 2: image/png, 12,345 bytes]", "d": "text",
+            "e": "[file 1: application/pdf, 1,000 bytes]", "f": small,
+            "g": "[file 2: application/octet-stream, 1,025 bytes]", "h": "[file 3: application/pdf, 40 bytes]",
+        });
+        assert_eq!(result, words);
+    }
+
+    #[test]
+    fn data_within_longer_texts_is_found() {
+        let mut lines = pdf(600);
+        (1..lines.len() / 76).rev().for_each(|line| lines.insert_str(line * 76, "\r\n"));
+        let rows = [
+            (
+                format!("<img src=\"data:image/png;base64,{}\"> é", png(300)),
+                "<img src=\"[image 1: image/png, 300 bytes]\"> é",
+            ),
+            (format!("{{\"pdf\":\"{}\"}}", pdf(300)), "{\"pdf\":\"[file 1: application/pdf, 300 bytes]\"}"),
+            (
+                format!("é{}, {} and {}", pdf(301), "x".repeat(300), png(302)),
+                &*format!(
+                    "é[file 1: application/pdf, 301 bytes], {} and [image 1: image/png, 302 bytes]",
+                    "x".repeat(300)
+                ),
+            ),
+            (format!("Content:\n\n{lines}\n\n--"), "Content:\n\n[file 1: application/pdf, 600 bytes]\n\n--"),
+            (format!("url(data:font/x;charset=a;base64,{})", base64(b"?", 300)), "url([file 1: font/x, 300 bytes])"),
+        ];
+        for (text, expected) in rows {
+            let mut result = json!([text]);
+            taken(&mut result, |_, _| ());
+            assert_eq!(result, json!([expected]));
+        }
+        for text in [format!("see {}", png(100)), format!("token {}", "0123456789abcdef".repeat(100))] {
+            let mut result = json!(text);
+            taken(&mut result, |taken, _| assert!(taken.images.is_empty() && taken.files.is_empty()));
+            assert_eq!(result, json!(text));
+        }
+    }
+
+    #[test]
+    fn images_beyond_the_bounds_are_files_and_files_beyond_the_bounds_are_told_of() {
+        let mut result = json!(vec![png(100); IMAGES_MAX + DATA_FILES_MAX + 2]);
+        taken(&mut result, |taken, _| {
+            assert_eq!((taken.images.len(), taken.files.len(), taken.not_kept), (IMAGES_MAX, DATA_FILES_MAX, 2));
+            assert!(taken.warning().unwrap().starts_with("2 pieces of data are not kept"));
+        });
+        assert_eq!(result[IMAGES_MAX], "[file 1: image/png, 100 bytes]");
+        assert_eq!(result[IMAGES_MAX + DATA_FILES_MAX], "[data: image/png, 100 bytes, not kept]");
+
+        let mut result = json!([png(IMAGE_BYTES_MAX + 1), png(100)]);
+        taken(&mut result, |taken, _| assert_eq!((taken.images.len(), taken.files.len()), (1, 1)));
+        assert_eq!(result[1], "[image 1: image/png, 100 bytes]");
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_to_is_told_without_its_path() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let mut taken = Taken::new(Files { folder: &file }, "log");
+        let mut line = format!("pdf: {}", pdf(400));
+        taken.take_from_text(&mut line, "/logs/0/text");
+        assert_eq!(line, "pdf: [data: application/pdf, 400 bytes, not kept]");
+        let warning = taken.warning().unwrap();
+        assert!(warning.contains("could not be written") && !warning.contains("tmp"), "{warning}");
+    }
+}
