@@ -6,7 +6,7 @@ use crate::support::{
 };
 use codemode_host::{
     engine::Engine,
-    exec::{Execution, Executor, Observer, Request, Settings, Unobserved},
+    exec::{Execution, Executor, NoObserver, Observer, Request, Settings},
     result::{Shaped, Transform},
 };
 use codemode_provider::{
@@ -274,7 +274,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
 
         let execute = |executor: &Executor, request| {
             let executor = executor.clone();
-            async move { executor.execute(request, Arc::new(Unobserved)).await }
+            async move { executor.execute(request, Arc::new(NoObserver)).await }
         };
         let queued = Request::new("1");
         let leave = queued.cancel.clone();

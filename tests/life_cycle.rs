@@ -3,7 +3,7 @@
 
 use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
-use codemode_host::exec::{Execution, Request, Settings, Unobserved};
+use codemode_host::exec::{Execution, NoObserver, Request, Settings};
 use codemode_provider::{
     CallContext, Ending, ExecutionContext, Folders, Provider, ProviderRuntime, ServiceProvider,
     testkit::{FakeProvider, FakeService, FakeShared, Journal, Moment},
@@ -320,7 +320,7 @@ fn runtimes_learn_of_the_end_and_of_their_options() {
     let lab = Lab::with(vec![Arc::new(provider)], Settings { services: vec![shared], ..Settings::new(state.path()) });
     let mut request = within(30_000, "await seeing.echo(1)");
     request.options.insert("seeing".to_owned(), serde_json::json!({"wanted": 7}));
-    lab::block_on(lab.executor().execute(request, Arc::new(Unobserved)));
+    lab::block_on(lab.executor().execute(request, Arc::new(NoObserver)));
     let context = seen.borrow_and_update().clone().expect("a runtime was made");
     assert_eq!(context.options["seeing"]["wanted"], 7);
     assert_eq!(context.services.require::<Folders>().unwrap().state, state.path());

@@ -102,7 +102,7 @@ impl Image {
     }
 
     fn load(engine: &wasmtime::Engine, file: File) -> wasmtime::Result<Self> {
-        // SAFETY: the file was written by this program: it is this user's, nobody else can write it, it has no second
+        // SAFETY: the file was written by this program: it is this user's, no other user can write it, it has no second
         // name, and it was opened in a folder of which the same holds, through no link.
         let module = unsafe { Module::deserialize_open_file(engine, file)? };
         Ok(Self { module })

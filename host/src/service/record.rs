@@ -1,7 +1,7 @@
 //! What executions do, written into the audit.
 
 use crate::{
-    exec::Record,
+    exec::AuditSink,
     session::store::{
         Store, StoreError,
         audit::{Batch, Event, EventKind},
@@ -91,7 +91,7 @@ fn under(event: Event, lease: Option<&LeaseMark>) -> Event {
     }
 }
 
-impl Record for Recorder {
+impl AuditSink for Recorder {
     fn started(&self, id: &ExecutionId, code: &str, session: &SessionRequest) {
         let code = blake3::hash(code.as_bytes()).to_hex().to_string();
         let event = Event::new(EventKind::ExecutionStarted).execution(id.as_str()).key(session.key.as_deref());

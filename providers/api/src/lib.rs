@@ -19,7 +19,7 @@ mod session;
 pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
-pub use audit::{Account, AuditSink, LeaseMark, NoAudit, Refusal};
+pub use audit::{Account, LeaseMark, NoRefusalSink, Refusal, RefusalSink};
 pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, SystemClock};
 pub use id::ExecutionId;
 pub use provider::{Provider, ProviderRuntime};
