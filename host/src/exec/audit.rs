@@ -24,6 +24,8 @@ pub trait AuditSink: Send + Sync {
     fn started(&self, _id: &ExecutionId, _code: &str, _session: &SessionRequest) {}
     /// A script is about to do something that has an effect. Never told: the values of its arguments.
     fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
+    /// A script was refused a call of a method that exists, and its provider has not seen it.
+    fn call_refused(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _code: ErrorCode) {}
     /// A provider took something from a script that is not for scripts.
     fn refused(&self, _id: &ExecutionId, _refusal: &Refusal) {}
     /// The execution has ended, and is disposed of. `context` is what it was about.

@@ -205,7 +205,7 @@ fn call_error(report: &ErrorReport) -> CallError {
     }
 }
 
-/// Checks the call, notes its effect for the audit, and has its provider carry it out.
+/// Checks the call, notes its effect or its refusal for the audit, and has its provider carry it out.
 async fn carry_out(
     callees: Arc<Callees>,
     WaitingCall { mut call, weight }: WaitingCall,
@@ -217,7 +217,13 @@ async fn carry_out(
     let encoded = std::mem::take(&mut call.arguments);
     let Ok(Value::Array(mut arguments)) = encoded.value() else { return Err(broken()) };
     drop(encoded);
-    let (index, method) = registry.resolve(&call.namespace, &call.method, &mut arguments)?;
+    let resolved = registry.resolve(&call.namespace, &call.method, &mut arguments);
+    if let Err(error) = &resolved
+        && error.code == ErrorCode::ApprovalRequired
+    {
+        audit.call_refused(execution, &call.namespace, &call.method, error.code);
+    }
+    let (index, method) = resolved?;
     let runtime = runtimes.get(index).ok_or_else(broken)?;
     if method.effect != Effect::Read {
         let account = runtime.account(&method.name, &arguments);

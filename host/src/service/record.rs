@@ -109,6 +109,11 @@ impl AuditSink for Recorder {
         self.note(under(Event::new(EventKind::Call).execution(id.as_str()).detail(detail), lease.as_ref()));
     }
 
+    fn call_refused(&self, id: &ExecutionId, namespace: &str, method: &str, code: ErrorCode) {
+        let detail = json!({"method": format!("{namespace}.{method}"), "code": code});
+        self.note(Event::new(EventKind::PolicyRefused).execution(id.as_str()).detail(detail));
+    }
+
     fn refused(&self, id: &ExecutionId, refusal: &Refusal) {
         let Refusal { target, scheme, lease } = refusal;
         let event = Event::new(EventKind::PolicyRefused).execution(id.as_str());
@@ -135,7 +140,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn what_is_taken_from_a_script_stands_in_the_audit_by_its_scheme() {
+    async fn refusals_stand_in_the_audit_by_scheme_or_by_method() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
             let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
@@ -146,10 +151,15 @@ mod tests {
         let refusal =
             Refusal { target: "iframe".to_owned(), scheme: "chrome-extension".to_owned(), lease: Some(lease) };
         recorder.refused(&ExecutionId::new("x-1"), &refusal);
-        assert_eq!(recorder.missed("x-1").await, None);
+        recorder.call_refused(&ExecutionId::new("x-2"), "shop", "pay", ErrorCode::ApprovalRequired);
+        assert_eq!((recorder.missed("x-1").await, recorder.missed("x-2").await), (None, None));
         let store = open();
         let rows = store.audit_read(&AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
-        let [row] = rows.as_slice() else { panic!("one row: {rows:?}") };
+        let [row, call] = rows.as_slice() else { panic!("two rows: {rows:?}") };
+        assert_eq!(
+            (call.kind.as_str(), call.detail.as_str(), call.execution.as_deref()),
+            ("policy.refused", r#"{"method":"shop.pay","code":"APPROVAL_REQUIRED"}"#, Some("x-2"))
+        );
         assert_eq!(
             (row.kind.as_str(), row.detail.as_str(), row.execution.as_deref(), row.key.as_deref(), row.token),
             (

@@ -21,10 +21,10 @@ try { await fake.fail('POLICY_REFUSED', 'not here') } catch (error) { failed = e
 for (let line = 0; line < 100; line++) console.log(line, 'x'.repeat(2000));
 // More arguments than the host has room for: some of these calls wait.
 const heavy = new Array(20000).fill(0);
-const lengths = await Promise.all([1, 2, 3, 4].map((n) => fake.wait(20 * n, heavy).then((reply) => reply.length)));
+const lengths = await Promise.all([1, 2, 3, 4].map((n) => fake.wait(300 + n, heavy).then((reply) => reply.length)));
 const before = performance.now();
-await new Promise((done) => setTimeout(done, 30));
-console.log('last', Math.random(), lengths, performance.now() - before >= 30);
+await new Promise((done) => setTimeout(done, 300));
+console.log('last', Math.random(), lengths, performance.now() - before >= 300);
 Promise.reject(new Error('lost'));
 throw failed;";
 
@@ -147,7 +147,7 @@ async fn what_a_state_says_is_what_the_run_does() {
     assert_eq!(seen.states, 1);
     assert!(outcome.outcome.is_ok());
     // Processor time that the state has as used is used, whatever the thread has used that the script goes on with.
-    let spins = "await fake.wait(20); for (;;);";
+    let spins = "await fake.wait(300); for (;;);";
     let (outcome, _) = run(&engine, spins, |mut state| {
         state.cpu_used = state.cpu;
         state
