@@ -144,6 +144,15 @@ impl ExecutionBrowser {
         lock(&self.connected).clone()
     }
 
+    /// Whether the execution has a browser, connected or not: it has been opened, and not been closed yet. Waits for a
+    /// start or an end that is under way.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn is_open(&self) -> bool {
+        matches!(*self.state.lock().await, State::Running(_))
+    }
+
     /// The leased session, if there is one.
     pub(crate) fn session(&self) -> Option<Arc<dyn BrowserSession>> {
         lock(&self.leased).clone()
