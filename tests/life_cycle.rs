@@ -272,7 +272,7 @@ fn calls_in_flight_are_dropped_before_anything_is_disposed_of() {
 }
 
 #[test]
-fn calls_made_too_late_reach_nobody() {
+fn calls_made_too_late_reach_no_provider() {
     // From the result's getter, from a timer that is due later, and after a throw.
     for script in [
         "({ get x() { a.write(1); return 1 } })",

@@ -277,17 +277,17 @@ impl Inner {
             rand::rng().fill_bytes(&mut seed);
             seed
         });
-        let time_left = granted.deadline.saturating_duration_since(Instant::now());
+        let now = Instant::now();
+        let time_left = granted.deadline.saturating_duration_since(now);
         let state = RunState::new(id.clone(), seed, self.settings.clock.now(), time_left, request.cpu);
         let callees = Callees {
-            execution: id.clone(),
             registry: self.registry.clone(),
             runtimes: created.runtimes.clone().into(),
             audit: self.settings.audit.clone(),
-            deadline: granted.deadline,
         };
         Run::new(
             state,
+            now,
             RunInputs {
                 engine: self.engine.clone(),
                 program,

@@ -30,12 +30,9 @@ pub(super) type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
 
 /// Where the calls of one execution go.
 pub(super) struct Callees {
-    pub execution: ExecutionId,
     pub registry: Arc<Registry>,
     pub runtimes: Runtimes,
     pub audit: Arc<dyn AuditSink>,
-    /// When the execution's wall time is over.
-    pub deadline: Instant,
 }
 
 /// A call that has ended.
@@ -48,13 +45,16 @@ pub(super) struct Completed {
 pub(super) struct Calls {
     callees: Arc<Callees>,
     room: ArgumentRoom,
+    /// When the execution's wall time is over.
+    deadline: Instant,
     running: FuturesUnordered<BoxFuture<'static, Completed>>,
 }
 
 impl Calls {
     /// With the room in the memory of the host for the arguments of calls that run, a permit a byte of weight.
-    pub(super) fn new(callees: Callees, host_room: Arc<Semaphore>) -> Self {
-        Self { callees: Arc::new(callees), room: ArgumentRoom::new(host_room), running: FuturesUnordered::new() }
+    pub(super) fn new(callees: Callees, host_room: Arc<Semaphore>, deadline: Instant) -> Self {
+        let (callees, room) = (Arc::new(callees), ArgumentRoom::new(host_room));
+        Self { callees, room, deadline, running: FuturesUnordered::new() }
     }
 
     /// Takes over calls that have left the sandbox, and starts those for which there is room.
@@ -151,7 +151,9 @@ impl Calls {
     fn start_next(&mut self, state: &mut RunState, place: ArgumentsPlace) {
         let Some(next) = state.waiting.pop_front() else { return };
         let call = next.call.id;
-        let carried_out = AssertUnwindSafe(carry_out(Arc::clone(&self.callees), next, place)).catch_unwind();
+        let context = CallContext { call, deadline: self.deadline, place };
+        let carried_out = carry_out(Arc::clone(&self.callees), state.id.clone(), next, context);
+        let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
         self.running.push(
             async move {
                 let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
@@ -208,10 +210,11 @@ fn call_error(report: &ErrorReport) -> CallError {
 /// Checks the call, notes its effect or its refusal for the audit, and has its provider carry it out.
 async fn carry_out(
     callees: Arc<Callees>,
+    execution: ExecutionId,
     WaitingCall { mut call, weight }: WaitingCall,
-    place: ArgumentsPlace,
+    context: CallContext,
 ) -> Result<Encoded, ErrorReport> {
-    let Callees { execution, registry, runtimes, audit, deadline } = &*callees;
+    let Callees { registry, runtimes, audit } = &*callees;
     check_weight(&call, weight)?;
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let encoded = std::mem::take(&mut call.arguments);
@@ -221,17 +224,16 @@ async fn carry_out(
     if let Err(error) = &resolved
         && error.code == ErrorCode::ApprovalRequired
     {
-        audit.call_refused(execution, &call.namespace, &call.method, error.code);
+        audit.call_refused(&execution, &call.namespace, &call.method, error.code);
     }
     let (index, method) = resolved?;
     let runtime = runtimes.get(index).ok_or_else(broken)?;
     if method.effect != Effect::Read {
         let account = runtime.account(&method.name, &arguments);
         if !account.reads {
-            audit.effect(execution, &call.namespace, &method.name, &account);
+            audit.effect(&execution, &call.namespace, &method.name, &account);
         }
     }
-    let context = CallContext { call: call.id, deadline: *deadline, place };
     // The provider's own name of the method, which may not be the one that a script can write.
     runtime.call(&method.name, arguments, context).await
 }

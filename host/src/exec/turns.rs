@@ -52,7 +52,6 @@ pub(super) struct Run {
     engine: Engine,
     program: Program,
     registry: Arc<Registry>,
-    deadline: Instant,
     cancel: CancellationToken,
     observer: Arc<dyn Observer>,
     sandbox: Option<Sandbox>,
@@ -72,19 +71,20 @@ enum TurnProgress {
 }
 
 impl Run {
-    pub(super) fn new(state: RunState, inputs: RunInputs) -> Box<Self> {
+    /// The run of a state whose durations hold for this moment.
+    pub(super) fn new(state: RunState, state_at: Instant, inputs: RunInputs) -> Box<Self> {
+        let deadline = state_at + state.time_left;
         let RunInputs { engine, program, callees, argument_room, cancel, observer } = inputs;
         Box::new(Self {
             state,
-            state_at: Instant::now(),
+            state_at,
             engine,
             program,
             registry: Arc::clone(&callees.registry),
-            deadline: callees.deadline,
             cancel,
             observer,
             sandbox: None,
-            calls: Calls::new(callees, argument_room),
+            calls: Calls::new(callees, argument_room, deadline),
             unended: 0,
             unsent: Vec::new(),
         })
@@ -146,7 +146,7 @@ impl Run {
                 }
             } else if self.cancel.is_cancelled() {
                 return self.ended(Err(cancelled()));
-            } else if Instant::now() >= self.deadline {
+            } else if Instant::now() >= self.deadline() {
                 return self.ended(Err(time_over()));
             }
             replies = Some(ready);
@@ -208,7 +208,7 @@ impl Run {
 
     fn allowance(&self) -> Allowance {
         Allowance {
-            deadline: self.deadline.into_std(),
+            deadline: self.deadline().into_std(),
             cpu: self.state.cpu,
             cpu_used: self.state.cpu_used,
             cancel: self.cancel.clone(),
@@ -232,6 +232,11 @@ impl Run {
         self.state.console.count_dropped(dropped_bytes);
     }
 
+    /// When the wall time is over.
+    fn deadline(&self) -> Instant {
+        self.state_at + self.state.time_left
+    }
+
     fn is_deadlocked(&self) -> bool {
         self.calls.outstanding(&self.state) == 0 && self.state.next_timer.is_none()
     }
@@ -243,12 +248,12 @@ impl Run {
 
     /// Polls on this thread, for a moment, for what the script waits for; `None` if it has not come by then.
     fn poll_soon(&mut self) -> Result<Option<Vec<Completed>>, ErrorReport> {
-        let due = self.timer_due();
-        let until = (Instant::now() + POLL_MAX).min(self.deadline).min(due.unwrap_or(self.deadline));
+        let (deadline, due) = (self.deadline(), self.timer_due());
+        let until = (Instant::now() + POLL_MAX).min(deadline).min(due.unwrap_or(deadline));
         // What is ready is taken within one poll: giving up in between loses nothing.
         match poll_until(until.into_std(), self.calls.next_replies(&mut self.state, &self.cancel)) {
             Some(ready) => ready.map(Some),
-            None if Instant::now() >= self.deadline => Err(time_over()),
+            None if Instant::now() >= deadline => Err(time_over()),
             None if due.is_some_and(|due| Instant::now() >= due) => Ok(Some(Vec::new())),
             None => Ok(None),
         }
@@ -256,7 +261,7 @@ impl Run {
 
     /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
     async fn wait(&mut self) -> Result<Vec<Completed>, ErrorReport> {
-        let (deadline, due) = (self.deadline, self.timer_due());
+        let (deadline, due) = (self.deadline(), self.timer_due());
         let timer = async move {
             match due {
                 Some(due) => tokio::time::sleep_until(due).await,

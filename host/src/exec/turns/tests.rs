@@ -56,11 +56,9 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
     let (deadline, id) = (context.deadline, context.execution.clone());
     let runtime = provider.create(context).await.unwrap();
     let callees = Callees {
-        execution: id.clone(),
         registry: Arc::new(Registry::new(vec![provider]).unwrap()),
         runtimes: [runtime].into(),
         audit: Arc::new(NoAudit),
-        deadline,
     };
     let inputs = RunInputs {
         engine: engine.clone(),
@@ -71,8 +69,9 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         observer: Arc::new(NoObserver),
     };
     let new_year: SystemTime = UNIX_EPOCH + Duration::from_secs(1_767_225_600);
-    let left = deadline - Instant::now();
-    let mut run = Run::new(RunState::new(id, [3; 32], new_year, left, CPU), inputs);
+    let now = Instant::now();
+    let left = deadline - now;
+    let mut run = Run::new(RunState::new(id, [3; 32], new_year, left, CPU), now, inputs);
     let (mut replies, mut seen) = (None, Seen::default());
     loop {
         let handle = Handle::current();
@@ -95,7 +94,10 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         assert!(state.cpu_used > seen.cpu_used, "each turn takes processor time");
         assert!(state.time_left < left && (seen.states == 1 || state.time_left < seen.time_left), "time passes");
         (seen.cpu_used, seen.time_left) = (state.cpu_used, state.time_left);
-        replies = Some(run.wait().await.unwrap());
+        match run.wait().await {
+            Ok(ready) => replies = Some(ready),
+            Err(error) => return (run.end(Err(error)), seen),
+        }
     }
 }
 
@@ -146,6 +148,13 @@ async fn what_a_state_says_is_what_the_run_does() {
     .await;
     assert_eq!(seen.states, 1);
     assert!(outcome.outcome.is_ok());
+    // Time that the state has not left is over.
+    let (outcome, _) = run(&engine, waits, |mut state| {
+        state.time_left = Duration::ZERO;
+        state
+    })
+    .await;
+    assert_eq!(outcome.outcome.err().unwrap().code, ErrorCode::TimeExceeded);
     // Processor time that the state has as used is used, whatever the thread has used that the script goes on with.
     let spins = "await fake.wait(300); for (;;);";
     let (outcome, _) = run(&engine, spins, |mut state| {
