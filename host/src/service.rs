@@ -18,7 +18,7 @@ pub use request::ExecuteRequest;
 pub use sessions::{SessionInfo, keep, sessions_close, sessions_list, sessions_revoke, sessions_show, sessions_sweep};
 pub use warming::Warming;
 
-pub use crate::exec::{Observer, Unobserved};
+pub use crate::exec::{NoObserver, Observer};
 pub use codemode_spec::session::{NetworkLists, SessionMode, SessionRequest, checked_key};
 
 use crate::{
@@ -82,7 +82,7 @@ impl Service {
             concurrent_max: config.concurrent,
             queued_max: config.queued,
             services: vec![Arc::new(browsers)],
-            record: Arc::clone(&recorder) as _,
+            audit: Arc::clone(&recorder) as _,
             ..Settings::new(state.path())
         };
         let (executor, external) = (Executor::new(engine, registry()?, settings), config.cdp_url.is_some());

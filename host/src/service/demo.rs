@@ -3,7 +3,7 @@
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
 use crate::{
     config::Config,
-    exec::Unobserved,
+    exec::NoObserver,
     site::{self, Site},
 };
 use codemode_spec::{Envelope, ErrorCode, ErrorReport};
@@ -81,7 +81,7 @@ async fn run(config: &Config, progress: &Progress, cancel: CancellationToken) ->
     };
     let began = Instant::now();
     let script = format!("const site = {};\n{LOGIN}", json!(site.url()));
-    let answer = service.execute(ExecuteRequest::new(&script), Arc::new(Unobserved), cancel).await;
+    let answer = service.execute(ExecuteRequest::new(&script), Arc::new(NoObserver), cancel).await;
     timings_ms.script = millis(began.elapsed());
     Ok(DemoData { script, answer, timings_ms })
 }

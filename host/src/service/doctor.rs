@@ -1,7 +1,7 @@
 //! Whether everything is there that an execution needs, and what to do if not.
 
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
-use crate::{config::Config, engine::Image, exec::Unobserved, state_dir::StateDir};
+use crate::{config::Config, engine::Image, exec::NoObserver, state_dir::StateDir};
 use codemode_chromium::ConfineMode;
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
 use rustix::fs::statvfs;
@@ -209,7 +209,7 @@ async fn browser_start(config: &Config, service: Option<&Service>, cancel: &Canc
 
 async fn execute(service: &Service, code: &str, cancel: &CancellationToken) -> Envelope {
     let request = ExecuteRequest { timeout_ms: Some(EXECUTION_MS_MAX), ..ExecuteRequest::new(code) };
-    service.execute(request, Arc::new(Unobserved), cancel.clone()).await
+    service.execute(request, Arc::new(NoObserver), cancel.clone()).await
 }
 
 /// Whether Chromium can use its own sandbox.

@@ -4,7 +4,7 @@ use super::{Cli, Output, Text};
 use crate::{
     config::Config,
     service::{
-        self, ExecuteRequest, NetworkLists, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming,
+        self, ExecuteRequest, NetworkLists, NoObserver, Progress, SessionMode, SessionRequest, TOOL, Warming,
         checked_key,
     },
     surface::text,
@@ -131,7 +131,7 @@ pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, sto
     match service {
         Ok(service) => {
             let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-            service.execute(request, Arc::new(Unobserved), stop).await
+            service.execute(request, Arc::new(NoObserver), stop).await
         }
         Err(error) => failed(error),
     }
