@@ -1,5 +1,5 @@
 //! The small site that the demo and the tests drive: a login with a session cookie, and pages that are awkward in one
-//! way each. Its pages lie in `tests/site`.
+//! way each. Its pages lie in `host/demo`.
 
 use axum::{
     Form, Router,
@@ -17,10 +17,10 @@ pub const USER: &str = "ada";
 /// With what.
 pub const PASSWORD: &str = "lovelace";
 
-const LOGIN: &str = include_str!("../../tests/site/login.html");
-const ACCOUNT: &str = include_str!("../../tests/site/account.html");
-const DIALOG: &str = include_str!("../../tests/site/dialog.html");
-const STYLE: &str = include_str!("../../tests/site/style.css");
+const LOGIN: &str = include_str!("../demo/login.html");
+const ACCOUNT: &str = include_str!("../demo/account.html");
+const DIALOG: &str = include_str!("../demo/dialog.html");
+const STYLE: &str = include_str!("../demo/style.css");
 /// How long `/slow` may take, in milliseconds.
 const SLOW_MS_MAX: u64 = 60_000;
 /// Items that `/big` may have.

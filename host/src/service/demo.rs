@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-const LOGIN: &str = include_str!("../../../tests/site/login.js");
+const LOGIN: &str = include_str!("../../demo/login.js");
 
 /// What `data` of the demo holds.
 #[derive(Clone, Debug, Serialize, Deserialize)]
