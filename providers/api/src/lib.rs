@@ -8,6 +8,7 @@
 
 mod arguments;
 mod audit;
+mod closure;
 mod context;
 mod id;
 mod provider;
@@ -20,6 +21,7 @@ pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
 pub use audit::{Account, AuditSink, LeaseMark, NoAudit, Refusal};
+pub use closure::{Closures, Function, closure};
 pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, SystemClock};
 pub use id::ExecutionId;
 pub use provider::{Provider, ProviderRuntime};
