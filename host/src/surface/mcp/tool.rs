@@ -11,11 +11,11 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let Json::Object(schema) = ExecuteRequest::schema() else { unreachable!("a schema of an object is an object") };
     let declarations = text::declarations(manifests);
     let description = format!(
-        "Runs one JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. The value of \
-         its last expression, or what it returns, is the answer, with its console lines. Return only what you need: results \
-         are cut at {RESULT_CHARS_DEFAULT} characters. A PNG, JPEG or WebP in the result (base64 or bytes) comes back as an \
-         image. Errors carry a code and a hint. There is no fetch, require, import or DOM: the page is \
-         reached through these globals:\n\n{declarations}"
+        "Runs a JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. Its last \
+         expression, or what it returns, is the answer, with its console lines. Return only what you need: it is cut at \
+         {RESULT_CHARS_DEFAULT} characters. A PNG, JPEG or WebP in the result (base64 or bytes) comes as an image. Errors \
+         carry a code and a hint. No fetch, require, import or DOM: the page is reached through these \
+         globals:\n\n{declarations}"
     );
     let annotations = ToolAnnotations::new().destructive(true).open_world(true);
     Tool::new(TOOL, description, schema).with_annotations(annotations)
