@@ -49,6 +49,11 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("providers/chromium/src", r"\bcodemode_(page|cdp)\b"),
     ("providers/page/src", r"\bcodemode_cdp\b|\bcdp\.\w"),
     ("spec/src", r"\bcdp\.\w"),
+    ("host/src/session", r"\bcdp\.\w"),
+    ("host/src/service", r"\bcdp\.\w"),
+    ("host/src/surface", r"\bcdp\.\w"),
+    ("host/src/engine", r"\bcdp\.\w"),
+    ("host/src/exec", r"\bcdp\.\w"),
     ("guest/src", r"\bcdp\.\w"),
     ("providers/cdp/src", r"\bcodemode_chromium\b|\bSessions\b"),
     ("spec/src", r"\bboa_"),
@@ -130,6 +135,10 @@ fn folders_do_not_name_what_they_do_not_know() {
         ("host/src/session/rules/queue.rs", "use crate::session::store::StoreError;"),
         ("host/src/session/rules/lease.rs", "pub fn standing(lease: &Lease, clock: &dyn Clock) -> Standing {"),
         ("host/src/session/rules/session.rs", "pub async fn fate() {"),
+        ("host/src/session/leased.rs", r#".with_hint("Call cdp.startSession({replace: true}).")"#),
+        ("host/src/service/doctor.rs", r#"execute(service, "await cdp.send(\"Browser.getVersion\")")"#),
+        ("host/src/engine/sandbox.rs", r#"format!("await cdp.events() before")"#),
+        ("spec/src/error.rs", r#"DialogOpen = "DIALOG_OPEN", 409, false, "Call cdp.send(…)."; "#),
     ];
     for (path, line) in planted {
         assert_eq!(unknown_words(&with_line(path, line)).len(), 1, "{path}: {line}");

@@ -2,6 +2,7 @@
 
 use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
 use crate::{config::Config, engine::Image, exec::Unobserved, state_dir::StateDir};
+use codemode_cdp::CdpProvider;
 use codemode_chromium::ConfineMode;
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
 use rustix::fs::statvfs;
@@ -191,7 +192,7 @@ async fn browser_start(config: &Config, service: Option<&Service>, cancel: &Canc
     let Some(service) = service else {
         return Check::new(name, Status::Skipped, "not tried without a sandbox");
     };
-    let answer = execute(service, "(await cdp.send(\"Browser.getVersion\")).product", cancel).await;
+    let answer = execute(service, CdpProvider::PROBE, cancel).await;
     match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
         (Some(error), _) => Check::failed(name, &error),
         // What is missing of the walls around it.
