@@ -1,95 +1,141 @@
-//! The façade: plain requests in, envelopes out. Every surface calls it and nothing below it.
+//! The façade: a service that executes scripts and administers what they leave. Every surface calls it and nothing below it.
+//!
+//! It is an object with three parts, each of which is made at its first use and then kept: its settings and namespaces, its
+//! administration (state folder and store), and its execution (sandbox image, executor, sweeper). So a list of sessions
+//! compiles no sandbox, and a server opens its store once.
 
+mod answer;
 mod audit;
+mod builder;
+mod cleanup;
 mod demo;
 mod doctor;
-mod leftovers;
 mod preparation;
 mod record;
 mod request;
 mod sessions;
-mod warming;
+mod settings;
+mod startup;
 
-pub use audit::{AuditQuery, KnownRow, audit_show, audit_verify};
-pub use demo::{DemoData, Timings, demo, serve_site};
-pub use doctor::{Check, Diagnosis, Status, doctor};
-pub use preparation::{setup, warm_up};
+pub use answer::{answer, refused};
+pub use audit::{AuditQuery, AuditShown};
+pub use builder::ServiceBuilder;
+pub use demo::{DemoData, SiteServed, Timings, serve_site};
+pub use doctor::{Check, Diagnosis, Status};
+pub use preparation::{BrowserReady, ImageReady};
 pub use request::ExecuteRequest;
-pub use sessions::{SessionInfo, keep, sessions_close, sessions_list, sessions_revoke, sessions_show, sessions_sweep};
-pub use warming::Warming;
+pub use sessions::{Reaped, SessionClosed, SessionRevoked, SessionShown, SessionsListed, SessionsSwept, keep};
+pub use settings::Settings;
 
-pub use crate::exec::{Observer, Unobserved};
+pub use crate::{
+    exec::{Observer, Unobserved},
+    network::NetworkRules,
+    session::{
+        SessionInfo,
+        store::{
+            Retention, SessionState,
+            audit::{AuditRow, KnownRow, Verdict},
+        },
+    },
+};
+pub use codemode_chromium::{ConfineMode, Confinement};
+pub use codemode_page::{BrowserConfig, DevicePermission};
 pub use codemode_spec::session::{NetworkLists, SessionMode, SessionRequest, checked_key};
 
 use crate::{
-    config::{Config, Defaults},
     engine::Engine,
-    exec::{Execution, Executor, Request, Settings},
-    result::console,
+    exec::{Executor, Request, Settings as ExecutorSettings},
+    result::Transform,
+    session::{SessionManager, SessionSettings},
+    state_dir::StateDir,
 };
-use codemode_cdp::CdpProvider;
-use codemode_page::{BrowserConfig, Browsers};
-use codemode_provider::{Registry, Sessions};
+use codemode_page::Browsers;
+use codemode_provider::{Provider, ServiceProvider, Sessions};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport, Manifest,
-    envelope::{Context, ExecutionData, Meta},
-    limits::{RESULT_CHARS_DEFAULT, SESSION_SWEEP_MS, WALL_MS_DEFAULT},
+    limits::{AUDIT_ROWS_MIN, SESSION_SWEEP_MS, WALL_MS_DEFAULT},
 };
 use record::Recorder;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use startup::Startup;
+use std::{path::Path, sync::Arc, time::Duration};
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// The name of the one tool.
 pub const TOOL: &str = "browser_execute";
 
-/// A host that is ready to execute.
-#[derive(Clone)]
-pub struct Service {
-    executor: Executor,
-    recorder: Arc<Recorder>,
-    defaults: Defaults,
-    external: bool,
-    _sweeping: Arc<AbortOnDropHandle<()>>,
-}
-
 /// Is told, in a line, what takes its time.
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
+/// A host: it executes scripts, and administers sessions and the audit. Cheap to clone; all clones are one service.
+///
+/// To be used within a runtime. When the last clone is dropped, the sweeper ends; browsers that are kept stay with their
+/// keepers.
+#[derive(Clone)]
+pub struct Service {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: Settings,
+    providers: Vec<Arc<dyn Provider>>,
+    services: Vec<Arc<dyn ServiceProvider>>,
+    transform: Arc<dyn Transform>,
+    has_browser: bool,
+    manifests: Vec<Manifest>,
+    administration: Startup<Administration>,
+    execution: Startup<Execution>,
+}
+
+/// What administration needs.
+#[derive(Clone)]
+struct Administration {
+    state: StateDir,
+    sessions: SessionManager,
+}
+
+/// What executions need besides.
+struct Execution {
+    executor: Executor,
+    recorder: Arc<Recorder>,
+    _sweeping: AbortOnDropHandle<()>,
+}
+
 impl Service {
-    /// A host with the providers of this build. Makes the sandbox image if it is missing, which is told to `progress`.
-    /// To be called within a runtime: it sweeps sessions now and again.
-    ///
-    /// # Errors
-    /// `NOT_READY` when the sandbox cannot be prepared.
-    pub fn open(config: &Config, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
-        let state = config.state()?;
-        let defaults = config.defaults()?;
-        if config.cdp_url.is_some() && defaults.network != NetworkLists::default() {
-            return Err(not_ours("the file of defaults has [network] rules"));
-        }
-        let sessions = sessions::open(config, &state)?;
-        leftovers::remove(&state);
-        let images = config.image_dir()?;
-        let engine = warm(&images, progress)?;
-        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
-        let sweeping = Arc::new(sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS)));
-        let browsers = browsers(config, &defaults, images, Arc::new(sessions))?;
-        let settings = Settings {
-            concurrent_max: config.concurrent,
-            queued_max: config.queued,
-            services: vec![Arc::new(browsers)],
-            record: Arc::clone(&recorder) as _,
-            ..Settings::new(state.path())
-        };
-        let (executor, external) = (Executor::new(engine, registry()?, settings), config.cdp_url.is_some());
-        Ok(Self { executor, recorder, defaults, external, _sweeping: sweeping })
+    /// A service to be put together: by default with the browser, its namespaces, and answers shaped for a model.
+    #[must_use]
+    pub fn builder(settings: Settings) -> ServiceBuilder {
+        ServiceBuilder::new(settings)
     }
 
-    /// Executes a script and answers. Never fails: failures are answers.
+    /// The namespaces that scripts can reach. Opens nothing.
+    #[must_use]
+    pub fn manifests(&self) -> &[Manifest] {
+        &self.inner.manifests
+    }
+
+    /// Prepares the first execution: loads the sandbox image, or makes it, which takes some seconds and is told to
+    /// `progress`, removes what dead hosts left, and begins to sweep sessions now and again.
+    ///
+    /// # Errors
+    /// `NOT_READY` when the sandbox cannot be prepared, `CANCELLED`, and what is wrong with state folder or settings. The
+    /// next call tries again.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time, or cancelled by the token.
+    pub async fn ready(
+        &self,
+        progress: &(dyn Fn(&str) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<(), ErrorReport> {
+        tokio::select! {
+            execution = self.execution(progress) => execution.map(drop),
+            () = cancel.cancelled() => {
+                Err(ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began"))
+            }
+        }
+    }
+
+    /// Executes a script and answers. Never fails: failures are answers. Prepares the service if it is not [ready](Self::ready).
     ///
     /// # Cancellation
     /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
@@ -100,34 +146,112 @@ impl Service {
         cancel: CancellationToken,
     ) -> Envelope {
         if let Err(error) = request.check() {
-            return answer(TOOL, Err(error), Duration::ZERO);
+            return refused(error);
         }
-        let session = match request.session {
-            Some(session) => session,
-            // The defaults are for browsers of our own.
-            None if self.external => SessionRequest::default(),
-            None => self.defaults.session.clone(),
+        let request = match self.request(request, cancel.clone()) {
+            Ok(request) => request,
+            Err(error) => return refused(error),
         };
-        if self.external && session.mode != SessionMode::OneShot {
-            let message = format!("the browser of an external endpoint cannot be shared: the mode is {}", session.mode);
-            let error = ErrorReport::new(ErrorCode::InvalidArgument, message)
-                .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url.");
-            return answer(TOOL, Err(error), Duration::ZERO);
+        if let Err(error) = self.ready(&|_| {}, &cancel).await {
+            return refused(error);
         }
-        if self.external && session.network.is_some() {
-            return answer(TOOL, Err(not_ours("the session has network rules")), Duration::ZERO);
-        }
-        let timeout = Duration::from_millis(request.timeout_ms.unwrap_or(WALL_MS_DEFAULT));
-        let chars = request.result_chars.or(self.defaults.result.chars).unwrap_or(RESULT_CHARS_DEFAULT as u64);
-        // One that is too large for the platform is too large for the executor, which says so.
-        let result_chars = usize::try_from(chars).unwrap_or(usize::MAX);
-        let request = Request { timeout, result_chars, cancel, session, ..Request::new(request.code) };
-        let mut execution = self.executor.execute(request, observer).await;
+        let Execution { executor, recorder, .. } = self.inner.execution.made().expect("it is ready");
+        let mut execution = executor.execute(request, observer).await;
         // What is answered stands in the audit.
-        if let Some(error) = self.recorder.missed(execution.id.as_str()).await {
+        if let Some(error) = recorder.missed(execution.id.as_str()).await {
             execution.warnings.push(format!("The audit is incomplete: {error}"));
         }
-        envelope(execution)
+        answer::executed(execution)
+    }
+
+    /// What is executed, with the settings where the request says nothing.
+    fn request(&self, request: ExecuteRequest, cancel: CancellationToken) -> Result<Request, ErrorReport> {
+        let settings = &self.inner.settings;
+        let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
+        let session = match session {
+            Some(session) => session,
+            // The settings are for browsers of our own.
+            None if settings.is_external() => SessionRequest::default(),
+            None => settings.session.clone(),
+        };
+        if settings.is_external() && session.mode != SessionMode::OneShot {
+            let message = format!("the browser of an external endpoint cannot be shared: the mode is {}", session.mode);
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url."));
+        }
+        if settings.is_external() && session.network.is_some() {
+            return Err(not_ours("the session has network rules"));
+        }
+        let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
+        // A number that is too large for the platform is too large for the executor, which says so.
+        let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
+        Ok(Request { timeout, result_chars, cancel, session, ..Request::new(code) })
+    }
+
+    async fn administration(&self) -> Result<&Administration, ErrorReport> {
+        let inner = Arc::clone(&self.inner);
+        self.inner.administration.get(&|_| {}, move |_| Administration::open(&inner.settings)).await
+    }
+
+    async fn execution(&self, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<&Execution, ErrorReport> {
+        let administration = self.administration().await?.clone();
+        let inner = Arc::clone(&self.inner);
+        self.inner.execution.get(progress, move |tell| Execution::open(&inner, administration, tell)).await
+    }
+}
+
+impl Administration {
+    /// The state folder, with its store. Blocks.
+    fn open(settings: &Settings) -> Result<Self, ErrorReport> {
+        let state = settings.state()?;
+        let retention =
+            Retention { audit_rows: settings.retention.audit_rows.max(AUDIT_ROWS_MIN), ..settings.retention };
+        let lease_ttl = settings.lease_ttl.max(Duration::from_millis(1));
+        let session_settings = SessionSettings {
+            lease_ttl,
+            renew_every: Some(lease_ttl / 6),
+            retention,
+            confinement: settings.browser.confinement.clone(),
+            network: settings.network.clone(),
+        };
+        // Without a keeper no browser is started under a lease: see `Execution::open`.
+        let keeper = settings.keeper.clone().unwrap_or_default();
+        let sessions = SessionManager::open(state.clone(), keeper, session_settings)?;
+        Ok(Self { state, sessions })
+    }
+}
+
+impl Execution {
+    /// The sandbox, with its executor. Blocks.
+    fn open(inner: &Inner, administration: Administration, progress: &dyn Fn(&str)) -> Result<Self, ErrorReport> {
+        let Inner { settings, providers, services, transform, has_browser, .. } = inner;
+        if settings.is_external() && settings.network != NetworkRules::default() {
+            return Err(not_ours("the settings have network rules"));
+        }
+        let Administration { state, sessions } = administration;
+        cleanup::remove_old(&state);
+        let images = settings.image_dir()?;
+        let engine = warm(&images, progress)?;
+        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
+        let sweeping = sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS));
+        let mut of_executions: Vec<Arc<dyn ServiceProvider>> = Vec::new();
+        if *has_browser {
+            let protocols_dir = settings.browser.protocols_dir.clone().or(Some(images));
+            let config = BrowserConfig { protocols_dir, ..settings.browser.clone() };
+            let leased = settings.keeper.is_some().then(|| Arc::new(sessions) as Arc<dyn Sessions>);
+            of_executions.push(Arc::new(Browsers::new(config, leased)));
+        }
+        of_executions.extend(services.iter().cloned());
+        let executor_settings = ExecutorSettings {
+            concurrent_max: settings.concurrent_max,
+            queued_max: settings.queued_max,
+            services: of_executions,
+            transform: Arc::clone(transform),
+            record: Arc::clone(&recorder) as _,
+            ..ExecutorSettings::new(state.path())
+        };
+        let executor = Executor::new(engine, builder::registry(providers)?, executor_settings);
+        Ok(Self { executor, recorder, _sweeping: sweeping })
     }
 }
 
@@ -138,102 +262,11 @@ fn not_ours(what: &str) -> ErrorReport {
         .with_hint("Leave the rules out, or let the host launch its browsers: without --cdp-url.")
 }
 
-/// The namespaces of this build.
-fn registry() -> Result<Registry, ErrorReport> {
-    Registry::new(vec![Arc::new(CdpProvider::new())])
-        .map_err(|error| ErrorReport::new(ErrorCode::HostFault, error.to_string()))
-}
-
-/// The browser that the namespaces of an execution share.
-fn browsers(
-    config: &Config,
-    defaults: &Defaults,
-    protocols_dir: PathBuf,
-    sessions: Arc<dyn Sessions>,
-) -> Result<Browsers, ErrorReport> {
-    let config = BrowserConfig {
-        browser: config.browser.clone(),
-        cdp_url: config.cdp_url.clone(),
-        headers: config.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
-        headless: !config.headed,
-        device_permissions: defaults.policy.device_permissions.clone(),
-        confinement: config.confinement()?,
-        protocols_dir: Some(protocols_dir),
-    };
-    Ok(Browsers::new(config, Some(sessions)))
-}
-
-/// The namespaces that scripts can reach. Needs no sandbox.
-///
-/// # Errors
-/// When the providers of this build cannot be offered together.
-pub fn manifests(config: &Config) -> Result<Vec<Manifest>, ErrorReport> {
-    // A wrong file of defaults is told by every command.
-    config.defaults()?;
-    Ok(registry()?.providers().map(|provider| provider.manifest().clone()).collect())
-}
-
-/// An engine for the image in a folder, made there if it is missing.
-///
-/// # Errors
-/// `NOT_READY` when it can be neither loaded nor made.
-pub fn warm(images: &Path, progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
+/// An engine for the image in a folder, made there if it is missing. Blocks.
+fn warm(images: &Path, progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
     Engine::open(images, progress).map_err(|error| {
         tracing::error!(error = ?error, "the sandbox could not be prepared");
         let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
         ErrorReport::new(ErrorCode::NotReady, format!("{error}{cause}"))
     })
-}
-
-/// The answer to an execution.
-fn envelope(execution: Execution) -> Envelope {
-    let mut meta = Meta {
-        duration_ms: millis(execution.duration),
-        warnings: execution.warnings,
-        logs_dropped_bytes: execution.console_dropped_bytes,
-        calls: execution.calls,
-        cpu_ms: millis(execution.cpu),
-        ..Meta::default()
-    };
-    let logs = console::within_budget(execution.console, &mut meta.logs_dropped_bytes);
-    let (data, error) = match execution.outcome {
-        Ok(shaped) => {
-            meta.truncated = !shaped.cuts.is_empty() || shaped.cuts_unlisted > 0;
-            meta.cuts = shaped.cuts;
-            meta.cuts_unlisted = shaped.cuts_unlisted;
-            let (result, images, artifact) = (Some(shaped.result), shaped.images, shaped.artifact);
-            (Some(ExecutionData { result, logs, images, artifact }), None)
-        }
-        Err(error) if logs.is_empty() => (None, Some(error)),
-        Err(error) => (Some(ExecutionData { logs, ..ExecutionData::default() }), Some(error)),
-    };
-    Envelope {
-        ok: error.is_none(),
-        command: TOOL.to_owned(),
-        context: execution.context,
-        data: data.map(|data| serde_json::to_value(data).expect("plain data can be written as JSON")),
-        error,
-        meta,
-    }
-}
-
-/// An answer of a command that is no execution.
-#[must_use]
-pub fn answer(command: &str, outcome: Result<serde_json::Value, ErrorReport>, duration: Duration) -> Envelope {
-    let (data, error) = match outcome {
-        Ok(data) => (Some(data), None),
-        Err(error) => (None, Some(error.bounded())),
-    };
-    Envelope {
-        ok: error.is_none(),
-        command: command.to_owned(),
-        context: Context::default(),
-        data,
-        error,
-        meta: Meta { duration_ms: millis(duration), ..Meta::default() },
-    }
-}
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,11 +4,13 @@
 //! still and a random source that is always zero; all else comes in messages.
 
 mod artifact;
+mod kernel;
 mod sandbox;
 mod threads;
 mod ticker;
 
 pub use artifact::{ArtifactError, Image};
+pub use kernel::Kernel;
 pub use sandbox::{Allowance, Sandbox, Stop};
 pub use threads::Threads;
 

@@ -10,18 +10,14 @@ mod setup;
 mod types;
 mod warm;
 
-use crate::{
-    config::Config,
-    service::{self, Progress},
-    surface::{mcp, text},
-};
+use super::{config::Config, mcp, text};
+use crate::service::{self, Progress};
 use clap::{Args, Parser, Subcommand};
-use codemode_spec::{Envelope, ErrorCode, ErrorReport};
-use render::{Text, say};
+use codemode_spec::ErrorReport;
+use render::say;
 use std::{
     process::{self, ExitCode},
     sync::Arc,
-    time::Duration,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -57,7 +53,7 @@ enum Command {
     /// See and end browser sessions
     #[command(subcommand)]
     Sessions(sessions::SessionsCommand),
-    /// Read the audit, and check that nobody changed it
+    /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// Keep one browser: started by codemode itself
@@ -73,8 +69,13 @@ struct Output {
     json: bool,
 }
 
-/// The words of an answer.
-type Words = fn(&Envelope) -> Text;
+/// What every command is given.
+struct Asked {
+    config: Config,
+    progress: Progress,
+    /// Cancelled by the first signal to end.
+    stop: CancellationToken,
+}
 
 impl Cli {
     /// Whether one thread is enough.
@@ -88,54 +89,32 @@ impl Cli {
         let Self { config, command } = self;
         // A keeper is not stopped: it ends when its browser has.
         let stop = if matches!(command, Command::Keep) { CancellationToken::new() } else { stop_on_signal() };
-        let progress: Progress = Arc::new(say);
-        let (output, envelope, words): (Output, Envelope, Words) = match command {
-            Command::Run(args) => (args.output, run::run(&config, args, &progress, stop).await, run::words),
-            Command::Doctor(output) => (output, doctor::run(&config, &progress, stop).await, doctor::words),
-            Command::Demo(demo::DemoArgs { serve: true, output }) => {
-                (output, service::serve_site(&progress, stop).await, demo::words)
-            }
-            Command::Demo(args) => (args.output, demo::run(&config, &progress, stop).await, demo::words),
-            Command::Setup(output) => (output, setup::run(&config, &progress, stop).await, setup::words),
-            Command::Warm(output) => (output, warm::run(&config, &progress, stop).await, warm::words),
-            Command::Sessions(command) => {
-                let (output, words) = (command.output(), command.words());
-                (output, sessions::run(&config, command, stop).await, words)
-            }
-            Command::Audit(command) => {
-                let (output, words) = (command.output(), command.words());
-                (output, audit::run(&config, command, stop).await, words)
-            }
-            Command::Types => return types::print(&config),
-            Command::Keep => {
-                return match service::keep(&config).await {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(error) => {
-                        say(text::error(&error).trim_end());
-                        ExitCode::FAILURE
-                    }
-                };
-            }
-            Command::Mcp => {
-                return match mcp::serve(&config, stop).await {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(error) => {
-                        say(text::error(&error).trim_end());
-                        ExitCode::FAILURE
-                    }
-                };
-            }
-        };
-        render::print(&envelope, (!output.json).then(|| words(&envelope)))
+        let asked = Asked { config, progress: Arc::new(say), stop };
+        match command {
+            Command::Run(args) => run::run(&asked, args).await,
+            Command::Doctor(output) => doctor::run(&asked, output).await,
+            Command::Demo(args) => demo::run(&asked, args).await,
+            Command::Setup(output) => setup::run(&asked, output).await,
+            Command::Warm(output) => warm::run(&asked, output).await,
+            Command::Types => types::print(&asked),
+            Command::Sessions(command) => sessions::run(&asked, command).await,
+            Command::Audit(command) => audit::run(&asked, command).await,
+            Command::Keep => ended(service::keep(asked.config.state_dir).await),
+            Command::Mcp => match asked.config.service() {
+                Ok(service) => ended(mcp::serve(service, asked.stop).await),
+                Err(error) => ended(Err(error)),
+            },
+        }
     }
 }
 
-/// What leaves nothing behind when it is dropped, until it is done or is to stop.
-async fn stoppable(command: &str, work: impl Future<Output = Envelope>, stop: CancellationToken) -> Envelope {
-    tokio::select! {
-        envelope = work => envelope,
-        () = stop.cancelled() => {
-            service::answer(command, Err(ErrorReport::new(ErrorCode::Cancelled, "it was cancelled")), Duration::ZERO)
+/// How a command ends that prints no answer of its own.
+fn ended(outcome: Result<(), ErrorReport>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(text::error(&error).trim_end());
+            ExitCode::FAILURE
         }
     }
 }

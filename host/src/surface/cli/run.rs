@@ -1,12 +1,11 @@
 //! `codemode run`.
 
-use super::{Cli, Output, Text};
+use super::{
+    Asked, Cli, Output,
+    render::{Text, print},
+};
 use crate::{
-    config::Config,
-    service::{
-        self, ExecuteRequest, NetworkLists, Progress, SessionMode, SessionRequest, TOOL, Unobserved, Warming,
-        checked_key,
-    },
+    service::{self, ExecuteRequest, NetworkLists, SessionMode, SessionRequest, Unobserved, checked_key},
     surface::text,
 };
 use clap::{Args, CommandFactory as _, error::ErrorKind, value_parser};
@@ -22,10 +21,9 @@ use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
+    process::ExitCode,
     sync::Arc,
-    time::Duration,
 };
-use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -49,7 +47,7 @@ pub(super) struct RunArgs {
     result_chars: Option<u64>,
 
     #[command(flatten)]
-    pub(super) output: Output,
+    output: Output,
 }
 
 /// The browser session to run in.
@@ -104,41 +102,35 @@ impl SessionArgs {
     }
 }
 
-pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, stop: CancellationToken) -> Envelope {
+pub(super) async fn run(asked: &Asked, args: RunArgs) -> ExitCode {
+    let output = args.output;
+    let envelope = execute(asked, args).await.unwrap_or_else(service::refused);
+    print(&envelope, (!output.json).then(|| words(&envelope)))
+}
+
+/// The answer of the tool; an error means that the script has not begun.
+async fn execute(asked: &Asked, args: RunArgs) -> Result<Envelope, ErrorReport> {
     let session = args.session.request();
-    let failed = |error| service::answer(TOOL, Err(error), Duration::ZERO);
     let cancelled = || ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began");
-    let source = match args.code {
-        Some(code) => Ok(code),
+    let code = match args.code {
+        Some(code) => code,
         None => {
             let file = args.file.unwrap_or_default();
             let read = tokio::task::spawn_blocking(move || read(&file));
             tokio::select! {
-                source = read => source.unwrap_or_else(|_| Err(cancelled())),
-                () = stop.cancelled() => Err(cancelled()),
+                source = read => source.unwrap_or_else(|_| Err(cancelled()))?,
+                () = asked.stop.cancelled() => return Err(cancelled()),
             }
         }
     };
-    let code = match source {
-        Ok(code) => code,
-        Err(error) => return failed(error),
-    };
-    let warming = Warming::new(config.clone());
-    let service = tokio::select! {
-        service = warming.service(|line| progress(line)) => service,
-        () = stop.cancelled() => Err(cancelled()),
-    };
-    match service {
-        Ok(service) => {
-            let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-            service.execute(request, Arc::new(Unobserved), stop).await
-        }
-        Err(error) => failed(error),
-    }
+    let service = asked.config.service()?;
+    service.ready(&*asked.progress, &asked.stop).await?;
+    let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
+    Ok(service.execute(request, Arc::new(Unobserved), asked.stop.clone()).await)
 }
 
 /// The result on standard output; what was written to the console, remarks and errors on standard error.
-pub(super) fn words(envelope: &Envelope) -> Text {
+fn words(envelope: &Envelope) -> Text {
     let data = envelope.data.clone().and_then(|data| serde_json::from_value::<ExecutionData>(data).ok());
     let data = data.unwrap_or_default();
     let mut words = Text::default();

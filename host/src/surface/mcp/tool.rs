@@ -73,6 +73,7 @@ fn take_images(envelope: &mut Envelope) -> Vec<ContentBlock> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::{Service, Settings};
     use codemode_spec::{
         ErrorCode, ErrorReport,
         envelope::{Context, Cut, Meta},
@@ -132,8 +133,8 @@ mod tests {
 
     #[test]
     fn the_list_of_tools_is_short() {
-        let manifests = crate::service::manifests(&crate::config::Config::default()).unwrap();
-        let list = rmcp::model::ListToolsResult::with_all_items(vec![definition(&manifests)]);
+        let service = Service::builder(Settings::default()).build().unwrap();
+        let list = rmcp::model::ListToolsResult::with_all_items(vec![definition(service.manifests())]);
         let bytes = serde_json::to_string(&list).unwrap().len();
         assert!(bytes <= 3_900, "{bytes} bytes; with the caching hints at most 4,000 are wanted");
     }
