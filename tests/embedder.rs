@@ -8,7 +8,7 @@ use crate::support::{
 use codemode_host::{
     exec::Unobserved,
     result::Identity,
-    service::{ExecuteRequest, Service, Settings},
+    service::{ExecuteRequest, Service, SessionMode, SessionRequest, Settings},
 };
 use codemode_provider::{
     closure,
@@ -92,6 +92,10 @@ fn a_service_takes_namespaces_services_and_a_transform() {
             |code: &str| service.execute(ExecuteRequest::new(code), Arc::new(Unobserved), CancellationToken::new());
         let answer = run("(await fake.echo('x'.repeat(50000))).length + (await fake.echo('y'.repeat(50000)))").await;
         assert_eq!(answer.data.unwrap()["result"].as_str().map(str::len), Some(50_005), "nothing is cut");
+        let session = Some(SessionRequest { mode: SessionMode::Reuse, key: Some("shop".into()), ..Default::default() });
+        let request = ExecuteRequest { session, ..ExecuteRequest::new("1") };
+        let refused = service.execute(request, Arc::new(Unobserved), CancellationToken::new()).await;
+        assert_eq!(refused.error.unwrap().code, ErrorCode::InvalidArgument, "a session of no browser is no session");
         run("typeof cdp").await
     });
     assert_eq!(answer.data.unwrap()["result"], "undefined", "without the browser there is no namespace of it");

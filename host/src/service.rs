@@ -174,6 +174,10 @@ impl Service {
             None if settings.is_external() => SessionRequest::default(),
             None => settings.session.clone(),
         };
+        if !self.inner.has_browser && session != SessionRequest::default() {
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, "this host has no browser, and so no sessions")
+                .with_hint("Leave the session out."));
+        }
         if settings.is_external() && session.mode != SessionMode::OneShot {
             let message = format!("the browser of an external endpoint cannot be shared: the mode is {}", session.mode);
             return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use std::{fmt::Write as _, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-/// Who can log in.
+/// The only user who can log in.
 pub const USER: &str = "ada";
-/// With what.
+/// The password of [`USER`].
 pub const PASSWORD: &str = "lovelace";
 
 const LOGIN: &str = include_str!("../demo/login.html");

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 const LOGIN: &str = include_str!("../../demo/login.js");
 
-/// What `data` of the demo holds.
+/// A run of the demo.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DemoData {
     /// What was executed.

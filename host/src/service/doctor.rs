@@ -23,7 +23,7 @@ const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
 const EXECUTION_MS_MAX: u64 = 45_000;
 const _: () = assert!(EXECUTION_MS_MAX <= WALL_MS_MAX);
 
-/// What `data` of a diagnosis holds.
+/// What a look at everything that an execution needs found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// What was looked at, in order.
@@ -33,13 +33,13 @@ pub struct Diagnosis {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What.
+    /// Its name: stable, as `browser start`.
     pub name: String,
-    /// How it is.
+    /// How it was found.
     pub status: Status,
-    /// What was found.
+    /// What was found, in a sentence.
     pub message: String,
-    /// What to do about it.
+    /// What an operator can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -265,7 +265,7 @@ mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _};
 
     #[test]
-    fn a_state_folder_is_made_private_and_an_open_one_is_refused_with_its_remedy() {
+    fn a_state_folder_is_made_private_and_an_open_folder_is_refused_with_its_remedy() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("a/b");
         let check = || state_folder(&StateDir::open(&folder).map_err(ErrorReport::from));

@@ -18,8 +18,8 @@ pub struct Settings {
     pub image_dir: Option<PathBuf>,
     /// Which browser executions get, and what it may reach of the machine.
     pub browser: BrowserConfig,
-    /// The program that keeps browsers: `codemode`, or a program that calls [`super::keep`] when its first argument is
-    /// `keep`. Without it a browser ends with its execution, and every session is one-shot.
+    /// The program that keeps browsers: `codemode`, or a program that calls [`super::keep`] when it is started as
+    /// `PROGRAM --state-dir FOLDER keep`. Without it a browser ends with its execution, and every session is one-shot.
     pub keeper: Option<PathBuf>,
     /// A lease that is not renewed for so long is lost.
     pub lease_ttl: Duration,
