@@ -68,7 +68,13 @@ pub(super) async fn blocking<T: Send + 'static>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Mutex, mpsc};
+    use std::{
+        sync::{Mutex, mpsc},
+        time::Duration,
+    };
+
+    /// Longer than any of this takes: not to be told until then is a failure.
+    const HEARD: Duration = Duration::from_secs(20);
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn a_part_is_made_once_and_every_caller_hears_how_far_it_is() {
@@ -92,7 +98,8 @@ mod tests {
             };
             startup.get(&tell, |_| Ok(8)).await
         };
-        let (first, second) = tokio::join!(first, second);
+        let both = async { tokio::join!(first, second) };
+        let (first, second) = tokio::time::timeout(HEARD, both).await.expect("the second caller hears of it");
         assert_eq!((first, second), (Ok(&7), Ok(&7)));
         assert_eq!(heard.each_ref().map(|heard| heard.lock().unwrap().concat()), ["half way", "half way"]);
     }

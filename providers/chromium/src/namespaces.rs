@@ -47,7 +47,7 @@ mod tests {
             fs::write(folder.path().join(file), format!("{value}\n")).unwrap();
             let found = forbidding(folder.path()).unwrap();
             assert_eq!((found.value, found.wanted), (value, wanted));
-            assert_eq!(found.name.replace('.', "/"), file);
+            assert_eq!(found.name, file.replace('/', "."), "as sysctl names it");
             fs::write(folder.path().join(file), format!("{wanted}\n")).unwrap();
             assert_eq!(forbidding(folder.path()), None, "{file}");
         }
