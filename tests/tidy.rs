@@ -62,8 +62,13 @@ const UNKNOWN: &[(&str, &str)] = &[
 /// The only folder of the host with SQL.
 const SQL: &str = "host/src/session/store/sqlite/";
 /// Folders whose files import each other in no circle.
-const WITHOUT_CIRCLES: &[&str] =
-    &["host/src/session", "host/src/session/rules", "host/src/session/store", "host/src/session/store/sqlite"];
+const WITHOUT_CIRCLES: &[&str] = &[
+    "host/src/service",
+    "host/src/session",
+    "host/src/session/rules",
+    "host/src/session/store",
+    "host/src/session/store/sqlite",
+];
 /// The only files with unsafe code, each of which says why.
 const UNSAFE: &[&str] =
     &["guest/src/exports.rs", "host/src/allocator.rs", "host/src/engine/artifact.rs", "host/src/engine/sandbox.rs"];
@@ -199,6 +204,7 @@ fn files_import_each_other_in_no_circle() {
         ("host/src/session/rules/lease.rs", "use super::queue::Turn;\nuse crate::session::rules::tests::now;"),
         ("host/src/session/store/sqlite/connection.rs", "use super::tables::SqliteTables;"),
         ("host/src/session/rules/lease.rs", "use super::{Claimed, Moment};"),
+        ("host/src/service/startup.rs", "use super::{host::Service, settings::Settings};"),
     ];
     let back = [
         "use super::leases::Leases;",
@@ -206,8 +212,9 @@ fn files_import_each_other_in_no_circle() {
         "use super::lease::standing;",
         "use super::connection::told;",
         "use super::LeaseName;",
+        "use super::startup::Startup;",
     ];
-    let other = ["manager", "manager", "queue", "tables", "queue"];
+    let other = ["manager", "manager", "queue", "tables", "queue", "host"];
     for ((path, line), (back, other)) in planted.into_iter().zip(back.into_iter().zip(other)) {
         let (folder, _) = path.rsplit_once('/').unwrap();
         let mut files = with_line(path, line);

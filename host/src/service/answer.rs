@@ -1,6 +1,6 @@
 //! The one shape of what is answered, made of what came out.
 
-use super::TOOL;
+use super::request::TOOL;
 use crate::{exec::Execution, result::console};
 use codemode_spec::{
     Envelope, ErrorReport,

@@ -1,6 +1,6 @@
 //! The audit as an operator reads it.
 
-use super::Service;
+use super::host::Service;
 use crate::session::store::audit::{AuditFilter, AuditRow, KnownRow, Verdict};
 use codemode_spec::{ErrorCode, ErrorReport, limits::AUDIT_ROWS_SHOWN};
 use serde::{Deserialize, Serialize};

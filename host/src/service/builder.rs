@@ -1,10 +1,16 @@
 //! What an embedder puts into a service.
 
-use super::{Inner, Service, request::ExecuteRequest, settings::Settings, startup::Startup};
+use super::{
+    host::{Inner, Service},
+    parts::{Ingredients, registry},
+    request::ExecuteRequest,
+    settings::Settings,
+    startup::Startup,
+};
 use crate::result::{ForModel, Transform};
 use codemode_cdp::CdpProvider;
-use codemode_provider::{Provider, Registry, ServiceProvider};
-use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_provider::{Provider, ServiceProvider};
+use codemode_spec::ErrorReport;
 use std::sync::Arc;
 
 /// A service that is being put together.
@@ -16,12 +22,16 @@ pub struct ServiceBuilder {
     has_browser: bool,
 }
 
-impl ServiceBuilder {
-    pub(super) fn new(settings: Settings) -> Self {
+impl Service {
+    /// A service to be put together: by default with the browser, its namespaces, and answers shaped for a model.
+    #[must_use]
+    pub fn builder(settings: Settings) -> ServiceBuilder {
         let transform = Arc::new(ForModel);
-        Self { settings, providers: Vec::new(), services: Vec::new(), transform, has_browser: true }
+        ServiceBuilder { settings, providers: Vec::new(), services: Vec::new(), transform, has_browser: true }
     }
+}
 
+impl ServiceBuilder {
     /// With a namespace more. Namespaces stand in the order in which they were added, those of the browser first.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider) -> Self {
@@ -64,17 +74,9 @@ impl ServiceBuilder {
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
+        let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
-        let inner =
-            Inner { settings, providers, services, transform, has_browser, manifests, administration, execution };
+        let inner = Inner { ingredients, manifests, administration, execution };
         Ok(Service { inner: Arc::new(inner) })
     }
-}
-
-/// The namespaces, checked.
-pub(super) fn registry(providers: &[Arc<dyn Provider>]) -> Result<Registry, ErrorReport> {
-    Registry::new(providers.to_vec()).map_err(|error| {
-        ErrorReport::new(ErrorCode::InvalidArgument, error.to_string())
-            .with_hint("Give the namespaces and methods of this host names that can stand side by side.")
-    })
 }

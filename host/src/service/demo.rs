@@ -1,7 +1,10 @@
 //! The whole road once: a site, a browser, a script that logs in.
 
-use super::{ExecuteRequest, Progress, Service, Unobserved, answer::millis};
-use crate::site::{self, Site};
+use super::{answer::millis, host::Service, request::ExecuteRequest, startup::Progress};
+use crate::{
+    exec::Unobserved,
+    site::{self, Site},
+};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -64,7 +67,7 @@ impl Service {
 
     async fn ready_for_demo(&self, progress: &Progress, timings_ms: &mut Timings) -> Result<(), ErrorReport> {
         let began = Instant::now();
-        if !self.inner.settings.is_external() {
+        if !self.settings().is_external() {
             self.setup(progress).await?;
         }
         timings_ms.browser = millis(began.elapsed());

@@ -1,8 +1,14 @@
 //! Whether everything is there that an execution needs, and what to do if not.
 
-use super::{ExecuteRequest, Progress, Service, Unobserved, answer::millis, startup::blocking};
+use super::{
+    answer::millis,
+    host::Service,
+    request::ExecuteRequest,
+    startup::{Progress, blocking},
+};
 use crate::{
     engine::{Image, Kernel},
+    exec::Unobserved,
     state_dir::StateDir,
 };
 use codemode_cdp::CdpProvider;
@@ -65,7 +71,7 @@ impl Service {
     /// Cancelling the token ends what is being tried; dropping the future leaves the closing of the browser to the
     /// background.
     pub async fn doctor(&self, progress: &Progress, cancel: CancellationToken) -> Diagnosis {
-        let settings = &self.inner.settings;
+        let settings = self.settings();
         let state = settings.state();
         let mut checks = vec![state_folder(&state)];
         let sandbox = match &state {
@@ -74,7 +80,7 @@ impl Service {
         };
         let has_sandbox = sandbox.status == Status::Ok;
         checks.push(sandbox);
-        if self.inner.has_browser {
+        if self.inner.ingredients.has_browser {
             checks.push(self.check_browser().await);
             checks.push(self.check_browser_start(has_sandbox, &cancel).await);
             if settings.is_external() {
@@ -94,7 +100,7 @@ impl Service {
     async fn check_sandbox(&self, progress: &Progress, cancel: &CancellationToken) -> Check {
         let name = "sandbox";
         let began = Instant::now();
-        let cached = self.inner.settings.image_dir().is_ok_and(|images| Image::is_cached(&images));
+        let cached = self.settings().image_dir().is_ok_and(|images| Image::is_cached(&images));
         if let Err(error) = self.ready(&**progress, cancel).await {
             let check = Check::failed(name, &error);
             // The hint of NOT_READY sends its reader here.
@@ -117,7 +123,7 @@ impl Service {
     }
 
     fn remake(&self) -> String {
-        let folder = self.inner.settings.image_dir();
+        let folder = self.settings().image_dir();
         let folder = folder.map_or_else(|_| "the folder of images".to_owned(), |folder| folder.display().to_string());
         format!(
             "Make sure that {folder} belongs to you and to nobody else (chmod 700 {folder}), remove what is in it, and \
@@ -127,7 +133,7 @@ impl Service {
 
     async fn check_browser(&self) -> Check {
         let name = "browser";
-        let settings = &self.inner.settings;
+        let settings = self.settings();
         if settings.is_external() {
             return Check::new(name, Status::Ok, "an external endpoint is configured; none is launched");
         }
@@ -140,7 +146,7 @@ impl Service {
 
     /// Starts the browser, or connects to it, as an execution does.
     async fn check_browser_start(&self, has_sandbox: bool, cancel: &CancellationToken) -> Check {
-        let name = if self.inner.settings.is_external() { "browser endpoint" } else { "browser start" };
+        let name = if self.settings().is_external() { "browser endpoint" } else { "browser start" };
         if !has_sandbox {
             return Check::new(name, Status::Skipped, "not tried without a sandbox");
         }

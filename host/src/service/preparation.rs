@@ -1,6 +1,10 @@
 //! What must be there before the first execution: a browser and the sandbox image.
 
-use super::{Progress, Service, startup::blocking, warm};
+use super::{
+    host::Service,
+    parts::warm,
+    startup::{Progress, blocking},
+};
 use crate::engine::Image;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
@@ -33,7 +37,7 @@ impl Service {
     /// # Errors
     /// `BROWSER_NOT_FOUND` when there is none and none can be installed, and what went wrong while it was.
     pub async fn setup(&self, progress: &Progress) -> Result<BrowserReady, ErrorReport> {
-        let named = self.inner.settings.browser.browser.clone();
+        let named = self.settings().browser.browser.clone();
         let is_named = named.is_some();
         // An outcome of its own, so that a browser that is not found is told from a search that broke off.
         let found = blocking(move || Ok(codemode_chromium::find(named.as_deref()))).await?;
@@ -50,9 +54,9 @@ impl Service {
     /// # Errors
     /// `NOT_READY` when it can be neither loaded nor made.
     pub async fn warm_up(&self, progress: &Progress) -> Result<ImageReady, ErrorReport> {
-        let (inner, progress) = (self.inner.clone(), progress.clone());
+        let (service, progress) = (self.clone(), progress.clone());
         blocking(move || {
-            let folder = inner.settings.image_dir()?;
+            let folder = service.settings().image_dir()?;
             let made = !Image::is_cached(&folder);
             warm(&folder, &*progress)?;
             Ok(ImageReady { folder, made })

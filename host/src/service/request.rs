@@ -14,6 +14,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;
 
+/// The name of the one tool.
+pub const TOOL: &str = "browser_execute";
+
 /// What a caller of the tool sends. Unknown fields are errors. Every surface sends this, and its derived schema is what
 /// MCP's tool shows and what every request is checked by.
 #[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]

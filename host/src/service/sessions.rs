@@ -1,6 +1,6 @@
 //! Sessions as an operator administers them.
 
-use super::{Service, startup::blocking};
+use super::{host::Service, startup::blocking};
 use crate::{
     session::store::{Forgotten, Holder, SessionState},
     session::{SessionInfo, keeper},

@@ -1,7 +1,11 @@
 //! A part of the service that is made at its first use, while others may already wait for it.
 
 use codemode_spec::{ErrorCode, ErrorReport};
+use std::sync::Arc;
 use tokio::sync::{OnceCell, watch};
+
+/// Is told, in a line, what takes its time.
+pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Makes a part once. If that fails, the next caller tries again.
 pub(super) struct Startup<T> {
