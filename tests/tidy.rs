@@ -2,11 +2,7 @@
 
 use crate::support::root;
 use regex::Regex;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::Path,
-};
+use std::{collections::BTreeMap, fs, path::Path};
 
 /// Each crate, and the crates of this project that it may depend on.
 const CRATES: &[(&str, &[&str])] = &[
@@ -61,14 +57,6 @@ const UNKNOWN: &[(&str, &str)] = &[
 ];
 /// The only folder of the host with SQL.
 const SQL: &str = "host/src/session/store/sqlite/";
-/// Folders whose files import each other in no circle.
-const WITHOUT_CIRCLES: &[&str] = &[
-    "host/src/service",
-    "host/src/session",
-    "host/src/session/rules",
-    "host/src/session/store",
-    "host/src/session/store/sqlite",
-];
 /// The only files with unsafe code, each of which says why.
 const UNSAFE: &[&str] =
     &["guest/src/exports.rs", "host/src/allocator.rs", "host/src/engine/artifact.rs", "host/src/engine/sandbox.rs"];
@@ -190,94 +178,6 @@ fn sql_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     let word = Regex::new(r"\brusqlite|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA) \w").unwrap();
     let elsewhere = sources.iter().filter(|(path, _)| path.starts_with("host/src/") && !path.starts_with(SQL));
     elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
-}
-
-#[test]
-fn files_import_each_other_in_no_circle() {
-    let sources = sources();
-    for folder in WITHOUT_CIRCLES {
-        assert_eq!(circle(folder, &sources), None, "{folder}");
-    }
-    let planted = [
-        ("host/src/session/leases.rs", "use super::{clock::Clock, manager::SessionManager};"),
-        ("host/src/session/leases.rs", "use crate::session::manager::SessionManager;"),
-        ("host/src/session/rules/lease.rs", "use super::queue::Turn;\nuse crate::session::rules::tests::now;"),
-        ("host/src/session/store/sqlite/connection.rs", "use super::tables::SqliteTables;"),
-        ("host/src/session/rules/lease.rs", "use super::{Claimed, Moment};"),
-        ("host/src/service/startup.rs", "use super::{host::Service, settings::Settings};"),
-    ];
-    let back = [
-        "use super::leases::Leases;",
-        "use super::{\n    browsers::Browsers,\n    leases::Leases,\n};",
-        "use super::lease::standing;",
-        "use super::connection::told;",
-        "use super::LeaseName;",
-        "use super::startup::Startup;",
-    ];
-    let other = ["manager", "manager", "queue", "tables", "queue", "host"];
-    for ((path, line), (back, other)) in planted.into_iter().zip(back.into_iter().zip(other)) {
-        let (folder, _) = path.rsplit_once('/').unwrap();
-        let mut files = with_line(path, line);
-        assert_eq!(circle(folder, &files), None, "{path}: {line}");
-        files.insert(format!("{folder}/{other}.rs"), format!("{back}\n"));
-        files.insert(
-            format!("{folder}/mod.rs"),
-            "pub use lease::LeaseName;\npub use queue::{Claimed, Turn};\n".to_owned(),
-        );
-        assert!(circle(folder, &files).is_some(), "{path}: {line}");
-    }
-}
-
-/// The files of a circle, if there is one among those of a folder.
-fn circle(folder: &str, sources: &BTreeMap<String, String>) -> Option<Vec<String>> {
-    let name_of = |path: &str| {
-        let name = path.strip_prefix(folder)?.strip_prefix('/')?.strip_suffix(".rs")?;
-        let name = name.split('/').next()?;
-        (name != "mod" && name != "tests").then(|| name.to_owned())
-    };
-    let names: BTreeSet<_> = sources.keys().filter_map(|path| name_of(path)).collect();
-    let parent = folder.trim_start_matches("host/src/").replace('/', "::");
-    let import = |from: &str| Regex::new(&format!(r"(?m)^\s*(?:pub(?:\([^)]*\))? )?use (?:{from})::([^;]*);")).unwrap();
-    let (of_file, of_folder) = (import(&format!("super|crate::{parent}")), import(&format!("crate::{parent}")));
-    // What stands in braces further in belongs to the module before them.
-    let inner = Regex::new(r"::\{[^{}]*\}").unwrap();
-    let export = Regex::new(r"(?m)^pub use (\w+)::([^;]*);").unwrap();
-    let mut exports = BTreeMap::new();
-    for exported in export.captures_iter(sources.get(&format!("{folder}/mod.rs")).map_or("", String::as_str)) {
-        let items = exported[2].split([',', '{', '}']).map(str::trim).filter(|item| !item.is_empty());
-        exports.extend(items.map(|item| (item.to_owned(), exported[1].to_owned())));
-    }
-    let mut imports: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for (path, text) in sources {
-        let Some(name) = name_of(path) else { continue };
-        // Within a folder of its own, `super` is that folder, but for its first file.
-        let is_within = path[folder.len() + 1..].trim_end_matches("/mod.rs").contains('/');
-        let import = if is_within { &of_folder } else { &of_file };
-        for imported in import.captures_iter(text) {
-            let mut list = imported[1].to_owned();
-            while inner.is_match(&list) {
-                list = inner.replace_all(&list, "").into_owned();
-            }
-            let heads = list.split([',', '{', '}']).filter_map(|item| item.trim().split("::").next());
-            // What the folder's first file offers, it has from one of the others.
-            let siblings = heads.map(|head| exports.get(head).map_or(head, String::as_str));
-            let siblings = siblings.filter(|sibling| names.contains(*sibling) && *sibling != name).map(str::to_owned);
-            imports.entry(name.clone()).or_default().extend(siblings);
-        }
-    }
-    // What imports nothing that is left is in no circle.
-    while let Some(free) = imports.iter().find(|(_, of)| of.is_empty()).map(|(name, _)| name.clone()) {
-        imports.remove(&free);
-    }
-    loop {
-        let left: BTreeSet<_> = imports.keys().cloned().collect();
-        imports.values_mut().for_each(|of| of.retain(|name| left.contains(name)));
-        imports.retain(|_, of| !of.is_empty());
-        if imports.len() == left.len() {
-            break;
-        }
-    }
-    (!imports.is_empty()).then(|| imports.into_keys().collect())
 }
 
 /// A tree with one file of one line.

@@ -3,9 +3,9 @@
 //! The decoder is that of the ECMAScript proposal for `Uint8Array.fromBase64`; `atob` is its loose form.
 
 use super::{
-    Helper,
     buffer::{require_uint8_array, uint8_array},
-    dom_exception, type_error,
+    helper::{Helper, type_error},
+    intrinsic::dom_exception,
 };
 use boa_engine::{
     Context, JsArgs, JsError, JsNativeError, JsObject, JsResult, JsString, JsValue, js_string,

@@ -1,6 +1,6 @@
 //! The bytes behind an `ArrayBuffer` and its views.
 
-use super::{Helper, type_error};
+use super::helper::{Helper, type_error};
 use boa_engine::{
     Context, JsArgs, JsNativeError, JsObject, JsResult, JsValue,
     builtins::typed_array::TypedArrayKind,

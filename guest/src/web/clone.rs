@@ -5,7 +5,9 @@
 
 use super::{
     buffer::{View, array_buffer, is_detached},
-    dom_exception, hidden, regexp_text, type_error,
+    helper::{hidden, type_error},
+    intrinsic::{dom_exception, to_string_tag},
+    regexp::regexp_text,
 };
 use boa_engine::{
     Context, JsArgs, JsBigInt, JsError, JsNativeError, JsObject, JsResult, JsString, JsSymbol, JsValue, JsVariant,
@@ -142,7 +144,7 @@ impl Cloner<'_> {
         if let Some(view) = View::of(&original.clone().into(), context)? {
             return Ok((self.view(original, &view)?, None));
         }
-        let name = super::to_string_tag(original).map(|tag| tag.to_std_string_lossy());
+        let name = to_string_tag(original).map(|tag| tag.to_std_string_lossy());
         let name = match name {
             _ if original.is::<Proxy>() => "a Proxy".to_owned(),
             Some(name) => format!("a {name}"),

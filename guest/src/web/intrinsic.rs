@@ -1,6 +1,6 @@
 //! Parts of the language that are needed at run time, taken before a script can replace them.
 
-use super::type_error;
+use super::helper::type_error;
 use boa_engine::{
     Context, JsArgs, JsData, JsError, JsObject, JsResult, JsString, JsSymbol, JsValue,
     builtins::error::Error,

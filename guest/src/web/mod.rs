@@ -7,6 +7,8 @@
 mod base64;
 mod buffer;
 mod clone;
+mod helper;
+mod install;
 mod intrinsic;
 mod locale;
 mod primitive;
@@ -18,155 +20,8 @@ pub mod tests;
 mod text;
 mod url;
 
-use crate::{console, fault, missing, state, timers};
-use boa_engine::{
-    Context, JsArgs, JsError, JsNativeError, JsObject, JsResult, JsValue, NativeFunction, Source,
-    job::PromiseJob,
-    js_string,
-    native_function::NativeFunctionPointer,
-    object::{FunctionObjectBuilder, ObjectInitializer},
-    property::{Attribute, PropertyDescriptor, PropertyKey},
-};
-use std::path::Path;
-
 pub use buffer::View;
-pub use intrinsic::{dom_exception, error_stack, inherited_data, is_array, property_is_enumerable, to_string_tag};
+pub use install::install;
+pub use intrinsic::{error_stack, inherited_data, is_array, property_is_enumerable, to_string_tag};
 pub use regexp::regexp_text;
 pub use url::{SearchParams, Url};
-
-/// A helper in Rust: its name, how many arguments it declares, and what it does.
-type Helper = (&'static str, usize, NativeFunctionPointer);
-
-const HIDDEN: Attribute = Attribute::WRITABLE.union(Attribute::CONFIGURABLE);
-
-/// The scripts in the order in which they are evaluated. Their names appear in stacks.
-const SCRIPTS: &[(&str, &str)] = &[
-    ("codemode:prelude", include_str!("../../js/prelude.js")),
-    ("codemode:events", include_str!("../../js/events.js")),
-    ("codemode:url", include_str!("../../js/url.js")),
-    ("codemode:text", include_str!("../../js/text.js")),
-    ("codemode:polyfills", include_str!("../../js/polyfills.js")),
-];
-
-/// Defines every global that is not the language's own. Called once per context, before any script.
-///
-/// # Errors
-/// When a script of ours or the engine is broken: never at run time.
-pub fn install(context: &mut Context) -> JsResult<()> {
-    intrinsic::capture(context)?;
-    install_globals(context)?;
-    let helpers = helpers(context);
-    let shared = JsObject::with_null_proto();
-    for (name, source) in SCRIPTS {
-        let script = context.eval(Source::from_bytes(*source).with_path(Path::new(name)))?;
-        let Some(script) = script.as_callable() else {
-            return Err(JsNativeError::typ().with_message(format!("{name} is not a function expression")).into());
-        };
-        script.call(&JsValue::undefined(), &[helpers.clone().into(), shared.clone().into()], context)?;
-    }
-    Ok(())
-}
-
-fn install_globals(context: &mut Context) -> JsResult<()> {
-    timers::install(context)?;
-    console::install(context)?;
-    missing::install(context)?;
-    locale::install(context);
-    random::install(context)?;
-    regexp::install(context);
-    primitive::install(context);
-    sort::install(context);
-    let performance = ObjectInitializer::new(context)
-        .function(NativeFunction::from_fn_ptr(performance_now), js_string!("now"), 0)
-        .property(boa_engine::JsSymbol::to_string_tag(), js_string!("Performance"), Attribute::CONFIGURABLE)
-        .build();
-    let time_origin = FunctionObjectBuilder::new(
-        context.realm(),
-        NativeFunction::from_fn_ptr(|_, _, _| Ok(state::start_ms().into())),
-    )
-    .name(js_string!("get timeOrigin"))
-    .build();
-    performance.insert_property(
-        js_string!("timeOrigin"),
-        PropertyDescriptor::builder().get(time_origin).enumerable(false).configurable(true).build(),
-    );
-    context.register_global_property(js_string!("performance"), performance, HIDDEN)?;
-    let globals: &[Helper] = &[("queueMicrotask", 1, queue_microtask), ("structuredClone", 1, clone::structured_clone)];
-    for (name, length, function) in globals {
-        context.register_global_builtin_callable(js_string!(*name), *length, NativeFunction::from_fn_ptr(*function))?;
-    }
-    Ok(())
-}
-
-/// The object that the scripts get; no script of a model ever sees it.
-fn helpers(context: &mut Context) -> JsObject {
-    const OWN: &[Helper] = &[
-        ("append", 2, append),
-        ("reportUncaught", 1, report_uncaught),
-        ("keepDOMException", 1, intrinsic::keep_dom_exception),
-        ("isError", 1, intrinsic::is_error),
-        ("now", 0, performance_now),
-    ];
-    let helpers = JsObject::with_null_proto();
-    for (name, length, function) in [OWN, base64::HELPERS, buffer::HELPERS, text::HELPERS, url::HELPERS].concat() {
-        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
-            .name(js_string!(name))
-            .length(length)
-            .build();
-        helpers.insert_property(js_string!(name), hidden(function));
-    }
-    helpers
-}
-
-/// Puts methods of ours in the place of the engine's.
-fn define<const N: usize>(methods: [(JsObject, Helper); N], context: &Context) {
-    for (prototype, (name, length, function)) in methods {
-        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
-            .name(js_string!(name))
-            .length(length)
-            .build();
-        prototype.insert_property(js_string!(name), hidden(function));
-    }
-}
-
-/// A writable, configurable property that enumeration does not show.
-fn hidden(value: impl Into<JsValue>) -> PropertyDescriptor {
-    PropertyDescriptor::builder().value(value).writable(true).enumerable(false).configurable(true).build()
-}
-
-fn type_error(message: impl Into<std::borrow::Cow<'static, str>>) -> JsError {
-    JsNativeError::typ().with_message(message).into()
-}
-
-/// `append(array, item)`: as `push`, but no setter on `Array.prototype` sees it.
-fn append(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
-    let array = arguments.get_or_undefined(0).as_object().ok_or_else(|| type_error("not an array"))?;
-    let length = array.get(js_string!("length"), context)?.to_length(context)?;
-    array.create_data_property_or_throw(PropertyKey::from(length), arguments.get_or_undefined(1).clone(), context)?;
-    Ok(JsValue::undefined())
-}
-
-fn report_uncaught(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
-    fault::report_uncaught(JsError::from_opaque(arguments.get_or_undefined(0).clone()), context);
-    Ok(JsValue::undefined())
-}
-
-fn performance_now(_: &JsValue, _: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
-    Ok((state::now_ms() - state::start_ms()).into())
-}
-
-fn queue_microtask(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
-    let Some(callback) = arguments.get_or_undefined(0).as_callable() else {
-        return Err(type_error("queueMicrotask needs a function: queueMicrotask(() => { … })"));
-    };
-    let job = PromiseJob::new(move |context| match callback.call(&JsValue::undefined(), &[], context) {
-        // An error that JavaScript could have caught must not end the jobs behind this one.
-        Err(error) if error.as_engine().is_none() => {
-            fault::report_uncaught(error, context);
-            Ok(JsValue::undefined())
-        }
-        called => called,
-    });
-    context.enqueue_job(job.into());
-    Ok(JsValue::undefined())
-}

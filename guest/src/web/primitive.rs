@@ -4,7 +4,10 @@
 //!
 //! An object without a prototype is still converted by the engine: the conversion is looked up where these methods stand.
 
-use super::{hidden, intrinsic, type_error};
+use super::{
+    helper::{hidden, type_error},
+    intrinsic,
+};
 use boa_engine::{
     Context, JsArgs, JsObject, JsResult, JsString, JsSymbol, JsValue, NativeFunction, js_string,
     native_function::NativeFunctionPointer, object::FunctionObjectBuilder,

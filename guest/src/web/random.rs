@@ -1,7 +1,11 @@
 //! `Math.random` and `crypto`: every draw comes from the execution's own seeded generator. The engine's would be the
 //! same in every execution, for the image freezes its seed.
 
-use super::{HIDDEN, buffer::View, dom_exception, hidden};
+use super::{
+    buffer::View,
+    helper::{HIDDEN, hidden},
+    intrinsic::dom_exception,
+};
 use crate::state::random_u64;
 use boa_engine::{
     Context, JsArgs, JsResult, JsSymbol, JsValue, NativeFunction,

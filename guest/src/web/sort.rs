@@ -1,7 +1,7 @@
 //! `sort` and `toSorted`. The engine's own hand the script's comparison to a sort of Rust's, and that panics over one
 //! without an order, as the shuffle `sort(() => Math.random() - 0.5)` is; of typed arrays they also take 0 for "after".
 
-use super::{Helper, type_error};
+use super::helper::{Helper, define, type_error};
 use boa_engine::{
     Context, JsArgs, JsNativeError, JsObject, JsResult, JsString, JsValue, js_string,
     object::builtins::{JsArray, JsTypedArray},
@@ -19,7 +19,7 @@ pub fn install(context: &Context) {
         (constructors.typed_array().prototype(), ("sort", 1, typed_array_sort)),
         (constructors.typed_array().prototype(), ("toSorted", 1, typed_array_to_sorted)),
     ];
-    super::define(methods, context);
+    define(methods, context);
 }
 
 fn array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {

@@ -1,9 +1,8 @@
 //! What stands behind `TextEncoder` and `TextDecoder`.
 
 use super::{
-    Helper,
     buffer::{View, require_uint8_array, uint8_array},
-    type_error,
+    helper::{Helper, type_error},
 };
 use boa_engine::{
     Context, JsArgs, JsData, JsNativeError, JsObject, JsResult, JsString, JsValue,

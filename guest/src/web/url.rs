@@ -1,7 +1,7 @@
 //! What stands behind `URL` and `URLSearchParams`: parsing and serialising by the `url` crate, and the link between the
 //! two objects.
 
-use super::{Helper, type_error};
+use super::helper::{Helper, type_error};
 use boa_engine::{
     Context, JsArgs, JsData, JsError, JsObject, JsResult, JsString, JsValue,
     error::JsNativeError,

@@ -4,14 +4,13 @@
 //! to the last destination open; while it does, the destination stays the one that was judged.
 
 use super::{
-    connect::{self, Failure},
-    gate::Refusal,
+    connect::{self, Failure, Resolve},
+    gate::{Gate, Refusal},
     page,
     pattern::host as parse_host,
-    proxy::Shared,
     rules::Rule,
     tunnel::{Activity, Both, Counted, join},
-    upstream::{Proxy, Scheme},
+    upstream::{Proxy, Scheme, Upstream},
 };
 use codemode_spec::limits::{NETWORK_HEADER_BYTES_MAX, NETWORK_HEADERS_MAX};
 use http_body_util::{Either, Empty, Full};
@@ -29,6 +28,7 @@ use hyper::{
 };
 use hyper_util::rt::TokioIo;
 use std::{
+    fmt,
     net::IpAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -87,6 +87,19 @@ struct Link {
     sender: SendRequest<Incoming>,
     via: Option<Arc<Proxy>>,
     _driver: AbortOnDropHandle<()>,
+}
+
+/// What all connections of a proxy share.
+pub(super) struct Shared {
+    pub(super) gate: Arc<Gate>,
+    pub(super) resolver: Arc<dyn Resolve>,
+    pub(super) upstream: Upstream,
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Shared").field("gate", &self.gate).field("upstream", &self.upstream).finish_non_exhaustive()
+    }
 }
 
 /// Serves a connection to its end: that of either side, of its idle time, or of the rules that allowed it.

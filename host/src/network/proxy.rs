@@ -1,9 +1,14 @@
 //! A forward proxy for one browser.
 
-use super::{connect::Resolve, connection, gate::Gate, upstream::Upstream};
+use super::{
+    connect::Resolve,
+    connection::{self, Shared},
+    gate::Gate,
+    upstream::Upstream,
+};
 use codemode_spec::limits::NETWORK_CONNECTIONS_MAX;
 use std::{
-    fmt, io,
+    io,
     net::{Ipv4Addr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -24,19 +29,6 @@ pub struct ForwardProxy {
     listener: TcpListener,
     address: SocketAddr,
     shared: Shared,
-}
-
-/// What all connections of a proxy share.
-pub(super) struct Shared {
-    pub(super) gate: Arc<Gate>,
-    pub(super) resolver: Arc<dyn Resolve>,
-    pub(super) upstream: Upstream,
-}
-
-impl fmt::Debug for Shared {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Shared").field("gate", &self.gate).field("upstream", &self.upstream).finish_non_exhaustive()
-    }
 }
 
 /// A proxy that serves, for as long as this lives.

@@ -3,7 +3,6 @@
 //! The result of a script is what `eval` would say, where that can be had by putting a `return` before the last
 //! expression. If that is a function, it is meant to be called.
 
-use super::module::Exports;
 use oxc::{
     ast::ast::{AssignmentTarget, Expression, FunctionBody, Statement},
     semantic::Scoping,
@@ -11,6 +10,15 @@ use oxc::{
     syntax::scope::ScopeId,
 };
 use std::borrow::Cow;
+
+/// What a module offers its caller.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Exports {
+    /// The name of what was exported as the default.
+    pub default: Option<String>,
+    /// The name of the one function that was exported by its name.
+    pub function: Option<String>,
+}
 
 /// Names of the script.
 pub(super) struct Scope<'s> {

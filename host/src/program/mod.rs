@@ -9,6 +9,7 @@
 //! end the host; so [`nesting`] measures first, shallow sources are parsed where the caller stands, and the others on a
 //! thread of their own whose stack fits.
 
+mod fault;
 mod fence;
 mod form;
 mod frame;
@@ -16,6 +17,7 @@ mod module;
 mod nesting;
 mod parse;
 mod position;
+mod script;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -27,15 +29,16 @@ use codemode_spec::{
     limits::{FAULT_CHARS_MAX, SOURCE_BYTES_MAX},
     value::Text,
 };
+use fault::Fault;
 use fence::Located;
-use module::{Exports, Rewritten};
+use form::Exports;
+use module::Rewritten;
 use nesting::{Scan, TooNested};
-use parse::{Fault, Prepared, Refused};
 use position::{Lines, Place, Step, Unit};
+use script::{Prepared, Refused};
 use std::{borrow::Cow, cell::OnceCell, thread};
 
-/// The name of a script in its stacks.
-pub const SOURCE_NAME: &str = "script.js";
+pub use script::SOURCE_NAME;
 
 /// Stack of the thread that parses what nests deeply: what the deepest tree takes that is let through, ...
 const STACK_BYTES: usize = 64 << 20;
@@ -279,7 +282,7 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
     let value = (braced || begin.starts_with("function") || begin.starts_with("async")).then(|| as_value(code, scan));
     let none = Exports::default();
     let as_script =
-        |value: &(String, Step)| parse::script(&value.0, &none, patterns).map(|it| it.after([value.1.clone()]));
+        |value: &(String, Step)| script::script(&value.0, &none, patterns).map(|it| it.after([value.1.clone()]));
 
     if braced && let Some(Ok(prepared)) = value.as_ref().map(as_script) {
         return Ok(prepared);
@@ -289,7 +292,7 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
         Some(Rewritten { code, exports }) => (Cow::from(code), exports),
         None => (Cow::from(code), &none),
     };
-    let plain = match parse::script(&body, exports, patterns) {
+    let plain = match script::script(&body, exports, patterns) {
         Err(Refused::Final(fault)) => return Err(fault),
         Ok(prepared) if !prepared.generic_call => return Ok(prepared),
         other => other,
@@ -328,7 +331,7 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
 fn typed(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
     let (stripped, step) = typescript::strip(code)?;
     let back = |fault: Fault| Fault { offset: step.back(fault.offset), ..fault };
-    match parse::script(&stripped, exports, patterns) {
+    match script::script(&stripped, exports, patterns) {
         Ok(prepared) => Ok(prepared.after([step])),
         Err(Refused::Syntax(fault)) => Err(Refused::Syntax(back(fault))),
         Err(Refused::Final(fault)) => Err(Refused::Final(back(fault))),

@@ -4,8 +4,9 @@
 //! The code is rewritten without moving a byte, so that positions stay what they are.
 
 use super::{
-    form,
-    parse::{Fault, NO_MODULES_HINT, parse},
+    fault::{Fault, NO_MODULES_HINT},
+    form::{Exports, is_function},
+    parse::parse,
 };
 use codemode_spec::ErrorCode;
 use oxc::{
@@ -22,15 +23,6 @@ use oxc::{
 pub(super) struct Rewritten {
     pub code: String,
     pub exports: Exports,
-}
-
-/// What a module offers its caller.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Exports {
-    /// The name of what was exported as the default.
-    pub default: Option<String>,
-    /// The name of the one function that was exported by its name.
-    pub function: Option<String>,
 }
 
 /// Rewrites the exports of the code; `None` if it does not parse or has neither exports nor imports.
@@ -88,7 +80,7 @@ fn functions_of(declaration: &Declaration<'_>) -> Vec<String> {
     match declaration {
         Declaration::FunctionDeclaration(it) => it.id.iter().map(|id| id.name.to_string()).collect(),
         Declaration::VariableDeclaration(it) => {
-            let functions = it.declarations.iter().filter(|it| it.init.as_ref().is_some_and(form::is_function));
+            let functions = it.declarations.iter().filter(|it| it.init.as_ref().is_some_and(is_function));
             functions.filter_map(|it| Some(it.id.get_identifier_name()?.to_string())).collect()
         }
         _ => Vec::new(),

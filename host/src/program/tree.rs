@@ -1,6 +1,6 @@
 //! What there is to know of a syntax tree before anything else walks it: how deep it is, and what the sandbox lacks.
 
-use super::parse::Fault;
+use super::fault::{Fault, NO_MODULES_HINT};
 use codemode_spec::ErrorCode;
 use oxc::{
     ast::ast::{
@@ -58,7 +58,7 @@ impl Survey {
         }
         if let Some(offset) = self.import_call {
             let fault = Fault::new(ErrorCode::UnsupportedOperation, "import() has nothing to import", at(offset));
-            return Some(fault.with_hint(super::parse::NO_MODULES_HINT));
+            return Some(fault.with_hint(NO_MODULES_HINT));
         }
         if let Some(offset) = self.using {
             let fault = Fault::new(ErrorCode::SyntaxError, "using declarations are not supported", at(offset));

@@ -1,8 +1,10 @@
 //! From TypeScript to JavaScript: types go, enums and namespaces become objects.
 
 use super::{
-    parse::{Fault, Refused, fault_of, parse},
+    fault::{Fault, fault_of},
+    parse::parse,
     position::{Lines, Place, Step, Unit},
+    script::{Refused, SOURCE_NAME},
     tree::Survey,
 };
 use codemode_spec::ErrorCode;
@@ -32,7 +34,7 @@ pub(super) fn strip(code: &str) -> Result<(String, Step), Refused> {
         return Err(Refused::Final(fault));
     }
     let scoping = semantic.semantic.into_scoping();
-    let path = Path::new(super::SOURCE_NAME);
+    let path = Path::new(SOURCE_NAME);
     let transformed = Transformer::new(&allocator, path, &TransformOptions::default())
         .build_with_scoping(scoping, &mut parsed.program);
     if let Some(fault) = fault_of(&transformed.diagnostics, 0, code.len()) {

@@ -1,12 +1,12 @@
 //! One connection to a browser: commands out, answers back to the callers that wait, events into the log.
 
 use crate::{
-    endpoint::{Endpoint, unreachable},
+    endpoint::Endpoint,
     error::CdpError,
     events::EventLog,
-    message::{self, Incoming, Unreadable},
+    message::{self, Incoming, PASSED_OVER_EVENT, Unreadable},
+    reach::unreachable,
     refusals::{DESTINATION_REFUSED, Refusals, RefusedDestination},
-    relay::{PASSED_OVER_CODE, PASSED_OVER_EVENT},
     room::{Place, Room},
     transport::{self, Broken, Reader, Text, Writer},
 };
@@ -362,7 +362,7 @@ impl Shared {
     /// One message of the browser.
     async fn take(&self, text: &str) {
         match message::parse(text) {
-            Ok(Incoming { id: Some(id), error: Some(error), .. }) => self.answer(id, Err(refusal(error))),
+            Ok(Incoming { id: Some(id), error: Some(error), .. }) => self.answer(id, Err(CdpError::refusal(error))),
             Ok(Incoming { id: Some(id), result, .. }) => self.answer_with(id, result.unwrap_or_default()).await,
             // Another endpoint than a relay could have been told to say these.
             Ok(Incoming { method: Some(method), params, .. })
@@ -534,15 +534,4 @@ fn silenced(method: &str, session: Option<&str>, params: &Json) -> Option<(Strin
         }
         _ => None,
     }
-}
-
-pub(crate) fn refusal(mut error: Json) -> CdpError {
-    let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
-    let data = error.get_mut("data").map(Json::take);
-    let code = error["code"].as_i64().unwrap_or_default();
-    if code == PASSED_OVER_CODE {
-        let bytes = data.and_then(|bytes| usize::try_from(bytes.as_u64()?).ok()).unwrap_or_default();
-        return CdpError::TooLarge { bytes, bytes_max: CDP_REPLY_BYTES_MAX };
-    }
-    CdpError::Protocol { code, message, data }
 }

@@ -1,9 +1,9 @@
 //! Where a browser listens.
 
-use crate::{http, transport::REFUSED};
+use crate::{http, reach::shown};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Deserialize;
-use std::{fmt, io, time::Duration};
+use std::{fmt, time::Duration};
 use url::Url;
 
 /// Where a browser listens, and what must be said to be let in.
@@ -125,30 +125,6 @@ fn reachable(mut ws_url: Url, asked: &Url) -> Url {
     let _ = ws_url.set_host(asked.host_str());
     let _ = ws_url.set_port(asked.port());
     ws_url
-}
-
-/// A URL for messages: scheme, host, port and path. User, password and query may be secrets.
-pub(crate) fn shown(url: &Url) -> String {
-    let mut shown = url.clone();
-    let _ = shown.set_username("");
-    let _ = shown.set_password(None);
-    shown.set_query(None);
-    shown.set_fragment(None);
-    shown.into()
-}
-
-/// What a socket's failure says of a browser.
-pub(crate) fn failed(url: &Url, error: &io::Error) -> ErrorReport {
-    let report = unreachable(url, error);
-    let is_certain = matches!(
-        error.kind(),
-        io::ErrorKind::ConnectionRefused | io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof
-    );
-    if is_certain { report.with_detail(REFUSED, true) } else { report }
-}
-
-pub(crate) fn unreachable(url: &Url, error: &dyn fmt::Display) -> ErrorReport {
-    ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("{} cannot be reached: {error}", shown(url)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How a command can fail.
 
-use codemode_spec::{ErrorCode, ErrorReport};
+use crate::message::PASSED_OVER_CODE;
+use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_REPLY_BYTES_MAX};
 use serde_json::Value as Json;
 use std::time::Duration;
 use thiserror::Error;
@@ -76,6 +77,20 @@ pub enum CdpError {
         /// What is wrong with it.
         reason: String,
     },
+}
+
+impl CdpError {
+    /// What the member `error` of an answer says, of the browser's or of a relay's.
+    pub(crate) fn refusal(mut error: Json) -> Self {
+        let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
+        let data = error.get_mut("data").map(Json::take);
+        let code = error["code"].as_i64().unwrap_or_default();
+        if code == PASSED_OVER_CODE {
+            let bytes = data.and_then(|bytes| usize::try_from(bytes.as_u64()?).ok()).unwrap_or_default();
+            return Self::TooLarge { bytes, bytes_max: CDP_REPLY_BYTES_MAX };
+        }
+        Self::Protocol { code, message, data }
+    }
 }
 
 impl From<CdpError> for ErrorReport {

@@ -1,6 +1,6 @@
 //! What a browser is told at its start.
 
-use crate::{launch::LaunchOptions, private::PrivateDir, settings};
+use crate::{options::LaunchOptions, private::PrivateDir, settings};
 use serde_json::json;
 use std::{ffi::OsString, io, path::Path};
 

@@ -1,7 +1,7 @@
 //! One HTTP GET to an endpoint, for the few documents that a browser serves beside its WebSocket.
 
 use crate::{
-    endpoint::{shown, unreachable},
+    reach::{shown, unreachable},
     stream::Stream,
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_WEB_MESSAGE_BYTES_MAX};

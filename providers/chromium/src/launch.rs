@@ -12,17 +12,14 @@ use crate::{
     endpoint::Endpoint,
     error::CdpError,
     ledger::{Ledger, NAME_INTERVAL, NAME_PATIENCE, in_use},
+    options::LaunchOptions,
     owned::{Begun, Owned},
     process::is_running,
     relay::Relay,
 };
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// How often it is looked whether a browser that quits has ended.
@@ -38,34 +35,6 @@ const WITHOUT_SANDBOX: &str = "Chromium runs without its own sandbox, because th
 const NEEDS_CAPABILITY: &str = "As root, codemode needs the capability CAP_SYS_ADMIN to run a browser as a user of its own: \
      add it (docker run --cap-add=SYS_ADMIN), or run codemode as an ordinary user. With confine = \"try\" the browser \
      starts all the same, without Chromium's own sandbox.";
-
-/// How a browser is launched.
-#[derive(Clone, Debug)]
-pub struct LaunchOptions {
-    /// The browser, as [`crate::find`] gives it.
-    pub executable: PathBuf,
-    /// Where profiles and their ledgers are kept; made if it is not there.
-    pub profiles_dir: PathBuf,
-    /// Names the profile: letters, digits, `-` and `_`, unique among those that live.
-    pub name: String,
-    /// Where downloads go, for as long as no command says otherwise.
-    pub downloads_dir: Option<PathBuf>,
-    /// The profile may be there already, and stays when the browser ends.
-    pub keep_profile: bool,
-    /// The kernel kills it when this process dies, at once.
-    pub bound_to_thread: bool,
-    /// Without a window.
-    pub headless: bool,
-    /// What it may reach of the machine.
-    pub confinement: Confinement,
-    /// It also listens on a loopback port, where anybody on this machine can reach it. For a browser that holds nothing:
-    /// one that only describes its protocol, or stands for a user's own in a test.
-    pub listens: bool,
-    /// The proxy through which every page goes, those of this machine too.
-    pub proxy: Option<SocketAddr>,
-    /// How long the start may take.
-    pub start_timeout: Duration,
-}
 
 /// A browser that we launched and own. It ends with this value.
 #[derive(Debug)]

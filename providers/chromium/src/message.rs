@@ -23,6 +23,11 @@ const ALLOCATION_BYTES: usize = 32;
 /// What an event takes beside its parameters and names.
 const EVENT_BYTES: usize = size_of::<Event>() + 4 * ALLOCATION_BYTES;
 
+/// A relay's own error code, of one that stands for an answer that was too long; its data say how many bytes that had.
+pub(crate) const PASSED_OVER_CODE: i64 = -32_090;
+/// A relay's own event, which stands for one that was too long.
+pub(crate) const PASSED_OVER_EVENT: &str = "Codemode.messagePassedOver";
+
 /// What the browser sent.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Incoming {

@@ -4,8 +4,8 @@ use crate::{
     confine::{self, Identity, Needs, Spawned},
     endpoint::Endpoint,
     flags,
-    launch::LaunchOptions,
     ledger::Ledger,
+    options::LaunchOptions,
     process::CRASHES,
     relay::Relay,
 };

@@ -4,7 +4,8 @@ use crate::{
     confine::Confinement,
     endpoint::{Endpoint, Version},
     http,
-    launch::{Browser, LaunchOptions},
+    launch::Browser,
+    options::LaunchOptions,
     schema::{CommandSpec, Domain, EventSpec, Shape, TypeSpec},
 };
 use codemode_spec::{ErrorCode, ErrorReport};

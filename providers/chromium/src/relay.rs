@@ -11,9 +11,9 @@ use crate::{
     descriptor::{self, Input, Output},
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
-    message,
+    message::{self, PASSED_OVER_CODE, PASSED_OVER_EVENT},
+    reach::REFUSED,
     refusals::{DESTINATION_REFUSED, RefusedDestination},
-    transport::REFUSED,
 };
 use bytes::Bytes;
 use codemode_spec::{
@@ -40,10 +40,6 @@ use tokio_util::{codec::FramedRead, sync::CancellationToken};
 /// What the relay asks the browser for itself is answered at once, or the browser is stuck.
 const ASK_MAX: Duration = Duration::from_secs(10);
 
-/// The code of the error that stands for an answer that was too long; its data say how many bytes that had.
-pub(crate) const PASSED_OVER_CODE: i64 = -32_090;
-/// The event that stands for one that was too long.
-pub(crate) const PASSED_OVER_EVENT: &str = "Codemode.messagePassedOver";
 /// How the names of the relay's own events begin. Chromium has no such domain; what it says under one is not passed on.
 const OWN_DOMAIN: &str = "Codemode.";
 
@@ -442,7 +438,7 @@ impl Inner {
         let Some(waiting) = self.state().pending.remove(&id) else { return };
         let answer = match serde_json::from_slice(message) {
             Ok(Answer { error: None, result }) => Ok(result),
-            Ok(Answer { error: Some(error), .. }) => Err(crate::connection::refusal(error)),
+            Ok(Answer { error: Some(error), .. }) => Err(CdpError::refusal(error)),
             Err(error) => Err(CdpError::Malformed { reason: error.to_string() }),
         };
         let _ = waiting.send(answer);

@@ -1,6 +1,6 @@
 //! The byte stream under an endpoint's HTTP and WebSocket: TCP, or TLS over it.
 
-use crate::endpoint::{failed, unreachable};
+use crate::reach::{failed, unreachable};
 use codemode_spec::{ErrorCode, ErrorReport};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{

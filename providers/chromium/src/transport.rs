@@ -2,10 +2,11 @@
 
 use crate::{
     descriptor::{self, Input, Output},
-    endpoint::{Endpoint, failed, shown, unreachable},
+    endpoint::Endpoint,
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
     http,
+    reach::{REFUSED, failed, shown, unreachable},
     stream::Stream,
 };
 use bytes::Bytes;
@@ -30,10 +31,6 @@ use tokio_tungstenite::{
 };
 use tokio_util::codec::FramedRead;
 use url::Url;
-
-/// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
-/// live: it did not answer in time, or this process has no file descriptor left.
-pub const REFUSED: &str = "refused";
 
 /// The end to write to.
 pub(crate) enum Writer {

@@ -1,7 +1,7 @@
 //! `localeCompare`: by letters, then by accents, then by case with small letters first.
 
-use super::Options;
-use crate::web::{intrinsic::decomposed, type_error};
+use super::options::Options;
+use crate::web::{helper::type_error, intrinsic::decomposed};
 use boa_engine::{Context, JsArgs, JsResult, JsString, JsValue};
 use std::{cmp::Ordering, iter::Peekable};
 

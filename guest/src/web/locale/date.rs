@@ -1,6 +1,7 @@
 //! `toLocaleString`, `toLocaleDateString` and `toLocaleTimeString` of dates, in UTC or at a fixed offset from it.
 
-use super::Options;
+use super::options::Options;
+use crate::web::helper::type_error;
 use boa_engine::{Context, JsNativeError, JsResult, JsValue, js_string, object::builtins::JsDate};
 
 const MONTHS: [&str; 12] = [
@@ -77,7 +78,7 @@ pub fn to_locale_time_string(this: &JsValue, arguments: &[JsValue], context: &mu
 }
 
 fn write(this: &JsValue, arguments: &[JsValue], date: bool, time: bool, context: &mut Context) -> JsResult<JsValue> {
-    let object = this.as_object().ok_or_else(|| crate::web::type_error("the receiver is not a Date"))?;
+    let object = this.as_object().ok_or_else(|| type_error("the receiver is not a Date"))?;
     let ms = JsDate::from_object(object)?.get_time(context)?.as_number().unwrap_or(f64::NAN);
     let locale = match arguments.first() {
         Some(locale) if locale.is_string() => locale.to_string(context)?.to_std_string_lossy(),

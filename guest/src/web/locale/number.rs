@@ -1,7 +1,7 @@
 //! `toLocaleString` of numbers and bigints.
 
-use super::Options;
-use crate::web::type_error;
+use super::options::Options;
+use crate::web::helper::type_error;
 use boa_engine::{Context, JsBigInt, JsNativeError, JsResult, JsValue};
 
 /// How a number is written.

@@ -1,7 +1,7 @@
 //! `codemode demo`.
 
 use super::{
-    Asked, Output,
+    asked::{Asked, Output},
     render::{Answer, Text, answered},
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! `codemode doctor`.
 
 use super::{
-    Asked, Output,
+    asked::{Asked, Output},
     render::{Answer, Text, answered},
 };
 use crate::{

@@ -1,5 +1,6 @@
 //! The command line. Standard output is data, standard error is for people.
 
+mod asked;
 mod audit;
 mod demo;
 mod doctor;
@@ -11,8 +12,9 @@ mod types;
 mod warm;
 
 use super::{config::Config, mcp, text};
-use crate::service::{self, Progress};
-use clap::{Args, Parser, Subcommand};
+use crate::service;
+use asked::{Asked, Output};
+use clap::{Parser, Subcommand};
 use codemode_spec::ErrorReport;
 use render::say;
 use std::{
@@ -59,22 +61,6 @@ enum Command {
     /// Keep one browser: started by codemode itself
     #[command(hide = true)]
     Keep,
-}
-
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, Args)]
-struct Output {
-    /// Print the answer as JSON, in one line
-    #[arg(long)]
-    json: bool,
-}
-
-/// What every command is given.
-struct Asked {
-    config: Config,
-    progress: Progress,
-    /// Cancelled by the first signal to end.
-    stop: CancellationToken,
 }
 
 impl Cli {

@@ -1,7 +1,7 @@
 //! From a typed answer to what is printed: words for people, or the envelope in one line. A reader that has gone away is no
 //! reason to fail.
 
-use super::Output;
+use super::asked::Output;
 use crate::{
     service,
     surface::{terminal::shown, text},

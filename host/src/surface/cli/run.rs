@@ -1,14 +1,14 @@
 //! `codemode run`.
 
 use super::{
-    Asked, Cli, Output,
+    asked::{Asked, Output},
     render::{Text, print},
 };
 use crate::{
     service::{self, ExecuteRequest, NetworkLists, SessionMode, SessionRequest, Unobserved, checked_key},
     surface::text,
 };
-use clap::{Args, CommandFactory as _, error::ErrorKind, value_parser};
+use clap::{Args, Command, error::ErrorKind, value_parser};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     envelope::ExecutionData,
@@ -96,7 +96,8 @@ impl SessionArgs {
         if mode == SessionMode::OneShot && session_key.is_some() {
             // The one combination that clap has no attribute for.
             let message = "the argument '--session-mode one-shot' cannot be used with '--session-key <KEY>'";
-            Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+            let mut command = RunArgs::augment_args(Command::new("codemode run"));
+            command.error(ErrorKind::ArgumentConflict, message).exit();
         }
         Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait, network })
     }

@@ -1,7 +1,7 @@
 //! `codemode sessions`.
 
 use super::{
-    Asked, Output,
+    asked::{Asked, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{

@@ -1,7 +1,7 @@
 //! `codemode setup`.
 
 use super::{
-    Asked, Output,
+    asked::{Asked, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{

@@ -1,6 +1,6 @@
 //! `codemode types`.
 
-use super::{Asked, render};
+use super::{asked::Asked, render};
 use crate::surface::text;
 use std::process::ExitCode;
 

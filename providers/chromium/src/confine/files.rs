@@ -3,7 +3,7 @@
 //! Found by trying on Chromium 156: these paths are enough for pages, fonts, certificates, name resolution and its own
 //! sandbox, which writes its map of users below `/proc`. `file:` URLs elsewhere are `ERR_ACCESS_DENIED`.
 
-use super::{Needs, real};
+use super::needs::Needs;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, CompatLevel, Compatible as _, NetPort, PathBeneath, PathFd, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetStatus, Scope,
@@ -126,4 +126,9 @@ fn ruleset() -> Result<Ruleset, landlock::RulesetError> {
 
 fn told(error: impl fmt::Display) -> String {
     format!("the kernel's Landlock is missing or too old ({error})")
+}
+
+/// A path as it is, if it is there.
+fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
 }

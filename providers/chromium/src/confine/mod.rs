@@ -7,13 +7,13 @@
 
 mod environment;
 mod files;
+mod needs;
 mod user;
 
 use serde::{Deserialize, Serialize};
 use std::{
     fmt, io,
-    net::SocketAddr,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Child, Command},
     str::FromStr,
     sync::mpsc,
@@ -21,6 +21,7 @@ use std::{
 };
 
 pub(crate) use environment::environment;
+pub(crate) use needs::Needs;
 pub(crate) use user::{Identity, may_be_a_browsers};
 
 /// How the error begins of a browser that should be another user than root, and cannot.
@@ -77,17 +78,6 @@ pub struct Confinement {
     pub mode: ConfineMode,
     /// Files and folders that it may read besides its own, as a company's certificates.
     pub readable: Vec<PathBuf>,
-}
-
-/// What one browser needs.
-#[derive(Clone, Debug)]
-pub(crate) struct Needs {
-    pub(crate) executable: PathBuf,
-    /// To be written to.
-    pub(crate) folders: Vec<PathBuf>,
-    pub(crate) headed: bool,
-    /// The only address that it may connect to by TCP; without one there is no such rule.
-    pub(crate) proxy: Option<SocketAddr>,
 }
 
 /// What became of it.
@@ -151,11 +141,6 @@ fn on_this_thread(
 /// What is missing.
 pub fn can_confine() -> Result<(), String> {
     files::probe()
-}
-
-/// A path as it is, if it is there.
-fn real(path: &Path) -> Option<PathBuf> {
-    path.canonicalize().ok()
 }
 
 #[cfg(test)]

@@ -1,0 +1,109 @@
+//! The script that the guest evaluates, made of code that parses.
+
+use super::{
+    fault::{Fault, fault_of},
+    form::{self, Exports},
+    parse::parse,
+    position::Step,
+    tree::Survey,
+};
+use codemode_spec::ErrorCode;
+use oxc::{
+    allocator::Allocator,
+    ast::ast::{ArrowFunctionBody, ArrowFunctionExpression, Expression, Program, Statement},
+    diagnostics::Diagnostics,
+    semantic::SemanticBuilder,
+    span::SourceType,
+};
+use std::borrow::Cow;
+
+/// The name of a script in its stacks.
+pub const SOURCE_NAME: &str = "script.js";
+
+/// Why a source is no body of a script.
+#[derive(Debug)]
+pub(super) enum Refused {
+    /// It does not parse. As TypeScript it may, or with something around it.
+    Syntax(Fault),
+    /// It parses and cannot run all the same; no other reading helps.
+    Final(Fault),
+}
+
+/// A script for the guest, and the steps that led to it.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub source: String,
+    pub steps: Vec<Step>,
+    /// Whether it may well have been meant as TypeScript, see [`Survey::generic_call`].
+    pub generic_call: bool,
+}
+
+impl Prepared {
+    /// With the steps that were made before.
+    pub fn after(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
+        self.steps.splice(0..0, steps);
+        self
+    }
+}
+
+/// What the code stands in while it is parsed, and when it runs: there `await` and `return` are allowed, and the code is
+/// as sloppy as any script. On the same line, so that line numbers stay.
+const HEAD: &str = "(async () => {";
+const TAIL: &str = "\n})";
+
+/// Makes the script of JavaScript code, the result of which may be what it exports.
+pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
+    let whole = [HEAD, code, TAIL].concat();
+    let allocator = Allocator::default();
+    let parsed = parse(&allocator, &whole, SourceType::script(), patterns);
+    let fault = |diagnostics: &Diagnostics| fault_of(diagnostics, HEAD.len(), code.len());
+    if let Some(fault) = fault(&parsed.diagnostics) {
+        return Err(Refused::Syntax(fault));
+    }
+    let Some(function) = function_of(&parsed.program) else {
+        // The code closed a bracket that it had not opened. Parsed on its own, that is found.
+        return Err(Refused::Syntax(Fault::new(ErrorCode::SyntaxError, "Unexpected token", code.len())));
+    };
+    let ArrowFunctionBody::FunctionBody(body) = &function.body else {
+        return Err(Refused::Syntax(Fault::new(ErrorCode::SyntaxError, "Unexpected token", code.len())));
+    };
+    let survey = Survey::of(&parsed.program);
+    if let Some(fault) = survey.fault(HEAD.len()) {
+        return Err(Refused::Final(fault));
+    }
+    let semantic = SemanticBuilder::new_compiler().build(&parsed.program);
+    if let Some(fault) = fault(&semantic.diagnostics) {
+        return Err(Refused::Final(fault));
+    }
+    let scope = form::Scope { scoping: semantic.semantic.scoping(), function: function.scope_id.get() };
+    let inserts = match form::callable(body) {
+        Some(span) if exports.default.is_none() => {
+            let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
+            vec![(at(span.start), "(".into()), (at(span.end), ")".into())]
+        }
+        _ => {
+            let completion = form::completion(body, &scope, exports);
+            let mut inserts = vec![(0, Cow::Borrowed(HEAD)), (0, completion.head.into())];
+            inserts.extend(completion.inserts.into_iter().map(|(at, text)| (at as usize - HEAD.len(), text)));
+            inserts.push((code.len(), completion.tail));
+            inserts.push((code.len(), TAIL.into()));
+            inserts
+        }
+    };
+    let (source, step) = Step::insert(code, inserts);
+    Ok(Prepared { source, steps: vec![step], generic_call: survey.generic_call })
+}
+
+/// The function that was put around the code, unless the code closed it.
+fn function_of<'p, 'a>(program: &'p Program<'a>) -> Option<&'p ArrowFunctionExpression<'a>> {
+    let [Statement::ExpressionStatement(statement)] = &program.body[..] else { return None };
+    let Expression::ParenthesizedExpression(parens) = &statement.expression else { return None };
+    match &parens.expression {
+        Expression::ArrowFunctionExpression(function)
+            if function.span.end as usize + 1 == program.source_text.len() =>
+        {
+            Some(function)
+        }
+        _ => None,
+    }
+}
