@@ -6,7 +6,7 @@ use crate::support::{
 };
 use codemode_host::{
     engine::Engine,
-    exec::{Execution, Executor, Observer, Request, Settings, Unobserved},
+    exec::{Execution, Executor, NoObserver, Observer, Request, Settings},
     result::{Shaped, Transform},
 };
 use codemode_provider::{
@@ -274,7 +274,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
 
         let execute = |executor: &Executor, request| {
             let executor = executor.clone();
-            async move { executor.execute(request, Arc::new(Unobserved)).await }
+            async move { executor.execute(request, Arc::new(NoObserver)).await }
         };
         let queued = Request::new("1");
         let leave = queued.cancel.clone();
@@ -291,7 +291,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
         })
         .await;
 
-        // A place, and no thread: parsing has to wait, and whoever waits for it need not.
+        // A place, and no thread: parsing has to wait, and the caller that waits for it need not.
         let short = Request { timeout: Duration::from_millis(20), ..Request::new("1") };
         assert_eq!(code(&lab::soon(execute(&other, short)).await), Some(ErrorCode::TimeExceeded));
         let given_up = Request::new("1");
@@ -307,7 +307,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
 
 #[test]
 fn shaping_a_large_result_stops_nobody() {
-    /// Ends when somebody else on the same worker has had his turn.
+    /// Ends when another task on the same worker has had its turn.
     #[derive(Default)]
     struct Slow {
         began: AtomicBool,

@@ -6,7 +6,7 @@ use crate::support::{
     root,
 };
 use codemode_host::{
-    exec::Unobserved,
+    exec::NoObserver,
     result::Identity,
     service::{ExecuteRequest, Service, SessionMode, SessionRequest, Settings},
 };
@@ -89,12 +89,12 @@ fn a_service_takes_namespaces_services_and_a_transform() {
         .unwrap();
     let answer = lab::block_on(async {
         let run =
-            |code: &str| service.execute(ExecuteRequest::new(code), Arc::new(Unobserved), CancellationToken::new());
+            |code: &str| service.execute(ExecuteRequest::new(code), Arc::new(NoObserver), CancellationToken::new());
         let answer = run("(await fake.echo('x'.repeat(50000))).length + (await fake.echo('y'.repeat(50000)))").await;
         assert_eq!(answer.data.unwrap()["result"].as_str().map(str::len), Some(50_005), "nothing is cut");
         let session = Some(SessionRequest { mode: SessionMode::Reuse, key: Some("shop".into()), ..Default::default() });
         let request = ExecuteRequest { session, ..ExecuteRequest::new("1") };
-        let refused = service.execute(request, Arc::new(Unobserved), CancellationToken::new()).await;
+        let refused = service.execute(request, Arc::new(NoObserver), CancellationToken::new()).await;
         assert_eq!(refused.error.unwrap().code, ErrorCode::InvalidArgument, "a session of no browser is no session");
         run("typeof cdp").await
     });
@@ -115,7 +115,7 @@ fn a_service_administers_what_it_executes() {
         assert!(service.sessions_list(true).await.unwrap().sessions.is_empty());
         let unknown = service.sessions_show("nowhere").await.unwrap_err();
         assert_eq!(unknown.code, ErrorCode::InvalidArgument);
-        let answer = service.execute(ExecuteRequest::new("1"), Arc::new(Unobserved), CancellationToken::new()).await;
+        let answer = service.execute(ExecuteRequest::new("1"), Arc::new(NoObserver), CancellationToken::new()).await;
         let execution = answer.context.execution_id;
         let rows = service.audit_show(Default::default()).await.unwrap().rows;
         let kinds: Vec<_> = rows.iter().map(|row| (row.kind.as_str(), row.execution.clone())).collect();

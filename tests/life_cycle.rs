@@ -3,13 +3,16 @@
 
 use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
-use codemode_host::exec::{Execution, Request, Settings, Unobserved};
+use codemode_host::exec::{AuditSink, Execution, NoObserver, Request, Settings};
 use codemode_provider::{
-    CallContext, Ending, ExecutionContext, Folders, Provider, ProviderRuntime, ServiceProvider,
+    Account, CallContext, Ending, ExecutionContext, ExecutionId, Folders, Provider, ProviderRuntime, ServiceProvider,
     testkit::{FakeProvider, FakeService, FakeShared, Journal, Moment},
 };
-use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
-use std::{sync::Arc, time::Duration};
+use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Value, message::Encoded};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -269,7 +272,7 @@ fn calls_in_flight_are_dropped_before_anything_is_disposed_of() {
 }
 
 #[test]
-fn calls_made_too_late_reach_nobody() {
+fn calls_made_too_late_reach_no_provider() {
     // From the result's getter, from a timer that is due later, and after a throw.
     for script in [
         "({ get x() { a.write(1); return 1 } })",
@@ -311,6 +314,60 @@ fn a_runtime_that_panics_is_disposed_of_like_any_other() {
     }
 }
 
+/// What an audit was told of calls.
+#[derive(Default)]
+struct Audited(Mutex<Vec<String>>);
+
+impl AuditSink for Audited {
+    fn effect(&self, _: &ExecutionId, namespace: &str, method: &str, _: &Account) {
+        self.0.lock().unwrap().push(format!("effect {namespace}.{method}"));
+    }
+
+    fn call_refused(&self, _: &ExecutionId, namespace: &str, method: &str, code: ErrorCode) {
+        self.0.lock().unwrap().push(format!("refused {namespace}.{method} {code}"));
+    }
+}
+
+#[test]
+fn a_method_that_needs_approval_is_refused_before_its_provider_sees_the_call() {
+    let fake = FakeProvider::new("shop");
+    let mut manifest = fake.manifest().clone();
+    let write = manifest.methods.iter().find(|method| method.name == "write").unwrap().clone();
+    manifest.methods.push(Method { name: "pay".to_owned(), effect: Effect::NeedsApproval, ..write });
+    let fake = fake.with_manifest(manifest);
+    let (journal, audit) = (fake.journal().clone(), Arc::new(Audited::default()));
+    let state = tempfile::tempdir().unwrap();
+    let transform = Arc::new(codemode_host::result::Identity);
+    let settings = Settings { audit: audit.clone(), transform, ..Settings::new(state.path()) };
+    let lab = Lab::with(vec![Arc::new(fake)], settings);
+
+    let uncaught = lab::block_on(lab.execute(Request::new("await shop.pay(7)"))).outcome.unwrap_err();
+    assert_eq!(
+        (uncaught.code, uncaught.message.as_str(), uncaught.hint.as_str(), uncaught.retryable),
+        (
+            ErrorCode::ApprovalRequired,
+            "shop.pay may be called only with a person's approval",
+            ErrorCode::ApprovalRequired.hint(),
+            false
+        )
+    );
+    let catching =
+        "try { await shop.pay(7) } catch (error) { await shop.write(1); return [error.code, error.message] }";
+    let caught = lab::block_on(lab.result(&format!("async () => {{ {catching} }}")));
+    assert_eq!(
+        caught,
+        serde_json::json!(["APPROVAL_REQUIRED", "shop.pay may be called only with a person's approval"])
+    );
+    // Correcting the arguments first would be in vain.
+    let wrong = lab::block_on(lab.execute(Request::new("await shop.pay(1, 2, 3)"))).outcome.unwrap_err();
+    assert_eq!(wrong.code, ErrorCode::ApprovalRequired);
+
+    let refused = "refused shop.pay APPROVAL_REQUIRED";
+    assert_eq!(*audit.0.lock().unwrap(), [refused, refused, "effect shop.write", refused]);
+    assert_eq!(journal.count("shop", &Moment::Called("pay".into())), 0, "the provider has not seen it");
+    assert_eq!(journal.count("shop", &Moment::Called("write".into())), 1);
+}
+
 #[test]
 fn runtimes_learn_of_the_end_and_of_their_options() {
     let (sender, mut seen) = watch::channel(None);
@@ -320,7 +377,7 @@ fn runtimes_learn_of_the_end_and_of_their_options() {
     let lab = Lab::with(vec![Arc::new(provider)], Settings { services: vec![shared], ..Settings::new(state.path()) });
     let mut request = within(30_000, "await seeing.echo(1)");
     request.options.insert("seeing".to_owned(), serde_json::json!({"wanted": 7}));
-    lab::block_on(lab.executor().execute(request, Arc::new(Unobserved)));
+    lab::block_on(lab.executor().execute(request, Arc::new(NoObserver)));
     let context = seen.borrow_and_update().clone().expect("a runtime was made");
     assert_eq!(context.options["seeing"]["wanted"], 7);
     assert_eq!(context.services.require::<Folders>().unwrap().state, state.path());

@@ -481,20 +481,20 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
             context.session = SessionRequest { mode, key, ..SessionRequest::default() };
             let browsers: Arc<dyn ServiceProvider> = Arc::new(browsing::browsers(Some(Arc::new(manager.clone()))));
             let provider = Arc::new(CdpProvider::new());
-            let execution = TestExecution::begin(provider, &[browsers], context).await.unwrap();
-            let attach = async || execution.call("attachToTarget", Vec::new()).await;
-            let page = attach().await.unwrap();
+            let mut execution = TestExecution::begin(provider, &[browsers], context).await.unwrap();
+            let attach = async |execution: &TestExecution| execution.call("attachToTarget", Vec::new()).await;
+            let page = attach(&execution).await.unwrap();
             execution.suspend().await.unwrap();
             execution.resume().await.unwrap();
-            assert_eq!(attach().await.unwrap(), page, "{mode}: it is the same page");
+            assert_eq!(attach(&execution).await.unwrap(), page, "{mode}: it is the same page");
             let session = execution.describe().session_id.unwrap();
             execution.suspend().await.unwrap();
             shop.operator(&["sessions", "close", &session]);
             execution.resume().await.unwrap();
-            let late = attach().await.unwrap_err();
+            let late = attach(&execution).await.unwrap_err();
             assert_eq!(late.code, ErrorCode::SessionExpired, "{mode}: {late:?}");
             execution.dispose(Ending::Failed).await.unwrap();
-            // Whoever has the key next would wonder; a one-shot browser was going to end anyway.
+            // The next holder of the key would wonder; a one-shot browser was going to end anyway.
             let told = usize::from(mode == SessionMode::Reuse);
             assert_eq!(execution.warnings().len(), told, "{mode}: {:?}", execution.warnings());
         }

@@ -9,7 +9,7 @@ use crate::support::{
 use async_trait::async_trait;
 use codemode_cdp::CdpProvider;
 use codemode_host::{
-    exec::{Execution, Record, Request, Settings},
+    exec::{AuditSink, Execution, Request, Settings},
     result::Identity,
     session::{SessionManager, SessionSettings},
     state_dir::StateDir,
@@ -127,7 +127,7 @@ impl ProviderRuntime for TabsRuntime {
 #[derive(Default)]
 struct Accounts(Mutex<Vec<(String, Option<LeaseMark>)>>);
 
-impl Record for Accounts {
+impl AuditSink for Accounts {
     fn effect(&self, _: &ExecutionId, namespace: &str, _: &str, account: &Account) {
         self.0.lock().unwrap().push((namespace.to_owned(), account.lease.clone()));
     }
@@ -151,7 +151,7 @@ impl Both {
         let settings = Settings {
             transform: Arc::new(Identity),
             services: vec![Arc::new(browsing::browsers(Some(Arc::new(manager.unwrap()))))],
-            record: accounts.clone(),
+            audit: accounts.clone(),
             ..Settings::new(leases.state())
         };
         let lab = Lab::with(vec![Arc::new(CdpProvider::new()), Arc::new(Tabs::new())], settings);

@@ -60,6 +60,8 @@ const SQL: &str = "host/src/session/store/sqlite/";
 /// The only files with unsafe code, each of which says why.
 const UNSAFE: &[&str] =
     &["guest/src/exports.rs", "host/src/allocator.rs", "host/src/engine/artifact.rs", "host/src/engine/sandbox.rs"];
+/// The only file of the host that knows whose interpreter runs in the guest, and what that one's words mean.
+const QUIRKS: &str = "host/src/exec/quirks.rs";
 /// What must not be committed.
 const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!|#\[ignore|#!?\[allow\(";
 const LINES_MAX: usize = 600;
@@ -178,6 +180,35 @@ fn sql_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     let word = Regex::new(r"\brusqlite|\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|CREATE TABLE|PRAGMA) \w").unwrap();
     let elsewhere = sources.iter().filter(|(path, _)| path.starts_with("host/src/") && !path.starts_with(SQL));
     elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
+}
+
+/// The engine runs whatever guest it is given; an interpreter that is repaired or replaced changes one file.
+#[test]
+fn the_interpreter_is_known_in_one_file() {
+    let faults = interpreter_elsewhere(&sources());
+    assert!(faults.is_empty(), "{faults:#?}");
+    let planted = [
+        ("host/src/engine/sandbox.rs", "    // Boa does not look for variables there."),
+        ("host/src/engine/mod.rs", "const PANICS: &[&str] = &[\"capacity overflow\"];"),
+        ("host/src/engine/sandbox.rs", "    \"vm/opcode/get/property.rs\","),
+        ("host/src/exec/outcome.rs", "    if thrown.message == \"access of uninitialized binding\" {"),
+        ("host/src/exec/outcome.rs", "    message.replace(&format!(\" at line {line}, col {column}\"), \"\")"),
+        ("host/src/exec.rs", "/// What the interpreter says."),
+    ];
+    for (path, line) in planted {
+        assert_eq!(interpreter_elsewhere(&with_line(path, line)).len(), 1, "{path}: {line}");
+        assert_eq!(interpreter_elsewhere(&with_line(QUIRKS, line)).len(), 0, "{line}");
+    }
+}
+
+/// Also in comments.
+fn interpreter_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let words =
+        r"(?i)\bboa\b|\binterpreter\b|uninitialized binding|cannot destructure|vm/opcode|capacity overflow|, col \{";
+    let word = Regex::new(words).unwrap();
+    let elsewhere = sources.iter().filter(|(path, _)| path.starts_with("host/src/") && *path != QUIRKS);
+    let lines = elsewhere.flat_map(|(path, text)| text.lines().map(move |line| (path, line)));
+    lines.filter(|(_, line)| word.is_match(line)).map(|(path, line)| format!("{path}: {}", line.trim())).collect()
 }
 
 /// A tree with one file of one line.

@@ -32,7 +32,7 @@ pub use settings::Settings;
 pub use startup::Progress;
 
 pub use crate::{
-    exec::{Observer, Unobserved},
+    exec::{NoObserver, Observer},
     network::NetworkRules,
     session::{
         SessionInfo,

@@ -1,10 +1,11 @@
 //! The console lines that are kept of an execution: the first half of the bytes and the last half; the rest is counted.
 
 use crate::{limits::CONSOLE_BYTES_KEPT, message::ConsoleLine};
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// Keeps the first and the last console lines within [`CONSOLE_BYTES_KEPT`].
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleBuffer {
     head: Vec<ConsoleLine>,
     head_bytes: usize,

@@ -98,6 +98,8 @@ error_codes! {
     CallsExceeded = "CALLS_EXCEEDED", 422, false, "Do more in each call: evaluate one function in the page instead of many small ones.";
     /// A rule of the host forbids this.
     PolicyRefused = "POLICY_REFUSED", 403, false, "This is not allowed here; do what the message suggests instead.";
+    /// A method may be called only with a person's approval, and there is none.
+    ApprovalRequired = "APPROVAL_REQUIRED", 403, false, "This host cannot ask a person for approval: nothing was done. Do without this call, and say in the result what a person should do.";
 
     // The browser.
     /// No Chromium could be found.

@@ -95,6 +95,8 @@ pub const EXECUTION_BYTES_MAX: usize = WAITING_CALLS_BYTES_MAX
     + EVENT_RING_BYTES_MAX
     + POPUP_RING_BYTES_MAX
     + MIB;
+/// What a namespace may keep of an execution that is suspended: state, not data.
+pub const SUSPENDED_BYTES_MAX: usize = MIB;
 /// Timers that one script may have pending.
 pub const TIMERS_PENDING_MAX: usize = 10_000;
 

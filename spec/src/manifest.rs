@@ -56,7 +56,7 @@ pub enum Effect {
     Read,
     /// The browser or what it talks to.
     Write,
-    /// Something that a person should be asked about first.
+    /// Something that a person should be asked about first. A host that cannot ask refuses the call.
     NeedsApproval,
 }
 
@@ -172,7 +172,9 @@ impl Manifest {
     pub fn to_dts(&self) -> String {
         let mut text = format!("/** {} */\ndeclare const {}: {{\n", self.doc, self.namespace);
         for method in &self.methods {
-            text.push_str(&format!("  /** {} */\n", method.doc));
+            let refused =
+                if method.effect == Effect::NeedsApproval { " Refused: it needs a person's approval." } else { "" };
+            text.push_str(&format!("  /** {}{refused} */\n", method.doc));
             for signature in &method.signatures {
                 let params: Vec<_> = signature
                     .params
@@ -282,6 +284,9 @@ mod tests {
                 effect: Effect::Write,
             }],
         };
+        let mut asking = manifest.clone();
+        asking.methods[0].effect = Effect::NeedsApproval;
+        assert!(asking.to_dts().contains("/** Goes. Refused: it needs a person's approval. */"), "{}", asking.to_dts());
         assert_eq!(
             manifest.to_dts(),
             "/** A demo. */\ndeclare const demo: {\n  /** Goes. */\n  go(to: { a: number, b?: \"x\" | \"y\" }, \

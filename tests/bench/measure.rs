@@ -3,7 +3,7 @@
 use crate::provider::BenchProvider;
 use codemode_host::{
     engine::Engine,
-    exec::{Execution, Executor, Request, Settings, Unobserved},
+    exec::{Execution, Executor, NoObserver, Request, Settings},
     result::Identity,
 };
 use codemode_provider::{Provider, Registry};
@@ -41,7 +41,7 @@ pub fn executor(engine: &Engine, state_dir: PathBuf, providers: Vec<Arc<dyn Prov
 
 /// Executes and insists that it succeeds.
 pub fn execute(runtime: &Runtime, executor: &Executor, code: &str) -> Execution {
-    let execution = runtime.block_on(executor.execute(Request::new(code), Arc::new(Unobserved)));
+    let execution = runtime.block_on(executor.execute(Request::new(code), Arc::new(NoObserver)));
     assert!(execution.outcome.is_ok(), "{code}: {:?}", execution.outcome);
     execution
 }

@@ -6,7 +6,7 @@ use crate::{
     measure::{Bench, Named, Table, medians_in_turn, middle},
     session::Leased,
 };
-use codemode_host::exec::Unobserved;
+use codemode_host::exec::NoObserver;
 use serde_json::{Value as Json, json};
 use std::{
     io::{self, BufRead as _, BufReader, Read, Write},
@@ -118,7 +118,7 @@ fn send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         )
     };
     let run = |code: &str| {
-        let execution = runtime.block_on(leased.executor.execute(leased.request(code), Arc::new(Unobserved)));
+        let execution = runtime.block_on(leased.executor.execute(leased.request(code), Arc::new(NoObserver)));
         assert!(execution.outcome.is_ok(), "{:?}", execution.outcome);
     };
     let (many, one) = (script(CALLS + 1), script(1));

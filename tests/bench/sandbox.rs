@@ -45,6 +45,7 @@ fn allowance() -> Allowance {
     Allowance {
         deadline: Instant::now() + Duration::from_millis(WALL_MS_DEFAULT),
         cpu: Duration::from_millis(CPU_MS_DEFAULT),
+        cpu_used: Duration::ZERO,
         cancel: CancellationToken::new(),
     }
 }

@@ -3,7 +3,7 @@
 use super::tools::Tools;
 use codemode_host::{
     engine::Engine,
-    exec::{Execution, Executor, Request, Settings, Unobserved},
+    exec::{Execution, Executor, NoObserver, Request, Settings},
     result::Identity,
 };
 use codemode_provider::{Provider, Registry, testkit::FakeProvider};
@@ -86,7 +86,7 @@ impl Lab {
     }
 
     pub async fn execute(&self, request: Request) -> Execution {
-        self.executor.execute(request, Arc::new(Unobserved)).await
+        self.executor.execute(request, Arc::new(NoObserver)).await
     }
 
     /// The result of a script that succeeds.

@@ -4,7 +4,10 @@
 //! written to a temporary file and renamed, into a folder that only the user can write: loading it means trusting it.
 #![expect(unsafe_code, reason = "loading compiled code trusts its bytes; the folder's permissions are checked first")]
 
-use super::sandbox::{self, StoreData};
+use super::{
+    config::config,
+    sandbox::{self, StoreData},
+};
 use codemode_chromium::{PrivateDir, Untrusted};
 use std::{
     fs::File,
@@ -87,7 +90,7 @@ impl Image {
     /// Whether the folder has the image of this build for this machine.
     #[must_use]
     pub fn is_cached(folder: &Path) -> bool {
-        wasmtime::Engine::new(&super::config(true)).is_ok_and(|engine| folder.join(Self::file_name(&engine)).exists())
+        wasmtime::Engine::new(&config(true)).is_ok_and(|engine| folder.join(Self::file_name(&engine)).exists())
     }
 
     pub(super) fn module(&self) -> &Module {
@@ -102,7 +105,7 @@ impl Image {
     }
 
     fn load(engine: &wasmtime::Engine, file: File) -> wasmtime::Result<Self> {
-        // SAFETY: the file was written by this program: it is this user's, nobody else can write it, it has no second
+        // SAFETY: the file was written by this program: it is this user's, no other user can write it, it has no second
         // name, and it was opened in a folder of which the same holds, through no link.
         let module = unsafe { Module::deserialize_open_file(engine, file)? };
         Ok(Self { module })
@@ -111,7 +114,7 @@ impl Image {
 
 /// Runs the guest up to where scripts begin, freezes it, and compiles what it has become.
 fn make(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
-    let mut config = super::config(false);
+    let mut config = config(false);
     // What runs once is not worth optimising.
     config.cranelift_opt_level(OptLevel::None).epoch_interruption(false);
     let initialising = wasmtime::Engine::new(&config)?;

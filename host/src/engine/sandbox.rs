@@ -3,7 +3,7 @@
 
 use super::ticker::{Ticker, TickerHandle};
 use codemode_spec::{
-    ErrorCode, ErrorReport, abi,
+    abi,
     limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX, TURN_BYTES_MAX},
     message::{self, Resume, Start, State, Turn},
 };
@@ -23,7 +23,7 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder, p1::WasiP
 /// Entries of the guest's function table, which never grows after it was made.
 pub(super) const TABLE_ELEMENTS_MAX: usize = 20_000;
 
-/// Why a turn did not come to its end. The sandbox is gone afterwards.
+/// Why a turn did not come to its end. The sandbox is of no use afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "each says it in its message")]
 pub enum Stop {
@@ -41,60 +41,23 @@ pub enum Stop {
     NoPlace,
     #[error("the sandbox had already been stopped")]
     Poisoned,
-    /// In the engine's own words, which are for the log: they name its parts and where it was built.
+    /// The guest gave up, in its own words. What they mean is not for the engine to know; they are for the log.
+    #[error("the sandbox broke")]
+    Panicked(String),
+    /// In wasmtime's words, which are for the log: they name its parts and where it was built.
     #[error("the sandbox broke")]
     Fault(String),
 }
-
-impl Stop {
-    /// The report for whoever sent the script.
-    #[must_use]
-    pub fn report(&self) -> ErrorReport {
-        let code = match self {
-            Self::Cpu(_) => ErrorCode::CpuExceeded,
-            Self::Time => ErrorCode::TimeExceeded,
-            Self::Cancelled => ErrorCode::Cancelled,
-            Self::Memory => ErrorCode::MemoryExceeded,
-            Self::Stack => ErrorCode::StackOverflow,
-            Self::NoPlace => ErrorCode::CapacityExceeded,
-            Self::Poisoned | Self::Fault(_) => ErrorCode::SandboxFault,
-        };
-        let report = ErrorReport::new(code, self.to_string());
-        let Self::Fault(words) = self else { return report };
-        tracing::error!(words, "a sandbox broke");
-        if PANICS_OF_PROPERTIES.iter().any(|place| words.contains(place)) {
-            return report.with_hint(PROPERTIES_HINT);
-        }
-        report
-    }
-}
-
-/// How the guest panics where a script wants more memory than there is.
-const PANICS_OF_MEMORY: &[&str] = &[
-    "capacity overflow",
-    "memory allocation of",
-    "exceeds the maximum size",
-    "out of memory",
-    "detected overflow during string allocation",
-];
-/// How it panics where an async generator meets the limit on recursion: of nothing else that can be thrown there is it
-/// so sure that it cannot be.
-const PANICS_OF_RECURSION: &[&str] = &["assertion failed: !result.is_throw_completion()"];
-
-/// Where it panics if the place of a property, which the engine remembers for each place in the source, was changed by
-/// an accessor of that property or in a prototype.
-const PANICS_OF_PROPERTIES: &[&str] =
-    &["vm/opcode/get/property.rs", "vm/opcode/set/property.rs", "vm/opcode/get/name.rs"];
-const PROPERTIES_HINT: &str = "The interpreter lost track of a property that was deleted or defined anew by its own getter or \
-    setter, or in a prototype. Name it as object[\"name\"] instead of object.name (globalThis[\"name\"] for a global), or keep the value in a variable.";
 
 /// What a turn may use.
 #[derive(Clone, Debug)]
 pub struct Allowance {
     /// When the wall time is over.
     pub deadline: Instant,
-    /// Processor time of all turns of this sandbox together.
+    /// Processor time of all turns of the execution together.
     pub cpu: Duration,
+    /// What of it the earlier turns have used.
+    pub cpu_used: Duration,
     /// Ends the turn at the next tick.
     pub cancel: CancellationToken,
 }
@@ -108,7 +71,7 @@ pub struct Sandbox {
     start: TypedFunc<u32, u64>,
     resume: TypedFunc<u32, u64>,
     ticker: TickerHandle,
-    cpu_used: Duration,
+    turn_cpu: Duration,
     poisoned: bool,
 }
 
@@ -123,8 +86,8 @@ pub(super) struct StoreData {
 /// What the running turn is measured by.
 struct TurnClock {
     allowance: Allowance,
-    /// Processor time of the thread when the turn began, less what earlier turns had used.
-    cpu_origin: Duration,
+    /// Processor time of the thread when the turn began. The earlier turns may have been on other threads.
+    cpu_before: Duration,
 }
 
 impl Sandbox {
@@ -151,7 +114,7 @@ impl Sandbox {
             start,
             resume,
             ticker: ticker.handle(),
-            cpu_used: Duration::ZERO,
+            turn_cpu: Duration::ZERO,
             poisoned: false,
         })
     }
@@ -176,7 +139,7 @@ impl Sandbox {
     }
 
     /// Gives back the pages of the guest's stack: between turns nothing lives on it, and a long wait should not hold them.
-    pub fn rest(&mut self) {
+    pub fn release_stack_pages(&mut self) {
         if self.poisoned {
             return;
         }
@@ -189,16 +152,10 @@ impl Sandbox {
         }
     }
 
-    /// Processor time of all turns so far.
+    /// Processor time of the last turn, also of one that was stopped.
     #[must_use]
-    pub fn cpu_used(&self) -> Duration {
-        self.cpu_used
-    }
-
-    /// Bytes of linear memory.
-    #[must_use]
-    pub fn memory_bytes(&self) -> usize {
-        self.memory.data_size(&self.store)
+    pub fn turn_cpu(&self) -> Duration {
+        self.turn_cpu
     }
 
     fn turn(
@@ -208,19 +165,19 @@ impl Sandbox {
         allowance: Allowance,
         before_end: impl FnOnce(),
     ) -> Result<Turn, Stop> {
+        self.turn_cpu = Duration::ZERO;
         if self.poisoned {
             return Err(Stop::Poisoned);
         }
         let cpu_before = thread_cpu();
-        let cpu_origin = cpu_before.saturating_sub(self.cpu_used);
         let cpu_max = allowance.cpu;
-        self.store.data_mut().turn = Some(TurnClock { allowance, cpu_origin });
+        self.store.data_mut().turn = Some(TurnClock { allowance, cpu_before });
         let running = self.ticker.running();
         let turn = self.exchange(message, call, before_end);
         drop(running);
         self.store.data_mut().turn = None;
-        self.cpu_used += thread_cpu().saturating_sub(cpu_before);
-        let turn = turn.map_err(|error| self.why(&error, cpu_max));
+        self.turn_cpu = thread_cpu().saturating_sub(cpu_before);
+        let turn = turn.map_err(|error| self.classify_trap(&error, cpu_max));
         // A trapped instance would still accept calls: nothing in it can be trusted any more.
         self.poisoned = turn.is_err();
         turn
@@ -271,7 +228,7 @@ impl Sandbox {
         Ok(())
     }
 
-    fn why(&self, error: &wasmtime::Error, cpu_max: Duration) -> Stop {
+    fn classify_trap(&self, error: &wasmtime::Error, cpu_max: Duration) -> Stop {
         if let Some(stop) = error.downcast_ref::<Stop>() {
             return match stop {
                 Stop::Cpu(_) => Stop::Cpu(cpu_max),
@@ -285,15 +242,7 @@ impl Sandbox {
             // The guest's own stack lies at the bottom of memory: below it is nothing.
             Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Stop::Stack,
             Some(Trap::UnreachableCodeReached) => {
-                let words = String::from_utf8_lossy(&self.store.data().stderr.contents()).trim().to_owned();
-                let of = |panics: &[&str]| panics.iter().any(|panic| words.contains(panic));
-                if of(PANICS_OF_MEMORY) {
-                    Stop::Memory
-                } else if of(PANICS_OF_RECURSION) {
-                    Stop::Stack
-                } else {
-                    Stop::Fault(words)
-                }
+                Stop::Panicked(String::from_utf8_lossy(&self.store.data().stderr.contents()).trim().to_owned())
             }
             _ => fault(error),
         }
@@ -317,7 +266,8 @@ fn look_at_deadlines(context: StoreContextMut<'_, StoreData>) -> wasmtime::Resul
     if Instant::now() >= clock.allowance.deadline {
         return Err(Stop::Time.into());
     }
-    if thread_cpu().saturating_sub(clock.cpu_origin) >= clock.allowance.cpu {
+    let turn_cpu = thread_cpu().saturating_sub(clock.cpu_before);
+    if clock.allowance.cpu_used + turn_cpu >= clock.allowance.cpu {
         return Err(Stop::Cpu(clock.allowance.cpu).into());
     }
     Ok(UpdateDeadline::Continue(1))
@@ -347,7 +297,7 @@ impl ResourceLimiter for StoreData {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > MEMORY_BYTES_MAX {
             self.memory_exhausted = true;
-            // A trap, not a failed growth: the engine in the guest would only panic in its own words.
+            // A trap, not a failed growth: the guest would only panic, and in words of its own.
             return Err(Stop::Memory.into());
         }
         Ok(true)

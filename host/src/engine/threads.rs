@@ -1,4 +1,4 @@
-//! The threads on which turns run: away from the async workers, so that a spinning script delays nobody's timers, and
+//! The threads on which turns run: away from the async workers, so that a spinning script delays no timers, and
 //! with a stack on which wasm traps before the thread overflows.
 
 use codemode_spec::limits::{EXECUTIONS_CONCURRENT_MAX, TURN_THREAD_STACK_BYTES};

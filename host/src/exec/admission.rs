@@ -1,5 +1,6 @@
 //! How many executions run, how many wait, and who is refused.
 
+use super::outcome::cancelled;
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
     sync::{
@@ -54,7 +55,7 @@ impl Admission {
             return Err(self.refused("and the queue is full"));
         }
         tokio::select! {
-            () = cancel.cancelled() => Err(super::cancelled()),
+            () = cancel.cancelled() => Err(cancelled()),
             place = timeout(wait, self.places.clone().acquire_owned()) => match place {
                 Ok(Ok(place)) => Ok(place),
                 _ => Err(self.refused("and none came free in time")),

@@ -2,7 +2,7 @@
 
 use super::{answer::millis, host::Service, request::ExecuteRequest, startup::Progress};
 use crate::{
-    exec::Unobserved,
+    exec::NoObserver,
     site::{self, Site},
 };
 use codemode_spec::{Envelope, ErrorCode, ErrorReport};
@@ -60,7 +60,7 @@ impl Service {
         }
         let began = Instant::now();
         let script = format!("const site = {};\n{LOGIN}", json!(site.url()));
-        let answer = self.execute(ExecuteRequest::new(&script), Arc::new(Unobserved), cancel).await;
+        let answer = self.execute(ExecuteRequest::new(&script), Arc::new(NoObserver), cancel).await;
         timings_ms.script = millis(began.elapsed());
         Ok(DemoData { script, answer, timings_ms })
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     engine::{Image, Kernel},
-    exec::Unobserved,
+    exec::NoObserver,
     state_dir::StateDir,
 };
 use codemode_cdp::CdpProvider;
@@ -167,7 +167,7 @@ impl Service {
 
     async fn try_script(&self, code: &str, cancel: &CancellationToken) -> Envelope {
         let request = ExecuteRequest { timeout_ms: Some(EXECUTION_MS_MAX), ..ExecuteRequest::new(code) };
-        self.execute(request, Arc::new(Unobserved), cancel.clone()).await
+        self.execute(request, Arc::new(NoObserver), cancel.clone()).await
     }
 }
 

@@ -92,7 +92,7 @@ impl Execution {
             queued_max: settings.queued_max,
             services: of_executions,
             transform: Arc::clone(transform),
-            record: Arc::clone(&recorder) as _,
+            audit: Arc::clone(&recorder) as _,
             ..ExecutorSettings::new(state.path())
         };
         let executor = Executor::new(engine, registry(providers)?, executor_settings);

@@ -1,7 +1,7 @@
 //! What executions do, written into the audit.
 
 use crate::{
-    exec::Record,
+    exec::AuditSink,
     session::store::{
         Store, StoreError,
         audit::{Batch, Event, EventKind},
@@ -91,7 +91,7 @@ fn under(event: Event, lease: Option<&LeaseMark>) -> Event {
     }
 }
 
-impl Record for Recorder {
+impl AuditSink for Recorder {
     fn started(&self, id: &ExecutionId, code: &str, session: &SessionRequest) {
         let code = blake3::hash(code.as_bytes()).to_hex().to_string();
         let event = Event::new(EventKind::ExecutionStarted).execution(id.as_str()).key(session.key.as_deref());
@@ -107,6 +107,11 @@ impl Record for Recorder {
             }
         }
         self.note(under(Event::new(EventKind::Call).execution(id.as_str()).detail(detail), lease.as_ref()));
+    }
+
+    fn call_refused(&self, id: &ExecutionId, namespace: &str, method: &str, code: ErrorCode) {
+        let detail = json!({"method": format!("{namespace}.{method}"), "code": code});
+        self.note(Event::new(EventKind::PolicyRefused).execution(id.as_str()).detail(detail));
     }
 
     fn refused(&self, id: &ExecutionId, refusal: &Refusal) {
@@ -135,7 +140,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn what_is_taken_from_a_script_stands_in_the_audit_by_its_scheme() {
+    async fn refusals_stand_in_the_audit_by_scheme_or_by_method() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
             let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
@@ -146,10 +151,15 @@ mod tests {
         let refusal =
             Refusal { target: "iframe".to_owned(), scheme: "chrome-extension".to_owned(), lease: Some(lease) };
         recorder.refused(&ExecutionId::new("x-1"), &refusal);
-        assert_eq!(recorder.missed("x-1").await, None);
+        recorder.call_refused(&ExecutionId::new("x-2"), "shop", "pay", ErrorCode::ApprovalRequired);
+        assert_eq!((recorder.missed("x-1").await, recorder.missed("x-2").await), (None, None));
         let store = open();
         let rows = store.audit_read(&AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
-        let [row] = rows.as_slice() else { panic!("one row: {rows:?}") };
+        let [row, call] = rows.as_slice() else { panic!("two rows: {rows:?}") };
+        assert_eq!(
+            (call.kind.as_str(), call.detail.as_str(), call.execution.as_deref()),
+            ("policy.refused", r#"{"method":"shop.pay","code":"APPROVAL_REQUIRED"}"#, Some("x-2"))
+        );
         assert_eq!(
             (row.kind.as_str(), row.detail.as_str(), row.execution.as_deref(), row.key.as_deref(), row.token),
             (

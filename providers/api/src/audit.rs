@@ -37,16 +37,16 @@ pub struct Refusal {
     pub lease: Option<LeaseMark>,
 }
 
-/// Takes down what a provider refused on its own. Must return at once.
-pub trait AuditSink: Send + Sync {
+/// Takes down what the providers of one execution refused on their own. Must return at once.
+pub trait RefusalSink: Send + Sync {
     /// Something was taken from the script.
     fn refused(&self, refusal: &Refusal);
 }
 
 /// Takes down nothing: for hosts that have no audit.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoAudit;
+pub struct NoRefusalSink;
 
-impl AuditSink for NoAudit {
+impl RefusalSink for NoRefusalSink {
     fn refused(&self, _: &Refusal) {}
 }

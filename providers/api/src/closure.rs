@@ -107,6 +107,11 @@ impl ProviderRuntime for Closures {
         answer.await
     }
 
+    /// Closures keep nothing of an execution.
+    async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
+        Ok(Vec::new())
+    }
+
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         Ok(())
     }
@@ -307,6 +312,7 @@ mod tests {
             options: json!({}),
             opening: ("forecast", vec!["Oslo".into()]),
             endless: ("wait", vec![]),
+            recalling: ("now", vec![]),
             held: &Vec::new,
         })
         .await;

@@ -16,16 +16,18 @@ mod registry;
 mod service;
 mod services;
 mod session;
+mod suspension;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
-pub use audit::{Account, AuditSink, LeaseMark, NoAudit, Refusal};
+pub use audit::{Account, LeaseMark, NoRefusalSink, Refusal, RefusalSink};
 pub use closure::{Closures, Function, closure};
 pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, SystemClock};
 pub use id::ExecutionId;
-pub use provider::{Provider, ProviderRuntime};
+pub use provider::{Provider, ProviderRuntime, cannot_be_suspended, not_a_state};
 pub use registry::{Registry, RegistryError, nearest};
 pub use service::{ServiceProvider, ServiceRuntime};
 pub use services::{Folders, Need, ReplyRoom, Services};
 pub use session::{BrowserChannel, BrowserOrder, BrowserSession, KeptBrowser, Promotion, SessionFacts, Sessions};
+pub use suspension::{restore, suspend};

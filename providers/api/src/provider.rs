@@ -6,7 +6,7 @@ use crate::{
     services::Need,
 };
 use async_trait::async_trait;
-use codemode_spec::{ErrorReport, Manifest, Value, envelope::Context, message::Encoded};
+use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, envelope::Context, message::Encoded};
 use std::sync::Arc;
 
 /// Offers a namespace to scripts.
@@ -29,6 +29,26 @@ pub trait Provider: Send + Sync + 'static {
     /// # Cancellation
     /// The future may be dropped; it must leave nothing behind.
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport>;
+
+    /// Makes a runtime that goes on where a suspended one stopped, maybe in another process: called in the place of
+    /// [`Self::create`], when the services of the context are there, with what [`ProviderRuntime::suspend`] returned.
+    /// Hosts call it through [`crate::restore`].
+    ///
+    /// The bytes lay outside of the host: they may be cut, changed, of another namespace or of another version, and are
+    /// checked like whatever comes from outside. The default takes the empty state of a runtime that keeps nothing.
+    ///
+    /// # Errors
+    /// [`not_a_state`] when the bytes are not a state of this namespace; or with what is not here any more that the state
+    /// stands on. The runtimes restored before it are disposed of, and the execution ends.
+    ///
+    /// # Cancellation
+    /// The future may be dropped; it must leave nothing behind.
+    async fn restore(&self, context: ExecutionContext, state: &[u8]) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        if state.is_empty() {
+            return self.create(context).await;
+        }
+        Err(not_a_state(&self.manifest().namespace))
+    }
 }
 
 /// What a provider is for one execution.
@@ -47,23 +67,26 @@ pub trait ProviderRuntime: Send + Sync {
     /// The future is dropped when the execution ends first. Nothing that it started may go on.
     async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport>;
 
-    /// The execution parks: drop connections, keep state. Called only between turns.
+    /// What this runtime keeps, as bytes of its own format, from which [`Provider::restore`] makes one that answers as this
+    /// one would have. At most [`SUSPENDED_BYTES_MAX`](codemode_spec::limits::SUSPENDED_BYTES_MAX). Called between turns,
+    /// when no call is running, through [`crate::suspend`]. A runtime that keeps nothing returns no bytes; the default
+    /// refuses, since only a provider knows that nothing would be lost.
+    ///
+    /// After a success no call follows. The runtime is either dropped, when another one has been restored from the bytes,
+    /// or disposed of, when the execution ends while it is suspended: what the runtime holds outside of its memory has to
+    /// bear both.
     ///
     /// # Errors
-    /// When the state cannot be kept; the execution ends.
-    async fn suspend(&self) -> Result<(), ErrorReport> {
-        Ok(())
-    }
-
-    /// A parked execution goes on, maybe in another process.
+    /// [`cannot_be_suspended`], or why the state cannot be kept. Nothing has changed then, and calls may follow.
     ///
-    /// # Errors
-    /// When the state is gone; the execution ends.
-    async fn resume(&self) -> Result<(), ErrorReport> {
-        Ok(())
+    /// # Cancellation
+    /// May be dropped at any time, which is as a failure.
+    async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
+        Err(cannot_be_suspended("it does not say what it keeps"))
     }
 
-    /// Lets go of everything. Called exactly once, in the reverse order of creation, when no call is running any more:
+    /// Lets go of everything. Called exactly once, unless another runtime was restored in its place, in the
+    /// reverse order of creation, when no call is running any more:
     /// on success, failure, timeout, trap, cancellation, a client that went away, or when a later provider could not be
     /// created.
     ///
@@ -85,4 +108,18 @@ pub trait ProviderRuntime: Send + Sync {
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
+}
+
+/// The report of a namespace that cannot be suspended, or not now.
+#[must_use]
+pub fn cannot_be_suspended(why: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::UnsupportedOperation, format!("this namespace cannot be suspended: {why}"))
+        .with_hint("Let the execution run to its end.")
+}
+
+/// The report of bytes that are not what a runtime of the namespace kept.
+#[must_use]
+pub fn not_a_state(namespace: &str) -> ErrorReport {
+    ErrorReport::new(ErrorCode::InvalidArgument, format!("these bytes are not a state of the namespace {namespace}"))
+        .with_hint("The suspended execution cannot go on: run its script again.")
 }

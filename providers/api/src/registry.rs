@@ -2,7 +2,7 @@
 
 use crate::{arguments::CheckedMethod, provider::Provider};
 use codemode_spec::{
-    ErrorCode, ErrorReport, Manifest, Method, Value,
+    Effect, ErrorCode, ErrorReport, Manifest, Method, Value,
     limits::METHOD_NAME_CHARS_MAX,
     manifest::{RESERVED_NAMES, is_identifier},
     message::Namespace,
@@ -88,11 +88,12 @@ impl Registry {
         self.entries.iter().map(|entry| entry.namespace.clone()).collect()
     }
 
-    /// Finds what a call is for and checks its arguments: the index of the provider, and the method. What the arguments
-    /// have as `null` where nothing was asked for is taken out of them.
+    /// Finds what a call is for and checks whether it may be made with its arguments: the index of the provider, and the
+    /// method. What the arguments have as `null` where nothing was asked for is taken out of them.
     ///
     /// # Errors
-    /// `UNKNOWN_METHOD` with the nearest name, or `INVALID_ARGUMENT` with all faults.
+    /// `UNKNOWN_METHOD` with the nearest name, `APPROVAL_REQUIRED` for a method that needs approval, since no host can ask
+    /// a person yet, or `INVALID_ARGUMENT` with all faults.
     pub fn resolve(
         &self,
         namespace: &str,
@@ -105,6 +106,10 @@ impl Registry {
             })?;
         let entry = &self.entries[index];
         let checked = entry.methods.get(method).ok_or_else(|| unknown_method(entry, method))?;
+        if checked.method.effect == Effect::NeedsApproval {
+            let message = format!("{namespace}.{method} may be called only with a person's approval");
+            return Err(ErrorReport::new(ErrorCode::ApprovalRequired, message));
+        }
         checked.check(namespace, arguments)?;
         Ok((index, &checked.method))
     }

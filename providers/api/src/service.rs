@@ -18,7 +18,8 @@ pub trait ServiceProvider: Send + Sync + 'static {
 /// What a service is for one execution, as the host has it. Namespaces find it in the context, by its type.
 #[async_trait]
 pub trait ServiceRuntime: Send + Sync {
-    /// The execution parks: drop connections, keep state. Called between turns, after all namespaces were suspended.
+    /// The execution parks in this process: drop connections, keep state. Called between turns, after all namespaces were
+    /// suspended. A service does not leave its process: an execution with services goes on where it was suspended.
     ///
     /// # Errors
     /// When the state cannot be kept; the execution ends.
@@ -26,7 +27,7 @@ pub trait ServiceRuntime: Send + Sync {
         Ok(())
     }
 
-    /// A parked execution goes on. Called before the namespaces resume.
+    /// A parked execution goes on. Called before the namespaces are restored.
     ///
     /// # Errors
     /// When the state is gone; the execution ends.

@@ -14,8 +14,8 @@ pub use lifecycle::{Subject, lifecycle_suite};
 pub use service::{FakeService, FakeShared};
 
 use crate::{
-    ArgumentsPlace, AuditSink, CallContext, ExecutionContext, ExecutionId, Folders, NoAudit, Provider, ProviderRuntime,
-    ReplyRoom, Services, SystemClock,
+    ArgumentsPlace, CallContext, ExecutionContext, ExecutionId, Folders, NoRefusalSink, Provider, ProviderRuntime,
+    RefusalSink, ReplyRoom, Services, SystemClock,
 };
 use codemode_spec::{ErrorReport, Value, limits::HOST_REPLIES_BYTES_MAX, session::SessionRequest};
 use std::{
@@ -49,7 +49,7 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
         downloads: state_dir.join("downloads").join(execution.as_str()),
     }));
     services.insert(Arc::new(ReplyRoom(Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX)))));
-    services.insert::<dyn AuditSink>(Arc::new(NoAudit));
+    services.insert::<dyn RefusalSink>(Arc::new(NoRefusalSink));
     ExecutionContext {
         execution,
         cancel: CancellationToken::new(),

@@ -1,8 +1,8 @@
 //! What was sent to the browser, for the script's own debugging: names and times, never parameters or results.
 
 use codemode_page::short;
-use codemode_spec::limits::DEBUG_LOG_MAX;
-use serde::Serialize;
+use codemode_spec::{ErrorCode, limits::DEBUG_LOG_MAX};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::VecDeque,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -32,6 +32,25 @@ pub(crate) struct DebugLog {
     entries: Mutex<Entries>,
 }
 
+/// What is kept of a log.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct KeptLog {
+    /// Time since it began.
+    age: Duration,
+    next: u64,
+    entries: Vec<KeptEntry>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptEntry {
+    seq: u64,
+    at_ms: u64,
+    method: String,
+    session_id: Option<String>,
+    duration_ms: f64,
+    outcome: String,
+}
+
 #[derive(Default)]
 struct Entries {
     kept: VecDeque<Entry>,
@@ -53,6 +72,47 @@ impl DebugLog {
         let entries = self.entries();
         let skip = entries.kept.len().saturating_sub(limit);
         entries.kept.iter().skip(skip).cloned().collect()
+    }
+
+    /// What is kept of the log while the execution is suspended.
+    pub(crate) fn kept(&self) -> KeptLog {
+        let entries = self.entries();
+        let row = |entry: &Entry| KeptEntry {
+            seq: entry.seq,
+            at_ms: entry.at_ms,
+            method: entry.method.clone(),
+            session_id: entry.session_id.clone(),
+            duration_ms: entry.duration_ms,
+            outcome: entry.outcome.to_owned(),
+        };
+        KeptLog { age: self.began.elapsed(), next: entries.next, entries: entries.kept.iter().map(row).collect() }
+    }
+
+    /// The log of which this was kept; `None` if no log can have been so.
+    pub(crate) fn restored(kept: KeptLog) -> Option<Self> {
+        let began = Instant::now().checked_sub(kept.age)?;
+        if kept.entries.len() > DEBUG_LOG_MAX {
+            return None;
+        }
+        let entry = |entry: KeptEntry| {
+            let outcomes = ["ok", "cancelled"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.as_str()));
+            let outcome = outcomes.into_iter().find(|outcome| *outcome == entry.outcome)?;
+            let is_short = |text: &String| *text == short(text);
+            let is_one = entry.seq < kept.next
+                && entry.duration_ms.is_finite()
+                && is_short(&entry.method)
+                && entry.session_id.as_ref().is_none_or(is_short);
+            is_one.then_some(Entry {
+                seq: entry.seq,
+                at_ms: entry.at_ms,
+                method: entry.method,
+                session_id: entry.session_id,
+                duration_ms: entry.duration_ms,
+                outcome,
+            })
+        };
+        let entries = kept.entries.into_iter().map(entry).collect::<Option<_>>()?;
+        Some(Self { began, entries: Mutex::new(Entries { kept: entries, next: kept.next }) })
     }
 
     pub(crate) fn clear(&self) {

@@ -7,7 +7,7 @@ use crate::{
     info::session_info,
     lookup,
     schemas::{any, count, fields, fields_or_session, nothing, object, optional, required, session, text, timeout},
-    state::Cdp,
+    state::{Cdp, NAMESPACE},
     wait,
 };
 use codemode_provider::{CallContext, Promotion, options};
@@ -55,7 +55,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Row> {
 /// The namespace as scripts see it.
 pub(crate) fn manifest() -> Manifest {
     Manifest {
-        namespace: "cdp".into(),
+        namespace: NAMESPACE.into(),
         doc:
             "Raw Chrome DevTools Protocol of a real browser. Page commands need a sessionId: const {sessionId} = await \
               cdp.attachToTarget(); await cdp.send(\"Page.navigate\", {url}, {sessionId}); await \

@@ -41,6 +41,10 @@ impl Provider for CdpProvider {
     }
 
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
-        Ok(Arc::new(Cdp::new(context.services.require()?)))
+        Ok(Arc::new(Cdp::new(&context)?))
+    }
+
+    async fn restore(&self, context: ExecutionContext, state: &[u8]) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        Ok(Arc::new(Cdp::restored(&context, state).await?))
     }
 }

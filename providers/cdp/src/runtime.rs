@@ -20,6 +20,11 @@ impl ProviderRuntime for Cdp {
         }
     }
 
+    /// The browser is not this namespace's own: the host parks it after all namespaces.
+    async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
+        Ok(self.kept().await)
+    }
+
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         Ok(())

@@ -18,7 +18,7 @@ use crate::{
 use async_trait::async_trait;
 use codemode_chromium::{Browser, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{
-    AuditSink, BrowserOrder, BrowserSession, Ending, ExecutionContext, Folders, KeptBrowser, LeaseMark, Refusal,
+    BrowserOrder, BrowserSession, Ending, ExecutionContext, Folders, KeptBrowser, LeaseMark, Refusal, RefusalSink,
     ReplyRoom, ServiceRuntime, SessionFacts, Sessions,
 };
 use codemode_spec::{
@@ -79,7 +79,7 @@ pub struct ExecutionBrowser {
     source: Source,
     context: ExecutionContext,
     folders: Arc<Folders>,
-    audit: Arc<dyn AuditSink>,
+    audit: Arc<dyn RefusalSink>,
     /// Room for replies that no turn has taken yet.
     reply_room: Arc<ReplyRoom>,
     /// Where leases come from; a host may have none.
@@ -142,6 +142,15 @@ impl ExecutionBrowser {
     #[must_use]
     pub fn current(&self) -> Option<Arc<ConnectedBrowser>> {
         lock(&self.connected).clone()
+    }
+
+    /// Whether the execution has a browser, connected or not: it has been opened, and not been closed yet. Waits for a
+    /// start or an end that is under way.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn is_open(&self) -> bool {
+        matches!(*self.state.lock().await, State::Running(_))
     }
 
     /// The leased session, if there is one.

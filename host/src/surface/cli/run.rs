@@ -5,7 +5,7 @@ use super::{
     render::{Text, print},
 };
 use crate::{
-    service::{self, ExecuteRequest, NetworkLists, SessionMode, SessionRequest, Unobserved, checked_key},
+    service::{self, ExecuteRequest, NetworkLists, NoObserver, SessionMode, SessionRequest, checked_key},
     surface::text,
 };
 use clap::{Args, Command, error::ErrorKind, value_parser};
@@ -127,7 +127,7 @@ async fn execute(asked: &Asked, args: RunArgs) -> Result<Envelope, ErrorReport> 
     let service = asked.config.service()?;
     service.ready(&*asked.progress, &asked.stop).await?;
     let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-    Ok(service.execute(request, Arc::new(Unobserved), asked.stop.clone()).await)
+    Ok(service.execute(request, Arc::new(NoObserver), asked.stop.clone()).await)
 }
 
 /// The result on standard output; what was written to the console, remarks and errors on standard error.

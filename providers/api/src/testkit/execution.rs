@@ -1,7 +1,7 @@
 //! One execution as a host lives it, without a sandbox.
 
 use super::call;
-use crate::{Ending, ExecutionContext, Provider, ProviderRuntime, ServiceProvider, ServiceRuntime};
+use crate::{Ending, ExecutionContext, Provider, ProviderRuntime, ServiceProvider, ServiceRuntime, restore, suspend};
 use codemode_spec::{ErrorReport, Value, envelope::Context};
 use std::sync::Arc;
 
@@ -14,6 +14,8 @@ pub struct TestExecution {
     /// What the runtime was given.
     pub context: ExecutionContext,
     services: Vec<Arc<dyn ServiceRuntime>>,
+    /// What the runtime kept when it was suspended.
+    kept: Option<Vec<u8>>,
 }
 
 impl TestExecution {
@@ -32,7 +34,7 @@ impl TestExecution {
         let services = services.iter().map(|service| service.create(&mut context)).collect::<Result<_, _>>()?;
         context.services.check(&provider.needs())?;
         let runtime = provider.create(context.clone()).await?;
-        Ok(Self { provider, runtime, context, services })
+        Ok(Self { provider, runtime, context, services, kept: None })
     }
 
     /// Calls a method as a host would: the arguments are checked against the manifest first.
@@ -43,27 +45,38 @@ impl TestExecution {
         call(&self.provider, &self.runtime, method, arguments).await
     }
 
-    /// The execution parks.
+    /// The execution parks: the runtime is suspended, then the services.
     ///
     /// # Errors
-    /// As the first part that cannot park.
-    pub async fn suspend(&self) -> Result<(), ErrorReport> {
-        self.runtime.suspend().await?;
+    /// As the first part that cannot park. When that is the runtime, nothing has changed.
+    ///
+    /// # Cancellation
+    /// Must not be dropped: some parts would be parked and others not.
+    pub async fn suspend(&mut self) -> Result<(), ErrorReport> {
+        self.kept = Some(suspend(&self.provider.manifest().namespace, &*self.runtime).await?);
         for service in self.services.iter().rev() {
             service.suspend().await?;
         }
         Ok(())
     }
 
-    /// The parked execution goes on.
+    /// The parked execution goes on: the services first, then a runtime that is restored from what the suspended one kept.
     ///
     /// # Errors
     /// As the first part that cannot go on.
-    pub async fn resume(&self) -> Result<(), ErrorReport> {
+    ///
+    /// # Cancellation
+    /// Must not be dropped, as [`Self::suspend`].
+    ///
+    /// # Panics
+    /// When the execution is not parked.
+    pub async fn resume(&mut self) -> Result<(), ErrorReport> {
         for service in &self.services {
             service.resume().await?;
         }
-        self.runtime.resume().await
+        let kept = self.kept.take().expect("the execution is parked");
+        self.runtime = restore(&*self.provider, self.context.clone(), &kept).await?;
+        Ok(())
     }
 
     /// Disposes of the runtime, then of the services.

@@ -1,11 +1,15 @@
 //! A provider that does as it is told and remembers everything.
 
-use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
+use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime, not_a_state};
 use async_trait::async_trait;
-use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value, message::Encoded};
+use codemode_spec::{
+    Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value,
+    message::{self, Encoded},
+};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::{
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -22,10 +26,10 @@ pub enum Moment {
     Ended(String),
     /// A call of this method was dropped before it ended.
     Dropped(String),
-    /// The execution parked.
+    /// The execution parked, and the runtime was asked for what it keeps.
     Suspended,
-    /// The execution went on.
-    Resumed,
+    /// A runtime was made of what another one kept.
+    Restored,
     /// The runtime was disposed of.
     Disposed(Ending),
 }
@@ -136,6 +140,25 @@ impl FakeProvider {
         self
     }
 
+    /// With two more methods: `remember(value)` returns its argument and keeps it, also while the execution is suspended;
+    /// `recall()` returns what was kept last.
+    #[must_use]
+    pub fn with_memory(mut self) -> Self {
+        let any = |optional| Param { name: "value".into(), schema: json!({}), optional };
+        let method = |name: &str, doc: &str, params: Vec<Param>| Method {
+            name: name.into(),
+            doc: doc.into(),
+            signatures: vec![Signature { params }],
+            returns: json!({}),
+            effect: Effect::Read,
+        };
+        self.manifest.methods.extend([
+            method("remember", "Returns its argument, and keeps it.", vec![any(false)]),
+            method("recall", "Returns what was kept last.", vec![]),
+        ]);
+        self
+    }
+
     /// Parking fails.
     #[must_use]
     pub fn with_suspend_error(mut self, error: ErrorReport) -> Self {
@@ -171,14 +194,52 @@ impl Provider for FakeProvider {
             return Err(error.clone());
         }
         self.journal.note(&namespace, Moment::Created);
-        Ok(Arc::new(FakeRuntime { namespace, behaviour: self.behaviour.clone(), journal: self.journal.clone() }))
+        Ok(self.runtime(Value::Undefined))
     }
+
+    async fn restore(&self, _: ExecutionContext, state: &[u8]) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+        let namespace = &self.manifest.namespace;
+        let kept: Kept = message::decode(state).map_err(|_| not_a_state(namespace))?;
+        // What was read may be less than there is: what is written of it says whether it is all.
+        if kept.namespace != *namespace || message::encode(&kept) != state {
+            return Err(not_a_state(namespace));
+        }
+        let memory = kept.memory.value().map_err(|_| not_a_state(namespace))?;
+        self.journal.note(namespace, Moment::Restored);
+        Ok(self.runtime(memory))
+    }
+}
+
+impl FakeProvider {
+    fn runtime(&self, memory: Value) -> Arc<dyn ProviderRuntime> {
+        Arc::new(FakeRuntime {
+            namespace: self.manifest.namespace.clone(),
+            behaviour: self.behaviour.clone(),
+            journal: self.journal.clone(),
+            memory: Mutex::new(memory),
+        })
+    }
+}
+
+/// What a runtime keeps while its execution is suspended.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    namespace: String,
+    memory: Encoded,
 }
 
 struct FakeRuntime {
     namespace: String,
     behaviour: Behaviour,
     journal: Journal,
+    /// What `remember` was given last.
+    memory: Mutex<Value>,
+}
+
+impl FakeRuntime {
+    fn memory(&self) -> MutexGuard<'_, Value> {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[async_trait]
@@ -187,19 +248,26 @@ impl ProviderRuntime for FakeRuntime {
         self.journal.note(&self.namespace, Moment::Called(method.to_owned()));
         let mut running = RunningCall { runtime: self, method, ended: false };
         delay(self.behaviour.call_delay).await;
-        let result = answer(method, arguments).await;
+        let result = match method {
+            "remember" => {
+                let value = arguments.into_iter().next().unwrap_or(Value::Undefined);
+                self.memory().clone_from(&value);
+                Ok(value)
+            }
+            "recall" => Ok(self.memory().clone()),
+            _ => answer(method, arguments).await,
+        };
         running.ended = true;
         result.map(Encoded::from)
     }
 
-    async fn suspend(&self) -> Result<(), ErrorReport> {
+    async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
         self.journal.note(&self.namespace, Moment::Suspended);
-        self.behaviour.suspend_error.clone().map_or(Ok(()), Err)
-    }
-
-    async fn resume(&self) -> Result<(), ErrorReport> {
-        self.journal.note(&self.namespace, Moment::Resumed);
-        Ok(())
+        if let Some(error) = &self.behaviour.suspend_error {
+            return Err(error.clone());
+        }
+        let memory = Encoded(self.memory().encode());
+        Ok(message::encode(&Kept { namespace: self.namespace.clone(), memory }))
     }
 
     async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport> {

@@ -1,8 +1,11 @@
 //! The suite that every provider must pass.
 
-use super::{TestExecution, context};
-use crate::{ArgumentsPlace, CallContext, Ending, ExecutionContext, Provider, Registry, ServiceProvider};
-use codemode_spec::{ErrorReport, Value};
+use super::{FakeProvider, TestExecution, context};
+use crate::{
+    ArgumentsPlace, CallContext, Ending, ExecutionContext, Provider, Registry, ServiceProvider, not_a_state, restore,
+    suspend,
+};
+use codemode_spec::{ErrorCode, ErrorReport, Value, limits::SUSPENDED_BYTES_MAX};
 use serde_json::json;
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
@@ -29,6 +32,9 @@ pub struct Subject<'a> {
     pub opening: (&'static str, Vec<Value>),
     /// A call that does not end by itself within the test.
     pub endless: (&'static str, Vec<Value>),
+    /// A call that tells what the runtime keeps, as that one has changed it: it gives the same result after the execution
+    /// was suspended. Of a provider that keeps nothing, any call that gives the same result each time.
+    pub recalling: (&'static str, Vec<Value>),
     /// Names everything outside of the test's memory that executions of this state folder hold at the moment:
     /// processes, folders, connections. Empty for a provider that opens nothing.
     pub held: &'a dyn Fn() -> Vec<String>,
@@ -47,7 +53,8 @@ pub async fn lifecycle_suite(subject: &Subject<'_>) {
     a_dropped_call_leaves_nothing(subject).await;
     a_first_call_can_be_dropped_at_any_point(subject).await;
     two_runtimes_are_independent(subject).await;
-    an_execution_can_park(subject).await;
+    a_suspended_execution_goes_on_as_it_was(subject).await;
+    what_is_no_state_is_refused(subject).await;
 }
 
 fn the_manifest_can_be_registered(subject: &Subject<'_>) {
@@ -143,16 +150,61 @@ async fn two_runtimes_are_independent(subject: &Subject<'_>) {
     second.end(Ending::Succeeded).await;
 }
 
-async fn an_execution_can_park(subject: &Subject<'_>) {
-    let life = Life::begin(subject).await;
-    life.execution.suspend().await.expect("it parks before anything was opened");
-    life.execution.resume().await.expect("it goes on");
-    let before = life.open().await.expect("the call succeeds");
-    life.execution.suspend().await.expect("it parks");
-    life.execution.resume().await.expect("it goes on");
-    assert_eq!(life.open().await.expect("the call succeeds after parking"), before);
-    life.execution.suspend().await.expect("it parks again");
+/// A provider may refuse to be suspended, then it goes on. If it does not refuse, nothing that it kept is lost.
+async fn a_suspended_execution_goes_on_as_it_was(subject: &Subject<'_>) {
+    let mut life = Life::begin(subject).await;
+    life.suspend_and_resume("before anything was opened").await;
+    let answer = life.open().await.expect("the call succeeds");
+    let kept = life.call(&subject.recalling).await.expect("the call succeeds");
+    life.suspend_and_resume("after a call").await;
+    assert_eq!(life.call(&subject.recalling).await.as_ref(), Ok(&kept), "what was kept is still there");
+    assert_eq!(life.open().await.as_ref(), Ok(&answer), "the call succeeds as before");
+    life.suspend_and_resume("a second time").await;
+    assert_eq!(life.open().await.as_ref(), Ok(&answer));
+    // The execution ends while it is suspended.
+    let _ = life.execution.suspend().await;
     life.end(Ending::Cancelled).await;
+}
+
+/// Whatever bytes come, a runtime is made or there is an error; and no error but of bytes that are a state.
+async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
+    let life = Life::begin(subject).await;
+    life.open().await.expect("the call succeeds");
+    let (provider, context) = (&*life.execution.provider, &life.execution.context);
+    let namespace = &provider.manifest().namespace;
+    let state = suspend(namespace, &*life.execution.runtime).await;
+    let state = state.inspect_err(assert_is_refusal).unwrap_or_default();
+    let stranger = FakeProvider::new("stranger").with_memory();
+    let stranger = stranger.create(context.clone()).await.expect("create succeeds").suspend().await;
+    let mut broken = vec![
+        stranger.expect("the fake can be suspended"),
+        [state.as_slice(), &[0]].concat(),
+        b"{}".to_vec(),
+        vec![0xff; 100],
+        vec![b'['; SUSPENDED_BYTES_MAX],
+        vec![0; SUSPENDED_BYTES_MAX + 1],
+    ];
+    broken.extend((0..state.len()).step_by(state.len() / 100 + 1).map(|end| state[..end].to_vec()));
+    for bytes in broken {
+        let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(100)]).into_owned();
+        let error = restore(provider, context.clone(), &bytes).await.err();
+        let error = error.unwrap_or_else(|| panic!("a runtime was made of {} bytes: {shown}", bytes.len()));
+        assert_eq!(error, not_a_state(namespace), "of {} bytes: {shown}", bytes.len());
+    }
+    // A changed byte may be of a value, and give another state; it must not be the end of the host.
+    for at in (0..state.len()).step_by(state.len() / 100 + 1) {
+        let mut changed = state.clone();
+        changed[at] ^= 1 << (at % 8);
+        if let Ok(runtime) = restore(provider, context.clone(), &changed).await {
+            runtime.dispose(Ending::NotStarted).await.expect("dispose succeeds");
+        }
+    }
+    life.end(Ending::Succeeded).await;
+}
+
+/// The one way in which a provider may refuse to be suspended.
+fn assert_is_refusal(error: &ErrorReport) {
+    assert_eq!(error.code, ErrorCode::UnsupportedOperation, "{error}");
 }
 
 /// One execution, as far as a provider sees it.
@@ -184,6 +236,14 @@ impl<'a> Life<'a> {
         Ok(reply.value().expect("a reply is a value"))
     }
 
+    /// Suspends and resumes; a refusal is fine, and leaves the execution as it was.
+    async fn suspend_and_resume(&mut self, when: &str) {
+        match self.execution.suspend().await {
+            Ok(()) => self.execution.resume().await.unwrap_or_else(|error| panic!("it goes on {when}: {error}")),
+            Err(error) => assert_is_refusal(&error),
+        }
+    }
+
     async fn end(self, ending: Ending) {
         self.execution.dispose(ending).await.unwrap_or_else(|error| panic!("dispose after {ending:?}: {error}"));
         assert_eq!(self.execution.warnings(), Vec::<String>::new(), "nothing went wrong, nothing is to be warned of");
@@ -213,41 +273,111 @@ async fn nothing_is_held(subject: &Subject<'_>, after: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testkit::{FakeProvider, Moment};
+    use crate::{ProviderRuntime, cannot_be_suspended, testkit::Moment};
+    use async_trait::async_trait;
+    use codemode_spec::{Manifest, message::Encoded};
+
+    fn subject<'a>(make: &'a dyn Fn() -> Arc<dyn Provider>) -> Subject<'a> {
+        Subject {
+            make,
+            services: &[],
+            state_dir: std::env::temp_dir(),
+            options: json!({}),
+            opening: ("remember", vec![Value::from("x")]),
+            endless: ("hang", vec![]),
+            recalling: ("recall", vec![]),
+            held: &Vec::new,
+        }
+    }
 
     #[tokio::test]
     async fn the_fake_passes() {
-        let fake = FakeProvider::new("fake");
+        let fake = FakeProvider::new("fake").with_memory();
         let journal = fake.journal().clone();
-        let folder = std::env::temp_dir();
-        lifecycle_suite(&Subject {
-            make: &|| Arc::new(fake.clone()),
-            services: &[],
-            state_dir: folder,
-            options: json!({}),
-            opening: ("echo", vec![Value::from("x")]),
-            endless: ("hang", vec![]),
-            held: &Vec::new,
-        })
-        .await;
+        lifecycle_suite(&subject(&|| Arc::new(fake.clone()))).await;
         let made = journal.count("fake", &Moment::Created);
         assert!(made > 10);
-        assert_eq!(journal.disposals("fake"), made, "each was disposed of exactly once");
+        let restored = journal.count("fake", &Moment::Restored);
+        assert!(restored >= 3, "each of the three times, and of some changed bytes");
+        assert_eq!(journal.count("fake", &Moment::Suspended), 5);
+        // A runtime that another one took the place of is not disposed of.
+        assert_eq!(journal.disposals("fake"), made + restored - 3);
         assert_eq!(journal.count("fake", &Moment::Dropped("hang".into())), 4);
+    }
+
+    #[tokio::test]
+    async fn a_provider_may_refuse_to_be_suspended() {
+        let fake = FakeProvider::new("fake").with_memory().with_suspend_error(cannot_be_suspended("it was told so"));
+        let journal = fake.journal().clone();
+        a_suspended_execution_goes_on_as_it_was(&subject(&|| Arc::new(fake.clone()))).await;
+        assert_eq!((journal.count("fake", &Moment::Suspended), journal.count("fake", &Moment::Restored)), (4, 0));
+        what_is_no_state_is_refused(&subject(&|| Arc::new(fake.clone()))).await;
+    }
+
+    /// Makes a new runtime of whatever bytes come.
+    struct Careless(FakeProvider);
+
+    #[async_trait]
+    impl Provider for Careless {
+        fn manifest(&self) -> &Manifest {
+            self.0.manifest()
+        }
+
+        async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+            self.0.create(context).await
+        }
+
+        async fn restore(&self, context: ExecutionContext, _: &[u8]) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
+            self.create(context).await
+        }
+    }
+
+    fn careless() -> Arc<dyn Provider> {
+        Arc::new(Careless(FakeProvider::new("fake").with_memory()))
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "what was kept is still there")]
+    async fn a_provider_that_forgets_is_found() {
+        a_suspended_execution_goes_on_as_it_was(&subject(&careless)).await;
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "a runtime was made of")]
+    async fn a_provider_that_takes_any_bytes_is_found() {
+        what_is_no_state_is_refused(&subject(&careless)).await;
+    }
+
+    /// Keeps nothing, and says so, or too much.
+    struct Keeping(usize);
+
+    #[async_trait]
+    impl ProviderRuntime for Keeping {
+        async fn call(&self, _: &str, _: Vec<Value>, _: CallContext) -> Result<Encoded, ErrorReport> {
+            Ok(Value::Undefined.into())
+        }
+
+        async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
+            Ok(vec![0; self.0])
+        }
+
+        async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_has_a_bound() {
+        assert_eq!(suspend("x", &Keeping(0)).await, Ok(Vec::new()));
+        assert_eq!(suspend("x", &Keeping(SUSPENDED_BYTES_MAX)).await.map(|state| state.len()), Ok(SUSPENDED_BYTES_MAX));
+        let error = suspend("x", &Keeping(SUSPENDED_BYTES_MAX + 1)).await.unwrap_err();
+        assert_eq!((error.code, &error.details["namespace"]), (ErrorCode::UnsupportedOperation, &json!("x")));
     }
 
     #[tokio::test]
     #[should_panic(expected = "this is still held")]
     async fn a_leak_is_found() {
-        let subject = Subject {
-            make: &|| Arc::new(FakeProvider::new("fake")),
-            services: &[],
-            state_dir: std::env::temp_dir(),
-            options: json!({}),
-            opening: ("echo", vec![]),
-            endless: ("hang", vec![]),
-            held: &|| vec!["a process".to_owned()],
-        };
-        nothing_is_held(&subject, "a test").await;
+        let make = || Arc::new(FakeProvider::new("fake")) as Arc<dyn Provider>;
+        nothing_is_held(&Subject { held: &|| vec!["a process".to_owned()], ..subject(&make) }, "a test").await;
     }
 }

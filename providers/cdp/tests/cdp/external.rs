@@ -99,7 +99,7 @@ async fn a_tab_is_closed_even_if_the_call_that_made_it_was_dropped_or_the_execut
     let somebody = Somebody::begin().await;
     let watcher = somebody.execution().await;
     let before = pages(&watcher).await;
-    let execution = somebody.execution().await;
+    let mut execution = somebody.execution().await;
     execution.attach().await;
     for _ in 0..3 {
         // One poll: the command is sent, its answer is not awaited.

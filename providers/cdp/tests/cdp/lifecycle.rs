@@ -3,8 +3,12 @@
 use crate::support::{Execution, PATIENCE, Site, browsers, executable, held};
 use codemode_cdp::CdpProvider;
 use codemode_page::BrowserConfig;
-use codemode_provider::testkit::{Subject, lifecycle_suite};
-use serde_json::json;
+use codemode_provider::{
+    ExecutionContext, restore, suspend,
+    testkit::{Subject, lifecycle_suite},
+};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::{Value as Json, json};
 use std::sync::Arc;
 use tokio::time::Instant;
 
@@ -20,9 +24,43 @@ async fn the_suite_of_all_providers() {
         options: json!({}),
         opening: ("send", vec!["Browser.getVersion".into()]),
         endless: ("waitForEvent", vec!["Target.targetCrashed".into(), json!({"timeoutMs": 600_000}).into()]),
+        recalling: ("getDebugLog", vec![]),
         held: &move || held(&path),
     })
     .await;
+}
+
+/// What a script holds, as handles of pages, means nothing without the browser that it is of.
+#[tokio::test]
+async fn what_was_kept_goes_on_only_in_its_execution_and_with_its_browser() {
+    let mut execution = Execution::begin().await;
+    let life = &execution.life;
+    let kept_before = suspend("cdp", &*life.runtime).await.unwrap();
+    execution.attach().await;
+    let log = execution.call("getDebugLog", json!([])).await.unwrap();
+    assert!(!log.as_array().unwrap().is_empty());
+    let kept = suspend("cdp", &*life.runtime).await.unwrap();
+
+    // Another execution, with the id of this one and without.
+    let elsewhere = Execution::begin().await;
+    let (provider, other) = (&*elsewhere.life.provider, elsewhere.life.context.clone());
+    let same = ExecutionContext { execution: life.context.execution.clone(), ..other.clone() };
+    let code = |made: Result<_, ErrorReport>| made.map(drop).map_err(|error| error.code);
+    assert_eq!(code(restore(provider, other.clone(), &kept).await), Err(ErrorCode::InvalidArgument));
+    assert_eq!(code(restore(provider, same.clone(), &kept).await), Err(ErrorCode::BrowserGone));
+    assert_eq!(code(restore(provider, same, &kept_before).await), Ok(()), "it had no browser");
+    elsewhere.end().await;
+
+    execution.life.suspend().await.unwrap();
+    execution.life.resume().await.unwrap();
+    assert_eq!(execution.call("getDebugLog", json!([])).await.unwrap(), log);
+    execution.attach().await;
+    let longer = execution.call("getDebugLog", json!([])).await.unwrap();
+    let (before, after) = (log.as_array().unwrap(), longer.as_array().unwrap());
+    assert!(after.starts_with(before) && after.len() > before.len(), "it goes on: {longer}");
+    let times = |entries: &[Json]| entries.iter().map(|entry| entry["atMs"].as_u64().unwrap()).collect::<Vec<_>>();
+    assert!(times(after).is_sorted(), "times go on as well: {longer}");
+    execution.end().await;
 }
 
 #[tokio::test]

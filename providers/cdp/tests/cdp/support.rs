@@ -4,7 +4,7 @@ use codemode_cdp::CdpProvider;
 use codemode_chromium::{Browser, Confinement, Executable, LaunchOptions, find, install};
 use codemode_page::{BrowserConfig, Browsers};
 use codemode_provider::{
-    AuditSink, Ending, Refusal, ServiceProvider,
+    Ending, Refusal, RefusalSink, ServiceProvider,
     testkit::{self, TestExecution},
 };
 use codemode_spec::{ErrorReport, Value};
@@ -57,7 +57,7 @@ impl Execution {
         (execution, refusals)
     }
 
-    async fn with(browsers: Arc<dyn ServiceProvider>, options: Json, audit: Option<Arc<dyn AuditSink>>) -> Self {
+    async fn with(browsers: Arc<dyn ServiceProvider>, options: Json, audit: Option<Arc<dyn RefusalSink>>) -> Self {
         executable().await;
         let state = Arc::new(tempfile::tempdir().expect("a temporary folder"));
         let mut context = testkit::context(state.path(), options);
@@ -134,7 +134,7 @@ impl Execution {
 #[derive(Clone, Default)]
 pub(crate) struct Refusals(Arc<Mutex<Vec<(String, String)>>>);
 
-impl AuditSink for Refusals {
+impl RefusalSink for Refusals {
     fn refused(&self, refusal: &Refusal) {
         self.0.lock().expect("nothing panics").push((refusal.target.clone(), refusal.scheme.clone()));
     }

@@ -1,4 +1,4 @@
-//! Waiting on a turn's thread for what comes soon.
+//! Polling on the thread of a turn, for what comes soon.
 
 use std::{
     pin::pin,
@@ -39,7 +39,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     #[test]
-    fn what_is_ready_in_time_is_had_and_what_is_not_is_not_waited_for() {
+    fn a_future_is_polled_until_it_is_ready_or_the_time_has_come() {
         let (sender, receiver) = oneshot::channel();
         let sending = thread::spawn(move || sender.send(7).unwrap());
         assert_eq!(poll_until(Instant::now() + Duration::from_secs(60), receiver), Some(Ok(7)));

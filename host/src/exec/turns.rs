@@ -1,0 +1,301 @@
+//! The turns of one run.
+//!
+//! A run hops between two places: on a turn thread it runs the guest and polls the calls that the guest made; when
+//! nothing comes for a while it returns to the async side and waits there, with no thread of its own. Calls that are
+//! ready at once, as cached answers are, and those that are answered soon, as most commands to a browser are, cost no
+//! hop.
+
+#[cfg(test)]
+mod tests;
+
+use super::{
+    audit::Observer,
+    calls::{Callees, Calls, Completed, bytes_left, may_send_more, reply},
+    outcome::{Returned, RunOutcome, cancelled, outcome, stopped, time_over},
+    poll::poll_until,
+    state::RunState,
+};
+use crate::{
+    engine::{Allowance, Engine, Sandbox, Stop},
+    program::Program,
+};
+use codemode_provider::Registry;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    error::clip,
+    limits::{CALLS_PER_EXECUTION_MAX, METHOD_NAME_CHARS_MAX},
+    message::{ConsoleLine, Encoded, Resume, Start, State, Turn},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+/// What a run is given, beside its state.
+pub(super) struct RunInputs {
+    pub engine: Engine,
+    pub program: Program,
+    pub callees: Callees,
+    /// Room in the memory of the host for the arguments of calls that run, a permit a byte of weight.
+    pub argument_room: Arc<Semaphore>,
+    pub cancel: CancellationToken,
+    pub observer: Arc<dyn Observer>,
+}
+
+/// How long a turn's thread waits for a reply before it is given to others.
+const POLL_MAX: Duration = Duration::from_millis(5);
+
+/// One run of a script: its state, and what only this process has of it.
+pub(super) struct Run {
+    state: RunState,
+    /// The moment for which the durations of the state hold.
+    state_at: Instant,
+    engine: Engine,
+    program: Program,
+    registry: Arc<Registry>,
+    cancel: CancellationToken,
+    observer: Arc<dyn Observer>,
+    sandbox: Option<Sandbox>,
+    calls: Calls,
+    /// Calls that had not ended when the script ended.
+    unended: usize,
+    /// Calls that the script made too late.
+    unsent: Vec<String>,
+}
+
+/// What the turns on a thread came to.
+#[derive(Debug)]
+enum TurnProgress {
+    /// The script waits for calls, or for its next timer.
+    Waits,
+    Ended(Result<Encoded, ErrorReport>),
+}
+
+impl Run {
+    /// The run of a state whose durations hold for this moment.
+    pub(super) fn new(state: RunState, state_at: Instant, inputs: RunInputs) -> Box<Self> {
+        let deadline = state_at + state.time_left;
+        let RunInputs { engine, program, callees, argument_room, cancel, observer } = inputs;
+        Box::new(Self {
+            state,
+            state_at,
+            engine,
+            program,
+            registry: Arc::clone(&callees.registry),
+            cancel,
+            observer,
+            sandbox: None,
+            calls: Calls::new(callees, argument_room, deadline),
+            unended: 0,
+            unsent: Vec::new(),
+        })
+    }
+
+    /// Runs to the end of the script or of its means.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the calls that run. A turn that runs meanwhile goes on until it waits.
+    pub(super) async fn complete(self: Box<Self>) -> RunOutcome {
+        let handle = Handle::current();
+        let engine = self.engine.clone();
+        let mut run = self;
+        let mut replies: Option<Vec<Completed>> = None;
+        loop {
+            let handle = handle.clone();
+            let advanced = engine.threads().run(move || {
+                let _runtime = handle.enter();
+                let progress = run.advance(replies);
+                (run, progress)
+            });
+            let Ok((back, progress)) = advanced.await else {
+                return RunOutcome::failed(ErrorReport::new(ErrorCode::HostFault, "a turn panicked inside the host"));
+            };
+            run = back;
+            if let TurnProgress::Ended(outcome) = progress {
+                return run.end(outcome);
+            }
+            match run.wait().await {
+                Ok(ready) => replies = Some(ready),
+                Err(error) => return run.end(Err(error)),
+            }
+        }
+    }
+
+    /// Runs turn after turn on one thread for as long as what the script waits for comes at once or soon: a hop to the
+    /// async side and back would cost a quick reply more than the browser takes for it. `None` begins.
+    fn advance(&mut self, mut replies: Option<Vec<Completed>>) -> TurnProgress {
+        loop {
+            match self.turn(replies.take()) {
+                Ok(None) => {}
+                Ok(Some(value)) => return self.ended(Ok(value)),
+                Err(error) => return self.ended(Err(error)),
+            }
+            let mut ready = Vec::new();
+            self.calls.poll_ready(&mut self.state, &mut ready);
+            if ready.is_empty() && !may_send_more(&self.state) {
+                if self.is_deadlocked() {
+                    let message = "the script waits for a promise that nothing can settle";
+                    return self.ended(Err(ErrorReport::new(ErrorCode::Deadlock, message)));
+                }
+                match self.poll_soon() {
+                    Ok(Some(soon)) => ready = soon,
+                    Ok(None) => {
+                        self.sandbox.iter_mut().for_each(Sandbox::release_stack_pages);
+                        return TurnProgress::Waits;
+                    }
+                    Err(error) => return self.ended(Err(error)),
+                }
+            } else if self.cancel.is_cancelled() {
+                return self.ended(Err(cancelled()));
+            } else if Instant::now() >= self.deadline() {
+                return self.ended(Err(time_over()));
+            }
+            replies = Some(ready);
+        }
+    }
+
+    /// One turn of the guest, to where it waits, or to its result.
+    fn turn(&mut self, replies: Option<Vec<Completed>>) -> Result<Option<Encoded>, ErrorReport> {
+        self.pass_time();
+        let turn = match replies {
+            None => self.start(),
+            Some(ready) => self.resume(ready),
+        };
+        self.state.cpu_used += self.sandbox.as_ref().map_or(Duration::ZERO, Sandbox::turn_cpu);
+        let Turn { state, console, console_dropped } = turn.map_err(stopped)?;
+        self.keep_console(console, console_dropped);
+        match state {
+            State::Waiting { calls, next_timer_ms, withheld } => {
+                self.state.withheld = withheld;
+                self.state.next_timer = next_timer_ms.map(|time_ms| self.state.age_at(time_ms));
+                self.calls.take(&mut self.state, calls, &*self.observer);
+                Ok(None)
+            }
+            State::Done { outcome: ending, unhandled, unsent } => {
+                let stacks = self.program.stacks();
+                self.state.warnings.extend(unhandled.into_iter().map(|mut text| {
+                    stacks.map(&mut text);
+                    format!("nothing handled: {text}")
+                }));
+                self.unsent = unsent;
+                outcome(ending, &mut self.state, &self.program, &self.registry).map(Some)
+            }
+        }
+    }
+
+    fn start(&mut self) -> Result<Turn, Stop> {
+        let start = Start {
+            source: self.program.source.clone(),
+            source_name: self.program.source_name.clone(),
+            namespaces: self.registry.namespaces(),
+            seed: self.state.seed,
+            now_ms: self.state.now_ms(),
+            calls_max: CALLS_PER_EXECUTION_MAX,
+            call_bytes: bytes_left(&self.state),
+        };
+        let allowance = self.allowance();
+        let sandbox = self.sandbox.insert(self.engine.sandbox()?);
+        sandbox.start(&start, allowance, || {})
+    }
+
+    fn resume(&mut self, ready: Vec<Completed>) -> Result<Turn, Stop> {
+        let replies = ready.into_iter().map(|completed| reply(&mut self.state, completed)).collect();
+        let resume = Resume { now_ms: self.state.now_ms(), replies, call_bytes: bytes_left(&self.state) };
+        let allowance = self.allowance();
+        let Self { sandbox, calls, state, unended, .. } = self;
+        let before_end = || *unended = calls.cancel_all(state);
+        sandbox.as_mut().ok_or(Stop::Poisoned)?.resume(resume, allowance, before_end)
+    }
+
+    fn allowance(&self) -> Allowance {
+        Allowance {
+            deadline: self.deadline().into_std(),
+            cpu: self.state.cpu,
+            cpu_used: self.state.cpu_used,
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    /// Brings the durations of the state up to date.
+    fn pass_time(&mut self) {
+        let now = Instant::now();
+        self.state.pass(now.saturating_duration_since(self.state_at));
+        self.state_at = now;
+    }
+
+    fn keep_console(&mut self, lines: Vec<ConsoleLine>, dropped_bytes: u64) {
+        let stacks = self.program.stacks();
+        for mut line in lines {
+            stacks.map(&mut line.text);
+            self.observer.console(&line);
+            self.state.console.push(line);
+        }
+        self.state.console.count_dropped(dropped_bytes);
+    }
+
+    /// When the wall time is over.
+    fn deadline(&self) -> Instant {
+        self.state_at + self.state.time_left
+    }
+
+    fn is_deadlocked(&self) -> bool {
+        self.calls.outstanding(&self.state) == 0 && self.state.next_timer.is_none()
+    }
+
+    /// When a timer of the script is due.
+    fn timer_due(&self) -> Option<Instant> {
+        Some(self.state_at + self.state.next_timer?.saturating_sub(self.state.age))
+    }
+
+    /// Polls on this thread, for a moment, for what the script waits for; `None` if it has not come by then.
+    fn poll_soon(&mut self) -> Result<Option<Vec<Completed>>, ErrorReport> {
+        let (deadline, due) = (self.deadline(), self.timer_due());
+        let until = (Instant::now() + POLL_MAX).min(deadline).min(due.unwrap_or(deadline));
+        // What is ready is taken within one poll: giving up in between loses nothing.
+        match poll_until(until.into_std(), self.calls.next_replies(&mut self.state, &self.cancel)) {
+            Some(ready) => ready.map(Some),
+            None if Instant::now() >= deadline => Err(time_over()),
+            None if due.is_some_and(|due| Instant::now() >= due) => Ok(Some(Vec::new())),
+            None => Ok(None),
+        }
+    }
+
+    /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
+    async fn wait(&mut self) -> Result<Vec<Completed>, ErrorReport> {
+        let (deadline, due) = (self.deadline(), self.timer_due());
+        let timer = async move {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            ready = self.calls.next_replies(&mut self.state, &self.cancel) => ready,
+            () = timer => Ok(Vec::new()),
+        }
+    }
+
+    /// The sandbox goes here, where it can: resetting its memory takes a while, which belongs on a turn thread.
+    fn ended(&mut self, outcome: Result<Encoded, ErrorReport>) -> TurnProgress {
+        self.sandbox = None;
+        TurnProgress::Ended(outcome)
+    }
+
+    fn end(mut self: Box<Self>, outcome: Result<Encoded, ErrorReport>) -> RunOutcome {
+        let running = self.unended + self.calls.outstanding(&self.state) + self.unsent.len();
+        if running > 0 && outcome.is_ok() {
+            self.unsent.iter_mut().for_each(|name| clip(name, METHOD_NAME_CHARS_MAX));
+            let mut names: Vec<_> = self.state.under_way.values().chain(&self.unsent).map(String::as_str).collect();
+            names.sort_unstable();
+            names.dedup();
+            names.truncate(5);
+            let names = names.join(", ");
+            self.state.warnings.push(format!(
+                "{running} calls had not ended when the script ended and were cancelled ({names}): await every call"
+            ));
+        }
+        let Self { state, program, .. } = *self;
+        RunOutcome { outcome: outcome.map(|value| Returned::new(value, program)), summary: state.summary() }
+    }
+}
