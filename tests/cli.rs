@@ -149,6 +149,23 @@ fn an_interrupt_cancels_and_a_closed_output_is_no_panic() {
     assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""));
 }
 
+/// They open the store at most; nothing of the sandbox, and no more folders than they need.
+#[test]
+fn commands_that_execute_nothing_make_no_image() {
+    let place = Place::new();
+    let (images, state) = (place.folder().join("images"), place.folder().join("state"));
+    let run = |arguments: &[&str]| {
+        let output = place.command(arguments).env("CODEMODE_IMAGE_DIR", &images).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {output:?}");
+    };
+    run(&["types"]);
+    assert!(!state.exists());
+    for arguments in [["sessions", "list"], ["sessions", "sweep"], ["audit", "show"], ["audit", "verify"]] {
+        run(&arguments);
+    }
+    assert!(state.exists() && !images.exists());
+}
+
 #[test]
 fn types_are_typescript() {
     let output = Place::new().run(&["types"]);

@@ -10,6 +10,7 @@ mod cases;
 mod circles;
 mod cli;
 mod door;
+mod embedder;
 mod lease_faults;
 mod lease_fencing;
 mod lease_sim;

@@ -153,7 +153,7 @@ fn the_revision_without_a_handshake() {
 }
 
 #[test]
-fn progress_is_told_to_those_who_ask_and_only_grows() {
+fn progress_is_told_to_clients_that_ask_and_only_grows() {
     let place = Place::new();
     let mut client = Client::stateless(&place);
     let code = "for (let i = 0; i < 5; i++) { await cdp.sessionInfo(); await new Promise((r) => setTimeout(r, 150)) }";

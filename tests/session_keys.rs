@@ -93,6 +93,23 @@ fn a_promoted_browser_brings_all_that_it_has_and_leaves_nothing_of_another() {
     leases.close_all();
 }
 
+/// The session room knows that another browser has the key; the namespace of the script, by which call that is changed.
+#[test]
+fn a_script_whose_key_has_another_browser_is_told_how_to_replace_it_in_the_words_of_its_namespace() {
+    let leases = Leases::new();
+    let dynamic = leases.script("await visit('/gate/late'); await cdp.startSession()");
+    let dynamic = ["run", "--json", "--session-key", KEY, "--session-mode", "dynamic", "-e", &dynamic];
+    let late = Running::start(leases.command(&dynamic));
+    leases.site.wait_for("/gate/late");
+    assert_eq!(leases.run(KEY, "await visit('/other'); 1")["ok"], true);
+    leases.site.open("/gate/late");
+    let refused = answer(late);
+    assert_eq!(refused["error"]["code"], "SESSION_BUSY", "{refused}");
+    let hint = refused["error"]["hint"].as_str().unwrap();
+    assert!(hint.contains("cdp.startSession({replace: true})") && !hint.contains('⟦'), "{hint}");
+    leases.close_all();
+}
+
 /// Calls that ask for the lease while it changes are told nothing wrong.
 #[test]
 fn other_calls_go_on_while_a_browser_is_promoted() {

@@ -21,7 +21,7 @@ fn ask(url: &str, request: &str, headers: &str, body: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_who_logged_in_sees_the_account() {
+async fn only_a_logged_in_user_sees_the_account() {
     let site = site::serve().await.unwrap();
     let other = site::serve().await.unwrap();
     let ask = |request, headers: &str, body| tokio::task::block_in_place(|| ask(site.url(), request, headers, body));

@@ -1,4 +1,4 @@
-//! What a page or a script can do to the terminal of whoever looks: nothing.
+//! What a page or a script can do to its reader's terminal: nothing.
 
 use crate::support::program::Place;
 use std::{fs, path::Path, process::Command};

@@ -22,7 +22,7 @@ pub use request::Request;
 use crate::{
     engine::Engine,
     program::Program,
-    result::{Shaped, Transform},
+    result::{Shaped, ShapedConsole, Transform},
     state_dir::StateDir,
 };
 use admission::{Admission, Place};
@@ -33,7 +33,7 @@ use codemode_provider::{
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    envelope::Context,
+    envelope::{Context, DataFile},
     error::clip,
     limits::{
         ERROR_TEXT_CHARS_MAX, EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, HOST_ARGUMENTS_WEIGHT_MAX,
@@ -104,6 +104,8 @@ pub struct Execution {
     pub outcome: Result<Shaped, ErrorReport>,
     /// What the script wrote to the console, the first and the last of it.
     pub console: Vec<ConsoleLine>,
+    /// Data that stood in these lines.
+    pub console_files: Vec<DataFile>,
     /// Console bytes that were dropped between them.
     pub console_dropped_bytes: u64,
     /// What it was about.
@@ -319,10 +321,44 @@ impl Inner {
         if let Ok(shaped) = &outcome {
             warnings.extend(shaped.warnings.iter().cloned());
         }
+        let ShapedConsole { lines: console, files: console_files, warnings: of_console } =
+            self.shape_console(id, console, granted).await;
+        warnings.extend(of_console);
         warnings.truncate(WARNINGS_MAX);
         warnings.iter_mut().for_each(|warning| clip(warning, ERROR_TEXT_CHARS_MAX));
         let duration = Duration::ZERO;
-        Execution { id: id.clone(), outcome, console, console_dropped_bytes, context, warnings, calls, cpu, duration }
+        Execution {
+            id: id.clone(),
+            outcome,
+            console,
+            console_files,
+            console_dropped_bytes,
+            context,
+            warnings,
+            calls,
+            cpu,
+            duration,
+        }
+    }
+
+    /// Shapes the console, of an execution that failed too. What was kept of it is so little that it always has the time; it
+    /// may write files, though.
+    async fn shape_console(&self, id: &ExecutionId, lines: Vec<ConsoleLine>, granted: &Granted) -> ShapedConsole {
+        let bytes: usize = lines.iter().map(|line| line.text.len()).sum();
+        let Ok(state_dir) = &self.state_dir else { return ShapedConsole { lines, ..ShapedConsole::default() } };
+        let artifacts = state_dir.artifacts(id.as_str());
+        let (transform, place) = (self.settings.transform.clone(), granted.place.clone());
+        let shape = move || {
+            let _place = place;
+            transform.console(lines, &artifacts)
+        };
+        if bytes <= RESULT_BYTES_INLINE_MAX {
+            return shape();
+        }
+        self.engine.threads().run(shape).await.unwrap_or_else(|_| ShapedConsole {
+            warnings: vec!["the console could not be shaped, and is left out".to_owned()],
+            ..ShapedConsole::default()
+        })
     }
 
     /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
@@ -359,6 +395,7 @@ impl Execution {
             id,
             outcome: Err(error),
             console: Vec::new(),
+            console_files: Vec::new(),
             console_dropped_bytes: 0,
             warnings: Vec::new(),
             calls: 0,

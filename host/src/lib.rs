@@ -5,7 +5,6 @@
 //! runtimes → outcome → `result` transforms → envelope → surface.
 #![deny(unsafe_code)]
 
-pub mod config;
 pub mod engine;
 pub mod exec;
 pub mod network;

@@ -1,5 +1,5 @@
 //! The small site that the demo and the tests drive: a login with a session cookie, and pages that are awkward in one
-//! way each. Its pages lie in `tests/site`.
+//! way each. Its pages lie in `host/demo`.
 
 use axum::{
     Form, Router,
@@ -12,15 +12,15 @@ use serde::Deserialize;
 use std::{fmt::Write as _, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-/// Who can log in.
+/// The only user who can log in.
 pub const USER: &str = "ada";
-/// With what.
+/// The password of [`USER`].
 pub const PASSWORD: &str = "lovelace";
 
-const LOGIN: &str = include_str!("../../tests/site/login.html");
-const ACCOUNT: &str = include_str!("../../tests/site/account.html");
-const DIALOG: &str = include_str!("../../tests/site/dialog.html");
-const STYLE: &str = include_str!("../../tests/site/style.css");
+const LOGIN: &str = include_str!("../demo/login.html");
+const ACCOUNT: &str = include_str!("../demo/account.html");
+const DIALOG: &str = include_str!("../demo/dialog.html");
+const STYLE: &str = include_str!("../demo/style.css");
 /// How long `/slow` may take, in milliseconds.
 const SLOW_MS_MAX: u64 = 60_000;
 /// Items that `/big` may have.

@@ -105,7 +105,7 @@ pub struct Image {
 /// Data of an answer that is no text, and was kept in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
-    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs/N/text`.
+    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`.
     pub path: String,
     /// Its media type.
     pub mime_type: String,

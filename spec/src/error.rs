@@ -1,4 +1,6 @@
-//! The closed table of error codes, and the report that carries one to whoever must act on it.
+//! The closed table of error codes, and the report that carries a code to its reader.
+//!
+//! A row of the table is `Variant = name, HTTP status, whether doing the same again can help, hint`.
 
 use crate::limits::{ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX};
 use serde::{Deserialize, Serialize};
@@ -6,7 +8,7 @@ use serde_json::Value as Json;
 use std::fmt;
 
 macro_rules! error_codes {
-    ($( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, $retryable:literal, $hint:literal; )+) => {
+    ($( $(#[doc = $doc:literal])+ $variant:ident = $name:literal, $status:literal, $retryable:literal, $hint:literal; )+) => {
         /// A stable code. Codes are never reused and never change their meaning.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum ErrorCode {
@@ -29,7 +31,15 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $retryable),+ }
             }
 
-            /// The next step, where whoever raises the error has no better one.
+            /// The status with which an HTTP surface answers: 400 to 499 where the request or its script must change, 500 and
+            /// above where the host, its browser or its store failed. 422 is a script that ran and failed, 409 and 410 a
+            /// session or page that is not as the script expects it, 499 a call that its caller cancelled.
+            #[must_use]
+            pub const fn http_status(self) -> u16 {
+                match self { $(Self::$variant => $status),+ }
+            }
+
+            /// The next step, where the code that raises the error has no better one.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$variant => $hint),+ }
@@ -41,96 +51,96 @@ macro_rules! error_codes {
 error_codes! {
     // Never ran.
     /// The source is not JavaScript or TypeScript.
-    SyntaxError = "SYNTAX_ERROR", false, "Fix the marked place and send the whole script again; nothing has run.";
+    SyntaxError = "SYNTAX_ERROR", 400, false, "Fix the marked place and send the whole script again; nothing has run.";
     /// A request, an option or an argument does not have the form it must have.
-    InvalidArgument = "INVALID_ARGUMENT", false, "Correct what the message lists and call again; nothing was done.";
+    InvalidArgument = "INVALID_ARGUMENT", 400, false, "Correct what the message lists and call again; nothing was done.";
     /// The source is longer than the bound.
-    SourceTooLarge = "SOURCE_TOO_LARGE", false, "Send less source: compute large data in the script or read it from the page.";
+    SourceTooLarge = "SOURCE_TOO_LARGE", 413, false, "Send less source: compute large data in the script or read it from the page.";
     /// The source nests deeper than the bound.
-    SourceTooNested = "SOURCE_TOO_NESTED", false, "Flatten the expression: build nested data in a loop or parse it from a JSON string.";
+    SourceTooNested = "SOURCE_TOO_NESTED", 413, false, "Flatten the expression: build nested data in a loop or parse it from a JSON string.";
     /// All places for executions are taken and the queue is full.
-    CapacityExceeded = "CAPACITY_EXCEEDED", true, "Wait for a running execution to end, then call again.";
+    CapacityExceeded = "CAPACITY_EXCEEDED", 503, true, "Wait for a running execution to end, then call again.";
     /// The sandbox or something it needs could not be prepared.
-    NotReady = "NOT_READY", true, "Run `codemode doctor`; it names what is missing and its remedy.";
+    NotReady = "NOT_READY", 503, true, "Run `codemode doctor`; it names what is missing and its remedy.";
 
     // The script.
     /// The script threw.
-    ScriptError = "SCRIPT_ERROR", false, "Read the message and the stack, correct the script and send it again.";
+    ScriptError = "SCRIPT_ERROR", 422, false, "Read the message and the stack, correct the script and send it again.";
     /// The processor time was used up.
-    CpuExceeded = "CPU_EXCEEDED", false, "Look for an endless loop. Time stands still while a script runs: to wait, await a timer, an event or a call instead of spinning.";
+    CpuExceeded = "CPU_EXCEEDED", 422, false, "Look for an endless loop. Time stands still while a script runs: to wait, await a timer, an event or a call instead of spinning.";
     /// The wall time was used up.
-    TimeExceeded = "TIME_EXCEEDED", false, "Do less in one call, or pass a larger timeout_ms.";
+    TimeExceeded = "TIME_EXCEEDED", 422, false, "Do less in one call, or pass a larger timeout_ms.";
     /// The memory was used up.
-    MemoryExceeded = "MEMORY_EXCEEDED", false, "Handle the data in smaller parts, and filter it in the page before it is returned.";
+    MemoryExceeded = "MEMORY_EXCEEDED", 422, false, "Handle the data in smaller parts, and filter it in the page before it is returned.";
     /// The stack was used up.
-    StackOverflow = "STACK_OVERFLOW", false, "Look for unbounded recursion; use a loop for deep structures.";
+    StackOverflow = "STACK_OVERFLOW", 422, false, "Look for unbounded recursion; use a loop for deep structures.";
     /// The script waits for something that nothing can bring about.
-    Deadlock = "DEADLOCK", false, "A promise is awaited that nothing will settle: there is no call and no timer left. Check that every `new Promise` calls resolve or reject, and that no function calls itself without end.";
+    Deadlock = "DEADLOCK", 422, false, "A promise is awaited that nothing will settle: there is no call and no timer left. Check that every `new Promise` calls resolve or reject, and that no function calls itself without end.";
     /// The result cannot cross the boundary.
-    ResultUnserialisable = "RESULT_UNSERIALISABLE", false, "Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.";
+    ResultUnserialisable = "RESULT_UNSERIALISABLE", 422, false, "Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.";
     /// The result is larger than the bound.
-    ResultTooLarge = "RESULT_TOO_LARGE", false, "Return less: filter, count or slice before returning.";
+    ResultTooLarge = "RESULT_TOO_LARGE", 422, false, "Return less: filter, count or slice before returning.";
 
     // Provider calls.
     /// A provider could not be set up for the execution.
-    ProviderCreateFailed = "PROVIDER_CREATE_FAILED", true, "Nothing has run. Run `codemode doctor` if it happens again.";
+    ProviderCreateFailed = "PROVIDER_CREATE_FAILED", 503, true, "Nothing has run. Run `codemode doctor` if it happens again.";
     /// A provider could not clean up after the execution.
-    ProviderDisposeFailed = "PROVIDER_DISPOSE_FAILED", false, "The script had succeeded; what could not be cleaned up is named in the message.";
+    ProviderDisposeFailed = "PROVIDER_DISPOSE_FAILED", 500, false, "The script had succeeded; what could not be cleaned up is named in the message.";
     /// A provider call failed in a way that no other code names.
-    CallFailed = "CALL_FAILED", false, "Read the message; catch the error in the script if it may happen.";
+    CallFailed = "CALL_FAILED", 422, false, "Read the message; catch the error in the script if it may happen.";
     /// There is no such method in the namespace.
-    UnknownMethod = "UNKNOWN_METHOD", false, "Use one of the methods of the namespace.";
+    UnknownMethod = "UNKNOWN_METHOD", 422, false, "Use one of the methods of the namespace.";
     /// A call took longer than its timeout.
-    CallTimeout = "CALL_TIMEOUT", true, "Pass a larger timeoutMs, or wait for the event that shows that the work is done.";
+    CallTimeout = "CALL_TIMEOUT", 504, true, "Pass a larger timeoutMs, or wait for the event that shows that the work is done.";
     /// A call was cancelled or came too late.
-    CallCancelled = "CALL_CANCELLED", false, "Await every call before the script ends.";
+    CallCancelled = "CALL_CANCELLED", 422, false, "Await every call before the script ends.";
     /// The script made more calls than the bound.
-    CallsExceeded = "CALLS_EXCEEDED", false, "Do more in each call: evaluate one function in the page instead of many small ones.";
+    CallsExceeded = "CALLS_EXCEEDED", 422, false, "Do more in each call: evaluate one function in the page instead of many small ones.";
     /// A rule of the host forbids this.
-    PolicyRefused = "POLICY_REFUSED", false, "This is not allowed here; do what the message suggests instead.";
+    PolicyRefused = "POLICY_REFUSED", 403, false, "This is not allowed here; do what the message suggests instead.";
     /// A method may be called only with a person's approval, and there is none.
-    ApprovalRequired = "APPROVAL_REQUIRED", false, "This host cannot ask a person for approval: nothing was done. Do without this call, and say in the result what a person should do.";
+    ApprovalRequired = "APPROVAL_REQUIRED", 403, false, "This host cannot ask a person for approval: nothing was done. Do without this call, and say in the result what a person should do.";
 
     // The browser.
     /// No Chromium could be found.
-    BrowserNotFound = "BROWSER_NOT_FOUND", false, "Run `codemode setup`, or name a browser with --browser or CODEMODE_BROWSER.";
+    BrowserNotFound = "BROWSER_NOT_FOUND", 500, false, "Run `codemode setup`, or name a browser with --browser or CODEMODE_BROWSER.";
     /// Chromium did not start.
-    BrowserLaunchFailed = "BROWSER_LAUNCH_FAILED", true, "Run `codemode doctor`; the browser's own last words are in the details.";
+    BrowserLaunchFailed = "BROWSER_LAUNCH_FAILED", 503, true, "Run `codemode doctor`; the browser's own last words are in the details.";
     /// The browser went away in the middle.
-    BrowserGone = "BROWSER_GONE", true, "The browser died or was killed and its state is lost; run the script again.";
+    BrowserGone = "BROWSER_GONE", 502, true, "The browser died or was killed and its state is lost; run the script again.";
     /// An endpoint could not be reached.
-    CdpConnectionFailed = "CDP_CONNECTION_FAILED", true, "Check that the endpoint is right and that the browser still runs.";
+    CdpConnectionFailed = "CDP_CONNECTION_FAILED", 502, true, "Check that the endpoint is right and that the browser still runs.";
     /// The browser refused a command.
-    CdpProtocolError = "CDP_PROTOCOL_ERROR", false, "Look the command up in the protocol: its domain says what it takes.";
+    CdpProtocolError = "CDP_PROTOCOL_ERROR", 422, false, "Look the command up in the protocol: its domain says what it takes.";
     /// The page or target is gone.
-    CdpTargetClosed = "CDP_TARGET_CLOSED", false, "The page was closed; open or attach to another one.";
+    CdpTargetClosed = "CDP_TARGET_CLOSED", 410, false, "The page was closed; open or attach to another one.";
     /// The page crashed.
-    CdpTargetCrashed = "CDP_TARGET_CRASHED", true, "The page's process crashed; reload it or open another page.";
+    CdpTargetCrashed = "CDP_TARGET_CRASHED", 502, true, "The page's process crashed; reload it or open another page.";
     /// An open dialog blocks the page.
-    DialogOpen = "DIALOG_OPEN", false, "Answer it with the command Page.handleJavaScriptDialog and {accept: true}, then go on.";
+    DialogOpen = "DIALOG_OPEN", 409, false, "Answer it with the command Page.handleJavaScriptDialog and {accept: true}, then go on.";
 
     // Sessions and leases.
     /// Another execution holds the session.
-    SessionBusy = "SESSION_BUSY", true, "Wait for the holder to finish, or use another key.";
+    SessionBusy = "SESSION_BUSY", 409, true, "Wait for the holder to finish, or use another key.";
     /// The lease was lost to another owner.
-    SessionLost = "SESSION_LOST", false, "Another execution took the session over; start again in a new call.";
+    SessionLost = "SESSION_LOST", 409, false, "Another execution took the session over; start again in a new call.";
     /// The session expired or was swept.
-    SessionExpired = "SESSION_EXPIRED", false, "The session is gone; start a new one and log in again.";
+    SessionExpired = "SESSION_EXPIRED", 410, false, "The session is gone; start a new one and log in again.";
 
     /// The audit is not what was written.
-    AuditBroken = "AUDIT_BROKEN", false, "Somebody changed the store: compare it with a backup. Rows before the broken one are as they were written.";
+    AuditBroken = "AUDIT_BROKEN", 500, false, "The store was changed: compare it with a backup. Rows before the broken one are as they were written.";
 
     // The rest.
-    /// Whoever asked went away or cancelled.
-    Cancelled = "CANCELLED", false, "The call was cancelled; nothing that it started goes on.";
+    /// The caller went away or cancelled.
+    Cancelled = "CANCELLED", 499, false, "The call was cancelled; nothing that it started goes on.";
     /// What was asked for does not exist here.
-    UnsupportedOperation = "UNSUPPORTED_OPERATION", false, "Use what the message names instead.";
+    UnsupportedOperation = "UNSUPPORTED_OPERATION", 422, false, "Use what the message names instead.";
     /// A file, folder or stream failed.
-    IoError = "IO_ERROR", true, "Check the path, its permissions and the free space.";
+    IoError = "IO_ERROR", 500, true, "Check the path, its permissions and the free space.";
     /// The sandbox broke in a way that is not the script's doing.
-    SandboxFault = "SANDBOX_FAULT", true, "This sandbox is gone and others are not affected; if the same script does it again, report it with the script.";
+    SandboxFault = "SANDBOX_FAULT", 500, true, "This sandbox is gone and others are not affected; if the same script does it again, report it with the script.";
     /// The host itself failed.
-    HostFault = "HOST_FAULT", true, "This is a defect of codemode; the log has the details.";
+    HostFault = "HOST_FAULT", 500, true, "This is a defect of codemode; the log has the details.";
 }
 
 impl fmt::Display for ErrorCode {
@@ -185,8 +195,8 @@ impl ErrorReport {
         self
     }
 
-    /// Within the bounds of what anybody is told. Every report passes here before it leaves the host or goes back into a
-    /// sandbox, so that whoever raises one may show what was sent, however long that is.
+    /// Within the bounds of what a reader is told. Every report passes here before it leaves the host or goes back into a
+    /// sandbox, so that a report may show what was sent, however long that is.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         clip(&mut self.message, ERROR_TEXT_CHARS_MAX);
@@ -263,6 +273,51 @@ mod tests {
         assert!(all < 3 * ERROR_DETAILS_CHARS_MAX, "{all} characters");
         let short = ErrorReport::new(ErrorCode::CallFailed, "m").with_detail("faults", vec!["a", "b"]);
         assert_eq!(short.clone().bounded(), short);
+    }
+
+    #[test]
+    fn the_http_status_of_a_code_says_who_must_act() {
+        use ErrorCode as Code;
+        let of_the_host = [
+            (Code::CapacityExceeded, 503),
+            (Code::NotReady, 503),
+            (Code::ProviderCreateFailed, 503),
+            (Code::ProviderDisposeFailed, 500),
+            (Code::CallTimeout, 504),
+            (Code::BrowserNotFound, 500),
+            (Code::BrowserLaunchFailed, 503),
+            (Code::BrowserGone, 502),
+            (Code::CdpConnectionFailed, 502),
+            (Code::CdpTargetCrashed, 502),
+            (Code::AuditBroken, 500),
+            (Code::IoError, 500),
+            (Code::SandboxFault, 500),
+            (Code::HostFault, 500),
+        ];
+        let known = [400, 403, 409, 410, 413, 422, 499, 500, 502, 503, 504];
+        for code in Code::ALL.iter().copied() {
+            let status = code.http_status();
+            let expected = of_the_host.iter().find(|(other, _)| *other == code);
+            assert!(known.contains(&status), "{code}: {status}");
+            assert_eq!(status >= 500, expected.is_some(), "{code}: the fault of the host, or of the caller?");
+            assert!(expected.is_none_or(|(_, expected)| status == *expected), "{code}: {status}");
+            // A client may send the same again after these, and after no other status of the 4xx than a conflict.
+            assert!(!matches!(status, 502..=504) || code.retryable(), "{code}: {status} invites to try again");
+            assert!(!code.retryable() || matches!(status, 409 | 500..), "{code}: {status} forbids to try again");
+        }
+        for (code, status) in [
+            (Code::SyntaxError, 400),
+            (Code::InvalidArgument, 400),
+            (Code::SourceTooLarge, 413),
+            (Code::ScriptError, 422),
+            (Code::PolicyRefused, 403),
+            (Code::DialogOpen, 409),
+            (Code::SessionBusy, 409),
+            (Code::SessionExpired, 410),
+            (Code::Cancelled, 499),
+        ] {
+            assert_eq!(code.http_status(), status, "{code}");
+        }
     }
 
     #[test]

@@ -72,34 +72,74 @@ pub struct LeaseFacts {
     pub kept_ms: Option<u64>,
 }
 
-/// Which browser session an execution runs in.
+/// Which browser session an execution runs in. With the feature `schema`, the fields' descriptions are what a model reads:
+/// the namespaces explain their own part of it, so none is named here.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(description = ""))]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
     /// How the session lives.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(description = MODES))]
     pub mode: SessionMode,
     /// Which browser: one for each key. Needed by `reuse` and `dynamic`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(description = "names the browser"))]
     pub key: Option<String>,
     /// How long a shared browser is kept unused, in milliseconds.
     #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "kept unused so long",
+            range(min = SESSION_IDLE_MS_MIN, max = SESSION_IDLE_MS_MAX),
+            extend("default" = SESSION_IDLE_MS_DEFAULT)
+        )
+    )]
     pub ttl_ms: Option<u64>,
     /// How long to wait for a browser that another execution uses, in milliseconds.
     #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(
+            description = "waits while it is in use",
+            range(min = 0, max = LEASE_WAIT_MS_MAX),
+            extend("default" = LEASE_WAIT_MS_DEFAULT)
+        )
+    )]
     pub wait_ms: Option<u64>,
     /// What the browser may reach, within what the operator allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(description = "hosts, *.hosts, CIDRs, :ports"))]
     pub network: Option<NetworkLists>,
+}
+
+/// What the modes are, for a model.
+#[cfg(feature = "schema")]
+const MODES: &str = "one-shot: fresh, then closed. reuse: the key's browser, kept between calls with its logins. dynamic: \
+                     the key's if there is one, else one-shot unless kept";
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for SessionMode {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "SessionMode".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "enum": Self::ALL.map(Self::as_str) })
+    }
 }
 
 /// Patterns of what may be reached: host names, `*.example.com`, addresses, networks, each with `:port` or `:port-port`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkLists {
     /// If it is not empty, nothing else may be reached.
+    #[cfg_attr(feature = "schema", schemars(description = ""))]
     pub allow: Vec<String>,
     /// May not be reached, whatever is allowed.
+    #[cfg_attr(feature = "schema", schemars(description = ""))]
     pub deny: Vec<String>,
 }
 

@@ -21,7 +21,7 @@ pub fn root() -> PathBuf {
     host.parent().expect("the host's crate lies in the project's folder").to_owned()
 }
 
-/// Where all tests of this build find the sandbox image, and whoever comes first makes it.
+/// Where all tests of this build find the sandbox image; the first of them makes it.
 pub fn image_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("images")
 }

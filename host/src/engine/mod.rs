@@ -5,11 +5,13 @@
 
 mod artifact;
 mod config;
+mod kernel;
 mod sandbox;
 mod threads;
 mod ticker;
 
 pub use artifact::{ArtifactError, Image};
+pub use kernel::Kernel;
 pub use sandbox::{Allowance, Sandbox, Stop};
 pub use threads::Threads;
 

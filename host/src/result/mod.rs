@@ -107,8 +107,8 @@ impl Transform for ForModel {
 
     fn console(&self, mut lines: Vec<ConsoleLine>, artifacts: &Path) -> ShapedConsole {
         let mut taken = Taken::new(Files { folder: artifacts }, "log");
-        for (number, line) in lines.iter_mut().enumerate() {
-            taken.take_from_text(&mut line.text, &format!("/logs/{number}/text"));
+        for line in &mut lines {
+            taken.take_from_text(&mut line.text, "/logs");
         }
         let warnings = taken.warning().into_iter().collect();
         ShapedConsole { lines, files: taken.files, warnings }

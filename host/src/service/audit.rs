@@ -1,11 +1,11 @@
 //! The audit as an operator reads it.
 
-use super::{answer, sessions};
-pub use crate::session::store::audit::KnownRow;
-use crate::{config::Config, session::store::audit::AuditFilter};
-use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::AUDIT_ROWS_SHOWN};
-use serde_json::{Value as Json, json};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use super::host::Service;
+use crate::session::store::audit::{AuditFilter, AuditRow, KnownRow, Verdict};
+use codemode_spec::{ErrorCode, ErrorReport, limits::AUDIT_ROWS_SHOWN};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Which rows of the audit.
 #[derive(Clone, Debug, Default)]
@@ -22,34 +22,39 @@ pub struct AuditQuery {
     pub limit: Option<usize>,
 }
 
-/// The rows that are asked for, oldest first.
-pub async fn audit_show(config: &Config, query: AuditQuery) -> Envelope {
-    let began = Instant::now();
-    let rows = async {
+/// Rows of the audit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AuditShown {
+    /// The rows that were asked for, oldest first.
+    pub rows: Vec<AuditRow>,
+}
+
+impl Service {
+    /// The rows that are asked for, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read.
+    pub async fn audit_show(&self, query: AuditQuery) -> Result<AuditShown, ErrorReport> {
         let AuditQuery { key, session, execution, since_ms, limit } = query;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let since_ms = since_ms.map(|age| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub_unsigned(age));
         let limit = limit.unwrap_or(AUDIT_ROWS_SHOWN);
         let filter = AuditFilter { key, session, execution, since_ms, limit };
-        let manager = sessions::open(config, &config.state()?)?;
-        let rows = manager.store().audit_read(&filter).await?;
-        Ok::<Json, ErrorReport>(json!({ "rows": rows }))
-    };
-    answer("audit show", rows.await, began.elapsed())
-}
+        let store = self.administration().await?.sessions.store();
+        Ok(AuditShown { rows: store.audit_read(&filter).await? })
+    }
 
-/// Whether the audit is what was written, and still has a row that was noted.
-pub async fn audit_verify(config: &Config, known: Option<KnownRow>) -> Envelope {
-    let began = Instant::now();
-    let verified = async {
-        let manager = sessions::open(config, &config.state()?)?;
-        let verdict = manager.store().audit_verify(known).await?;
+    /// Whether the audit is what was written, and still has a row that was noted.
+    ///
+    /// # Errors
+    /// `AUDIT_BROKEN` with the verdict in its details, and when the store cannot be opened or read.
+    pub async fn audit_verify(&self, known: Option<KnownRow>) -> Result<Verdict, ErrorReport> {
+        let verdict = self.administration().await?.sessions.store().audit_verify(known).await?;
         if verdict.intact {
-            return Ok(json!(verdict));
+            return Ok(verdict);
         }
         let (at, fault) = (verdict.broken_at.unwrap_or(0), verdict.fault.clone().unwrap_or_default());
         let message = format!("the audit is broken at row {at}: {fault}");
         Err(ErrorReport::new(ErrorCode::AuditBroken, message).with_detail("verdict", json!(verdict)))
-    };
-    answer("audit verify", verified.await, began.elapsed())
+    }
 }

@@ -1,8 +1,7 @@
 //! The whole road once: a site, a browser, a script that logs in.
 
-use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
+use super::{answer::millis, host::Service, request::ExecuteRequest, startup::Progress};
 use crate::{
-    config::Config,
     exec::NoObserver,
     site::{self, Site},
 };
@@ -12,9 +11,9 @@ use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-const LOGIN: &str = include_str!("../../../tests/site/login.js");
+const LOGIN: &str = include_str!("../../demo/login.js");
 
-/// What `data` of the demo holds.
+/// A run of the demo.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DemoData {
     /// What was executed.
@@ -23,6 +22,13 @@ pub struct DemoData {
     pub answer: Envelope,
     /// How long each step took.
     pub timings_ms: Timings,
+}
+
+/// Where the demo site was served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteServed {
+    /// Its address.
+    pub url: String,
 }
 
 /// How long each step of the demo took.
@@ -36,77 +42,71 @@ pub struct Timings {
     pub script: u64,
 }
 
-/// Serves the demo site and logs in to it through the tool. Installs a browser and makes the sandbox image if they are
-/// missing.
-///
-/// # Cancellation
-/// Dropping the future, or cancelling the token, ends the execution and closes its browser.
-pub async fn demo(config: &Config, progress: &Progress, cancel: CancellationToken) -> Envelope {
-    let began = Instant::now();
-    let data = run(config, progress, cancel).await;
-    let failure = data.as_ref().ok().and_then(failure);
-    let outcome = data.map(|data| serde_json::to_value(data).expect("plain data can be written as JSON"));
-    let mut envelope = answer("demo", outcome, began.elapsed());
-    if let Some(error) = failure {
-        envelope.ok = false;
-        envelope.error = Some(error);
+impl Service {
+    /// Serves the demo site and logs in to it through the tool. Installs a browser and makes the sandbox image if they are
+    /// missing.
+    ///
+    /// # Errors
+    /// When site, browser or sandbox cannot be had. A script that failed is told by [`DemoData::failure`].
+    ///
+    /// # Cancellation
+    /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
+    pub async fn demo(&self, progress: &Progress, cancel: CancellationToken) -> Result<DemoData, ErrorReport> {
+        let mut timings_ms = Timings::default();
+        let site = serve().await?;
+        tokio::select! {
+            ready = self.ready_for_demo(progress, &mut timings_ms) => ready?,
+            () = cancel.cancelled() => return Err(ErrorReport::new(ErrorCode::Cancelled, "the demo was cancelled")),
+        }
+        let began = Instant::now();
+        let script = format!("const site = {};\n{LOGIN}", json!(site.url()));
+        let answer = self.execute(ExecuteRequest::new(&script), Arc::new(NoObserver), cancel).await;
+        timings_ms.script = millis(began.elapsed());
+        Ok(DemoData { script, answer, timings_ms })
     }
-    envelope
+
+    async fn ready_for_demo(&self, progress: &Progress, timings_ms: &mut Timings) -> Result<(), ErrorReport> {
+        let began = Instant::now();
+        if !self.settings().is_external() {
+            self.setup(progress).await?;
+        }
+        timings_ms.browser = millis(began.elapsed());
+
+        let began = Instant::now();
+        self.execution(&**progress).await?;
+        timings_ms.sandbox = millis(began.elapsed());
+        Ok(())
+    }
+}
+
+impl DemoData {
+    /// Why a demo that ran did not come to what it should.
+    #[must_use]
+    pub fn failure(&self) -> Option<ErrorReport> {
+        if let Some(error) = &self.answer.error {
+            return Some(error.clone());
+        }
+        let user = self.answer.data.as_ref().and_then(|data| data.pointer("/result/user"));
+        (user.and_then(Json::as_str) != Some(site::USER)).then(|| {
+            let message = "the script ran, but did not read the name of the user who logged in";
+            ErrorReport::new(ErrorCode::HostFault, message)
+        })
+    }
 }
 
 /// Serves the demo site, whose address is told to `progress`, until it is cancelled.
-pub async fn serve_site(progress: &Progress, cancel: CancellationToken) -> Envelope {
-    let began = Instant::now();
-    let served = async {
-        let site = serve().await?;
-        let (url, user, password) = (site.url(), site::USER, site::PASSWORD);
-        progress(&format!("the demo site is at {url}, until Ctrl-C; {user} has the password {password}"));
-        cancel.cancelled().await;
-        Ok(json!({ "url": url }))
-    };
-    answer("demo", served.await, began.elapsed())
+///
+/// # Errors
+/// When no port can be had.
+pub async fn serve_site(progress: &Progress, cancel: CancellationToken) -> Result<SiteServed, ErrorReport> {
+    let site = serve().await?;
+    let (url, user, password) = (site.url(), site::USER, site::PASSWORD);
+    progress(&format!("the demo site is at {url}, until Ctrl-C; {user} has the password {password}"));
+    cancel.cancelled().await;
+    Ok(SiteServed { url: url.to_owned() })
 }
 
 async fn serve() -> Result<Site, ErrorReport> {
     let failed = |error| ErrorReport::new(ErrorCode::IoError, format!("the demo site could not be served: {error}"));
     site::serve().await.map_err(failed)
-}
-
-async fn run(config: &Config, progress: &Progress, cancel: CancellationToken) -> Result<DemoData, ErrorReport> {
-    let mut timings_ms = Timings::default();
-    let site = serve().await?;
-    let service = tokio::select! {
-        service = prepare(config, progress, &mut timings_ms) => service?,
-        () = cancel.cancelled() => return Err(ErrorReport::new(ErrorCode::Cancelled, "the demo was cancelled")),
-    };
-    let began = Instant::now();
-    let script = format!("const site = {};\n{LOGIN}", json!(site.url()));
-    let answer = service.execute(ExecuteRequest::new(&script), Arc::new(NoObserver), cancel).await;
-    timings_ms.script = millis(began.elapsed());
-    Ok(DemoData { script, answer, timings_ms })
-}
-
-async fn prepare(config: &Config, progress: &Progress, timings_ms: &mut Timings) -> Result<Service, ErrorReport> {
-    let began = Instant::now();
-    if config.cdp_url.is_none() {
-        preparation::browser(config, progress).await?;
-    }
-    timings_ms.browser = millis(began.elapsed());
-
-    let began = Instant::now();
-    let (owned, told) = (config.clone(), progress.clone());
-    let service = preparation::blocking(move || Service::open(&owned, &*told)).await??;
-    timings_ms.sandbox = millis(began.elapsed());
-    Ok(service)
-}
-
-/// A demo that ran and did not come to what it should.
-fn failure(data: &DemoData) -> Option<ErrorReport> {
-    if let Some(error) = &data.answer.error {
-        return Some(error.clone());
-    }
-    let user = data.answer.data.as_ref().and_then(|data| data.pointer("/result/user"));
-    (user.and_then(Json::as_str) != Some(site::USER)).then(|| {
-        ErrorReport::new(ErrorCode::HostFault, "the script ran, but did not read the name of the user who logged in")
-    })
 }

@@ -1,13 +1,22 @@
 //! Whether everything is there that an execution needs, and what to do if not.
 
-use super::{ExecuteRequest, Progress, Service, answer, millis, preparation};
-use crate::{config::Config, engine::Image, exec::NoObserver, state_dir::StateDir};
-use codemode_chromium::ConfineMode;
+use super::{
+    answer::millis,
+    host::Service,
+    request::ExecuteRequest,
+    startup::{Progress, blocking},
+};
+use crate::{
+    engine::{Image, Kernel},
+    exec::NoObserver,
+    state_dir::StateDir,
+};
+use codemode_cdp::CdpProvider;
+use codemode_chromium::{ConfineMode, KernelSetting};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::WALL_MS_MAX};
 use rustix::fs::statvfs;
 use serde::{Deserialize, Serialize};
 use std::{
-    fs,
     io::{self, Write as _},
     sync::Arc,
     time::Instant,
@@ -20,7 +29,7 @@ const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
 const EXECUTION_MS_MAX: u64 = 45_000;
 const _: () = assert!(EXECUTION_MS_MAX <= WALL_MS_MAX);
 
-/// What `data` of a diagnosis holds.
+/// What a look at everything that an execution needs found.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// What was looked at, in order.
@@ -30,13 +39,13 @@ pub struct Diagnosis {
 /// One thing that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// What.
+    /// Its name: stable, as `browser start`.
     pub name: String,
-    /// How it is.
+    /// How it was found.
     pub status: Status,
-    /// What was found.
+    /// What was found, in a sentence.
     pub message: String,
-    /// What to do about it.
+    /// What an operator can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -55,36 +64,124 @@ pub enum Status {
     Failed,
 }
 
-/// Looks at everything that an execution needs, makes what can be made, and starts the browser once.
-///
-/// # Cancellation
-/// Cancelling the token ends what is being tried; dropping the future leaves the closing of the browser to the
-/// background.
-pub async fn doctor(config: &Config, progress: &Progress, cancel: CancellationToken) -> Envelope {
-    let began = Instant::now();
-    let state = config.state();
-    let mut checks = vec![state_folder(&state)];
-    let (sandbox, service) = match &state {
-        Ok(_) => sandbox(config, progress, &cancel).await,
-        Err(_) => (Check::new("sandbox", Status::Skipped, "not tried without a state folder"), None),
-    };
-    checks.push(sandbox);
-    checks.push(browser(config).await);
-    checks.push(browser_start(config, service.as_ref(), &cancel).await);
-    checks.extend([isolation(config), confinement(config), kernel()]);
+impl Service {
+    /// Looks at everything that an execution needs, makes what can be made, and starts the browser once.
+    ///
+    /// # Cancellation
+    /// Cancelling the token ends what is being tried; dropping the future leaves the closing of the browser to the
+    /// background.
+    pub async fn doctor(&self, progress: &Progress, cancel: CancellationToken) -> Diagnosis {
+        let settings = self.settings();
+        let state = settings.state();
+        let mut checks = vec![state_folder(&state)];
+        let sandbox = match &state {
+            Ok(_) => self.check_sandbox(progress, &cancel).await,
+            Err(_) => Check::new("sandbox", Status::Skipped, "not tried without a state folder"),
+        };
+        let has_sandbox = sandbox.status == Status::Ok;
+        checks.push(sandbox);
+        if self.inner.ingredients.has_browser {
+            checks.push(self.check_browser().await);
+            checks.push(self.check_browser_start(has_sandbox, &cancel).await);
+            if settings.is_external() {
+                let external = "the business of the external endpoint";
+                checks.push(Check::new("browser isolation", Status::Ok, external));
+                checks.push(Check::new("browser confinement", Status::Ok, external));
+            } else {
+                checks.push(isolation());
+                checks.push(confinement(settings.browser.confinement.mode));
+            }
+        }
+        checks.push(kernel(&Kernel::running()));
+        Diagnosis { checks }
+    }
 
-    let failed: Vec<_> = checks.iter().filter(|check| check.status == Status::Failed).collect();
-    let error = failed.first().map(|first| {
+    /// Loads the image, or makes it, and runs a script in it.
+    async fn check_sandbox(&self, progress: &Progress, cancel: &CancellationToken) -> Check {
+        let name = "sandbox";
+        let began = Instant::now();
+        let cached = self.settings().image_dir().is_ok_and(|images| Image::is_cached(&images));
+        if let Err(error) = self.ready(&**progress, cancel).await {
+            let check = Check::failed(name, &error);
+            // The hint of NOT_READY sends its reader here.
+            return if error.code == ErrorCode::NotReady { check.remedy(self.remake()) } else { check };
+        }
+        let opened = began.elapsed();
+        let answer = self.try_script("1 + 1", cancel).await;
+        match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
+            (None, Some(result)) if result == 2 => {
+                let (how, opened_ms, ran_ms) =
+                    (if cached { "loaded" } else { "made" }, millis(opened), answer.meta.duration_ms);
+                Check::new(name, Status::Ok, format!("image {how} in {opened_ms} ms, `1 + 1` took {ran_ms} ms"))
+            }
+            (Some(error), _) => Check::failed(name, &error),
+            (None, result) => {
+                let message = format!("`1 + 1` is {} here", result.unwrap_or_default());
+                Check::new(name, Status::Failed, message).remedy(self.remake())
+            }
+        }
+    }
+
+    fn remake(&self) -> String {
+        let folder = self.settings().image_dir();
+        let folder = folder.map_or_else(|_| "the folder of images".to_owned(), |folder| folder.display().to_string());
+        format!(
+            "Make sure that {folder} belongs to you and to nobody else (chmod 700 {folder}), remove what is in it, and \
+             run `codemode warm`."
+        )
+    }
+
+    async fn check_browser(&self) -> Check {
+        let name = "browser";
+        let settings = self.settings();
+        if settings.is_external() {
+            return Check::new(name, Status::Ok, "an external endpoint is configured; none is launched");
+        }
+        let named = settings.browser.browser.clone();
+        match blocking(move || codemode_chromium::find(named.as_deref())).await {
+            Ok(browser) => Check::new(name, Status::Ok, format!("{} at {}", browser.version, browser.path.display())),
+            Err(error) => Check::failed(name, &error),
+        }
+    }
+
+    /// Starts the browser, or connects to it, as an execution does.
+    async fn check_browser_start(&self, has_sandbox: bool, cancel: &CancellationToken) -> Check {
+        let name = if self.settings().is_external() { "browser endpoint" } else { "browser start" };
+        if !has_sandbox {
+            return Check::new(name, Status::Skipped, "not tried without a sandbox");
+        }
+        let answer = self.try_script(CdpProvider::PROBE, cancel).await;
+        match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
+            (Some(error), _) => Check::failed(name, &error),
+            // What is missing of the walls around it.
+            (None, _) if !answer.meta.warnings.is_empty() => {
+                Check::new(name, Status::Note, answer.meta.warnings.join(" "))
+            }
+            (None, product) => {
+                let product = product.as_ref().and_then(|product| product.as_str()).unwrap_or("a browser");
+                let took_ms = answer.meta.duration_ms;
+                Check::new(name, Status::Ok, format!("{product} answered and was let go of in {took_ms} ms"))
+            }
+        }
+    }
+
+    async fn try_script(&self, code: &str, cancel: &CancellationToken) -> Envelope {
+        let request = ExecuteRequest { timeout_ms: Some(EXECUTION_MS_MAX), ..ExecuteRequest::new(code) };
+        self.execute(request, Arc::new(NoObserver), cancel.clone()).await
+    }
+}
+
+impl Diagnosis {
+    /// The checks that failed, with the remedy of the first.
+    #[must_use]
+    pub fn failure(&self) -> Option<ErrorReport> {
+        let failed: Vec<_> = self.checks.iter().filter(|check| check.status == Status::Failed).collect();
+        let first = failed.first()?;
         let names: Vec<_> = failed.iter().map(|check| check.name.as_str()).collect();
-        let message = format!("{} of {} checks failed: {}", failed.len(), checks.len(), names.join(", "));
+        let message = format!("{} of {} checks failed: {}", failed.len(), self.checks.len(), names.join(", "));
         let remedy = first.remedy.clone().unwrap_or_else(|| first.message.clone());
-        ErrorReport::new(ErrorCode::NotReady, message).with_hint(remedy)
-    });
-    let data = serde_json::to_value(Diagnosis { checks }).expect("plain data can be written as JSON");
-    let mut envelope = answer("doctor", Ok(data), began.elapsed());
-    envelope.ok = error.is_none();
-    envelope.error = error;
-    envelope
+        Some(ErrorReport::new(ErrorCode::NotReady, message).with_hint(remedy))
+    }
 }
 
 impl Check {
@@ -129,123 +226,23 @@ fn state_folder(state: &Result<StateDir, ErrorReport>) -> Check {
     Check::new(name, Status::Ok, format!("{shown}, private, {free}"))
 }
 
-/// Loads the image, or makes it, and runs a script in it.
-async fn sandbox(config: &Config, progress: &Progress, cancel: &CancellationToken) -> (Check, Option<Service>) {
-    let name = "sandbox";
-    let (owned, told) = (config.clone(), progress.clone());
-    let began = Instant::now();
-    let opened = preparation::blocking(move || {
-        let cached = Image::is_cached(&owned.image_dir()?);
-        Service::open(&owned, &*told).map(|service| (service, cached))
-    });
-    let (service, cached) = match opened.await.and_then(|opened| opened) {
-        Ok(opened) => opened,
-        Err(error) => return (sandbox_failed(config, &error), None),
-    };
-    let opened = began.elapsed();
-    let answer = execute(&service, "1 + 1", cancel).await;
-    match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
-        (None, Some(result)) if result == 2 => {
-            let how = if cached { "loaded" } else { "made" };
-            let message = format!("image {how} in {} ms, `1 + 1` took {} ms", millis(opened), answer.meta.duration_ms);
-            (Check::new(name, Status::Ok, message), Some(service))
-        }
-        (Some(error), _) => (Check::failed(name, &error), None),
-        (None, result) => {
-            let message = format!("`1 + 1` is {} here", result.unwrap_or_default());
-            (Check::new(name, Status::Failed, message).remedy(remake(config)), None)
-        }
-    }
-}
-
-fn sandbox_failed(config: &Config, error: &ErrorReport) -> Check {
-    let check = Check::failed("sandbox", error);
-    // The hint of NOT_READY sends its reader here.
-    if error.code == ErrorCode::NotReady { check.remedy(remake(config)) } else { check }
-}
-
-fn remake(config: &Config) -> String {
-    let folder =
-        config.image_dir().map_or_else(|_| "the folder of images".to_owned(), |folder| folder.display().to_string());
-    format!(
-        "Make sure that {folder} belongs to you and to nobody else (chmod 700 {folder}), remove what is in it, and run \
-         `codemode warm`."
-    )
-}
-
-async fn browser(config: &Config) -> Check {
-    let name = "browser";
-    if config.cdp_url.is_some() {
-        return Check::new(name, Status::Ok, "an external endpoint is configured; none is launched");
-    }
-    let named = config.browser.clone();
-    match preparation::blocking(move || codemode_chromium::find(named.as_deref())).await.and_then(|found| found) {
-        Ok(browser) => Check::new(name, Status::Ok, format!("{} at {}", browser.version, browser.path.display())),
-        Err(error) => Check::failed(name, &error),
-    }
-}
-
-/// Starts the browser, or connects to it, as an execution does.
-async fn browser_start(config: &Config, service: Option<&Service>, cancel: &CancellationToken) -> Check {
-    let name = if config.cdp_url.is_some() { "browser endpoint" } else { "browser start" };
-    let Some(service) = service else {
-        return Check::new(name, Status::Skipped, "not tried without a sandbox");
-    };
-    let answer = execute(service, "(await cdp.send(\"Browser.getVersion\")).product", cancel).await;
-    match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
-        (Some(error), _) => Check::failed(name, &error),
-        // What is missing of the walls around it.
-        (None, _) if !answer.meta.warnings.is_empty() => Check::new(name, Status::Note, answer.meta.warnings.join(" ")),
-        (None, product) => {
-            let product = product.as_ref().and_then(|product| product.as_str()).unwrap_or("a browser");
-            Check::new(
-                name,
-                Status::Ok,
-                format!("{product} answered and was let go of in {} ms", answer.meta.duration_ms),
-            )
-        }
-    }
-}
-
-async fn execute(service: &Service, code: &str, cancel: &CancellationToken) -> Envelope {
-    let request = ExecuteRequest { timeout_ms: Some(EXECUTION_MS_MAX), ..ExecuteRequest::new(code) };
-    service.execute(request, Arc::new(NoObserver), cancel.clone()).await
-}
-
 /// Whether Chromium can use its own sandbox.
-fn isolation(config: &Config) -> Check {
+fn isolation() -> Check {
     let name = "browser isolation";
-    if config.cdp_url.is_some() {
-        return Check::new(name, Status::Ok, "the business of the external endpoint");
-    }
-    let is = |path: &str, value: &str| fs::read_to_string(path).is_ok_and(|text| text.trim() == value);
-    let forbidden = [
-        ("/proc/sys/kernel/unprivileged_userns_clone", "0", "1"),
-        ("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-        ("/proc/sys/user/max_user_namespaces", "0", "10000"),
-    ];
-    match forbidden.into_iter().find(|(path, value, _)| is(path, value)) {
-        Some((path, value, better)) => {
-            let setting = path.trim_start_matches("/proc/sys/").replace('/', ".");
+    match codemode_chromium::forbids_own_sandbox() {
+        Some(KernelSetting { name: setting, value, wanted }) => {
             let message =
                 format!("{setting} is {value}: a Chromium without a setuid helper cannot start its own sandbox");
             Check::new(name, Status::Note, message)
-                .remedy(format!("If the browser does not start, run: sudo sysctl -w {setting}={better}"))
+                .remedy(format!("If the browser does not start, run: sudo sysctl -w {setting}={wanted}"))
         }
         None => Check::new(name, Status::Ok, "Chromium can use its own sandbox"),
     }
 }
 
 /// Whether browsers can be kept from the machine's files.
-fn confinement(config: &Config) -> Check {
+fn confinement(mode: ConfineMode) -> Check {
     let name = "browser confinement";
-    if config.cdp_url.is_some() {
-        return Check::new(name, Status::Ok, "the business of the external endpoint");
-    }
-    let mode = match config.confinement() {
-        Ok(confinement) => confinement.mode,
-        Err(error) => return Check::failed(name, &error),
-    };
     match (mode, codemode_chromium::can_confine()) {
         (ConfineMode::Off, _) => Check::new(name, Status::Note, "switched off: a browser can read what this user can")
             .remedy("Set [browser] confine = \"try\" or \"require\"."),
@@ -258,28 +255,23 @@ fn confinement(config: &Config) -> Check {
 }
 
 /// What of the kernel makes sandboxes faster.
-fn kernel() -> Check {
+fn kernel(Kernel { release, resets_fast }: &Kernel) -> Check {
     let name = "kernel";
-    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let release = release.trim();
-    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map_while(|part| part.parse::<u32>().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(major), Some(minor)) if (major, minor) >= (6, 7) => {
-            Check::new(name, Status::Ok, format!("{release}, with PAGEMAP_SCAN"))
-        }
-        (Some(_), Some(_)) => Check::new(name, Status::Note, format!("{release}, without PAGEMAP_SCAN"))
+    match resets_fast {
+        Some(true) => Check::new(name, Status::Ok, format!("{release}, with PAGEMAP_SCAN")),
+        Some(false) => Check::new(name, Status::Note, format!("{release}, without PAGEMAP_SCAN"))
             .remedy("Linux 6.7 or newer resets sandboxes faster; nothing else depends on it."),
-        _ => Check::new(name, Status::Note, "of an unknown version"),
+        None => Check::new(name, Status::Note, "of an unknown version"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
+    use std::{fs, os::unix::fs::PermissionsExt as _};
 
     #[test]
-    fn a_state_folder_is_made_private_and_an_open_one_is_refused_with_its_remedy() {
+    fn a_state_folder_is_made_private_and_an_open_folder_is_refused_with_its_remedy() {
         let temp = tempfile::tempdir().unwrap();
         let folder = temp.path().join("a/b");
         let check = || state_folder(&StateDir::open(&folder).map_err(ErrorReport::from));

@@ -1,54 +1,66 @@
 //! What must be there before the first execution: a browser and the sandbox image.
 
-use super::{Progress, answer, warm};
-use crate::{config::Config, engine::Image};
-use codemode_chromium::Executable;
-use codemode_spec::{Envelope, ErrorCode, ErrorReport};
-use serde_json::{Value as Json, json};
-use std::time::Instant;
+use super::{
+    host::Service,
+    parts::warm,
+    startup::{Progress, blocking},
+};
+use crate::engine::Image;
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
-/// Installs a browser, unless there is one: `{path, version, installed}`.
-pub async fn setup(config: &Config, progress: &Progress) -> Envelope {
-    let began = Instant::now();
-    let outcome = browser(config, progress)
-        .await
-        .map(|(browser, installed)| json!({"path": browser.path, "version": browser.version, "installed": installed}));
-    answer("setup", outcome, began.elapsed())
+/// The browser that executions will use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BrowserReady {
+    /// Its program.
+    pub path: PathBuf,
+    /// What it says of itself, as `Chromium 156.0.8078.79`.
+    pub version: String,
+    /// Whether it had to be installed.
+    pub installed: bool,
 }
 
-/// Makes the sandbox image, unless there is one: `{folder, made}`.
-pub async fn warm_up(config: &Config, progress: &Progress) -> Envelope {
-    let began = Instant::now();
-    let outcome = image(config, progress).await;
-    answer("warm", outcome, began.elapsed())
+/// The sandbox image that executions will use.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImageReady {
+    /// The folder that it lies in.
+    pub folder: PathBuf,
+    /// Whether it had to be made.
+    pub made: bool,
 }
 
-/// The browser that executions will use, installed if none is found, and whether it had to be. A browser that was named
-/// and is not there is an error: installing another one would not help.
-pub(super) async fn browser(config: &Config, progress: &Progress) -> Result<(Executable, bool), ErrorReport> {
-    let named = config.browser.clone();
-    let is_named = named.is_some();
-    match blocking(move || codemode_chromium::find(named.as_deref())).await? {
-        Ok(browser) => Ok((browser, false)),
-        Err(error) if is_named || error.code != ErrorCode::BrowserNotFound => Err(error),
-        Err(_) => Ok((codemode_chromium::install(&**progress).await?, true)),
+impl Service {
+    /// Finds the browser that executions will use, or installs one if there is none. A browser that was named and is not
+    /// there is an error: installing another one would not help.
+    ///
+    /// # Errors
+    /// `BROWSER_NOT_FOUND` when there is none and none can be installed, and what went wrong while it was.
+    pub async fn setup(&self, progress: &Progress) -> Result<BrowserReady, ErrorReport> {
+        let named = self.settings().browser.browser.clone();
+        let is_named = named.is_some();
+        // An outcome of its own, so that a browser that is not found is told from a search that broke off.
+        let found = blocking(move || Ok(codemode_chromium::find(named.as_deref()))).await?;
+        let (browser, installed) = match found {
+            Ok(browser) => (browser, false),
+            Err(error) if is_named || error.code != ErrorCode::BrowserNotFound => return Err(error),
+            Err(_) => (codemode_chromium::install(&**progress).await?, true),
+        };
+        Ok(BrowserReady { path: browser.path, version: browser.version, installed })
     }
-}
 
-async fn image(config: &Config, progress: &Progress) -> Result<Json, ErrorReport> {
-    let (folder, progress) = (config.image_dir()?, progress.clone());
-    blocking(move || {
-        let made = !Image::is_cached(&folder);
-        warm(&folder, &*progress)?;
-        Ok(json!({"folder": folder, "made": made}))
-    })
-    .await?
-}
-
-/// Away from the async workers.
-pub(super) async fn blocking<T: Send + 'static>(job: impl FnOnce() -> T + Send + 'static) -> Result<T, ErrorReport> {
-    tokio::task::spawn_blocking(job).await.map_err(|error| {
-        tracing::error!(%error, "a task panicked");
-        ErrorReport::new(ErrorCode::HostFault, "a part of the host failed")
-    })
+    /// Makes the sandbox image, unless there is one. Opens no store.
+    ///
+    /// # Errors
+    /// `NOT_READY` when it can be neither loaded nor made.
+    pub async fn warm_up(&self, progress: &Progress) -> Result<ImageReady, ErrorReport> {
+        let (service, progress) = (self.clone(), progress.clone());
+        blocking(move || {
+            let folder = service.settings().image_dir()?;
+            let made = !Image::is_cached(&folder);
+            warm(&folder, &*progress)?;
+            Ok(ImageReady { folder, made })
+        })
+        .await
+    }
 }

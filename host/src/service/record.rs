@@ -49,7 +49,7 @@ impl Recorder {
         let mut notes = lock(&self.notes);
         notes.pending.push(event);
         if notes.pending.len() > 1 {
-            // Whoever put in the first one has asked for the transaction.
+            // The transaction was asked for with the first event.
             return;
         }
         drop(notes);
@@ -69,7 +69,7 @@ impl Batch for Pending {
     fn failed(&mut self, events: Vec<Event>, error: StoreError) {
         tracing::warn!(%error, "the session store could not note what happened");
         let mut notes = lock(&self.0);
-        // Those whose client went away are never asked for.
+        // Executions whose client went away are never asked for.
         if notes.missed.len() >= MISSED_MAX {
             notes.missed.clear();
         }

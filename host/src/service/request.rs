@@ -4,37 +4,44 @@ use crate::network::NetworkRules;
 use codemode_provider::faults_of;
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{
-        LEASE_WAIT_MS_DEFAULT, LEASE_WAIT_MS_MAX, RESULT_CHARS_MAX, RESULT_CHARS_MIN, SESSION_IDLE_MS_DEFAULT,
-        SESSION_IDLE_MS_MAX, SESSION_IDLE_MS_MIN, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN,
-    },
+    limits::{RESULT_CHARS_MAX, RESULT_CHARS_MIN, WALL_MS_DEFAULT, WALL_MS_MAX, WALL_MS_MIN},
     session::SessionRequest,
     whole,
 };
 use jsonschema::Validator;
-use serde::Deserialize;
+use schemars::{JsonSchema, generate::SchemaSettings};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::sync::LazyLock;
 
-/// What a caller of the tool sends. Unknown fields are errors.
-#[derive(Clone, Debug, Deserialize)]
+/// The name of the one tool.
+pub const TOOL: &str = "browser_execute";
+
+/// What a caller of the tool sends. Unknown fields are errors. Every surface sends this, and its derived schema is what
+/// MCP's tool shows and what every request is checked by.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
+#[schemars(description = "")]
 pub struct ExecuteRequest {
     /// JavaScript or TypeScript.
+    #[schemars(description = "")]
     pub code: String,
     /// Wall time in milliseconds.
-    #[serde(default, deserialize_with = "whole::optional")]
+    #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(description = "", range(min = WALL_MS_MIN, max = WALL_MS_MAX), extend("default" = WALL_MS_DEFAULT))]
     pub timeout_ms: Option<u64>,
     /// Characters of the result; the host's own choice if absent.
-    #[serde(default, deserialize_with = "whole::optional")]
+    #[serde(default, deserialize_with = "whole::optional", skip_serializing_if = "Option::is_none")]
+    #[schemars(description = "", range(min = RESULT_CHARS_MIN, max = RESULT_CHARS_MAX))]
     pub result_chars: Option<u64>,
     /// The browser session to run in; the host's own choice if absent.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(description = "")]
     pub session: Option<SessionRequest>,
 }
 
 static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
-    jsonschema::validator_for(&ExecuteRequest::schema()).expect("the schema is written below, and a test compiles it")
+    jsonschema::validator_for(&ExecuteRequest::schema()).expect("the schema is derived, and a test compiles it")
 });
 
 impl ExecuteRequest {
@@ -43,60 +50,15 @@ impl ExecuteRequest {
         Self { code: code.into(), timeout_ms: None, result_chars: None, session: None }
     }
 
-    /// The JSON schema of a request.
+    /// The JSON schema of a request, as short as it can be said: it is read with every list of tools.
     #[must_use]
     pub fn schema() -> Json {
-        let hosts = json!({"type": "array", "items": {"type": "string"}});
-        json!({
-            "type": "object",
-            "properties": {
-                "code": {"type": "string"},
-                "timeout_ms": {
-                    "type": "integer",
-                    "minimum": WALL_MS_MIN,
-                    "maximum": WALL_MS_MAX,
-                    "default": WALL_MS_DEFAULT,
-                },
-                "result_chars": {
-                    "type": "integer",
-                    "minimum": RESULT_CHARS_MIN,
-                    "maximum": RESULT_CHARS_MAX,
-                },
-                "session": {
-                    "type": "object",
-                    "properties": {
-                        "mode": {
-                            "enum": ["one-shot", "reuse", "dynamic"],
-                            "description": "one-shot: a fresh browser, closed at the end. reuse: the key's browser, kept \
-                                            between calls with its logins. dynamic: the key's if there is one, else \
-                                            one-shot until cdp.startSession()",
-                        },
-                        "key": {"type": "string", "description": "names the browser"},
-                        "ttl_ms": {
-                            "type": "integer",
-                            "minimum": SESSION_IDLE_MS_MIN,
-                            "maximum": SESSION_IDLE_MS_MAX,
-                            "default": SESSION_IDLE_MS_DEFAULT,
-                            "description": "kept unused so long",
-                        },
-                        "wait_ms": {
-                            "type": "integer",
-                            "minimum": 0,
-                            "maximum": LEASE_WAIT_MS_MAX,
-                            "default": LEASE_WAIT_MS_DEFAULT,
-                            "description": "waits while another call uses it",
-                        },
-                        "network": {
-                            "properties": {"allow": hosts, "deny": hosts},
-                            "description": "hosts, *.hosts, CIDRs, :ports",
-                        },
-                    },
-                    "additionalProperties": false,
-                },
-            },
-            "required": ["code"],
-            "additionalProperties": false,
-        })
+        let mut settings = SchemaSettings::draft2020_12();
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+        let mut schema = settings.into_generator().into_root_schema_for::<Self>().to_value();
+        shorten(&mut schema);
+        schema
     }
 
     /// Reads a request.
@@ -109,20 +71,62 @@ impl ExecuteRequest {
             return Err(invalid(&faults));
         }
         let request: Self = serde_json::from_value(request).map_err(|error| invalid(&[error.to_string()]))?;
-        request.check()?;
+        request.check_meaning()?;
         Ok(request)
     }
 
-    /// Looks for what the schema cannot say.
+    /// Checks a request that was not read from JSON: by the schema, and for what the schema cannot say.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` with every fault.
     pub fn check(&self) -> Result<(), ErrorReport> {
+        // The schema says nothing of the code but that it is a text, which may be long.
+        let Self { code: _, timeout_ms, result_chars, session } = self;
+        let (timeout_ms, result_chars) = (*timeout_ms, *result_chars);
+        let shape = Self { code: String::new(), timeout_ms, result_chars, session: session.clone() };
+        let shape = serde_json::to_value(shape).expect("plain data can be written as JSON");
+        let faults = faults_of("", &VALIDATOR, &shape);
+        if faults.is_empty() { self.check_meaning() } else { Err(invalid(&faults)) }
+    }
+
+    /// Looks for what the schema cannot say.
+    fn check_meaning(&self) -> Result<(), ErrorReport> {
         let mut faults = self.session.as_ref().map(SessionRequest::faults).unwrap_or_default();
         let lists = self.session.as_ref().and_then(|session| session.network.as_ref());
         let wrong = lists.and_then(|lists| NetworkRules::parse(lists).err());
         faults.extend(wrong.into_iter().flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
         if faults.is_empty() { Ok(()) } else { Err(invalid(&faults)) }
+    }
+}
+
+/// Takes out of a derived schema what tells a model nothing: how Rust keeps a number, that an absent field may not be `null`
+/// either, and defaults that are nothing.
+fn shorten(schema: &mut Json) {
+    match schema {
+        Json::Object(fields) => {
+            for name in ["$schema", "title", "format"] {
+                // A property of that name is a schema, and no text.
+                if fields.get(name).is_some_and(Json::is_string) {
+                    fields.shift_remove(name);
+                }
+            }
+            let says_nothing =
+                |value: &Json| matches!(value.as_str(), Some("")) || *value == json!([]) || value.is_null();
+            for name in ["description", "default"] {
+                if fields.get(name).is_some_and(says_nothing) {
+                    fields.shift_remove(name);
+                }
+            }
+            if let Some(Json::Array(kinds)) = fields.get_mut("type") {
+                kinds.retain(|kind| kind != "null");
+                if let [kind] = kinds.as_slice() {
+                    fields["type"] = kind.clone();
+                }
+            }
+            fields.values_mut().for_each(shorten);
+        }
+        Json::Array(items) => items.iter_mut().for_each(shorten),
+        _ => {}
     }
 }
 
@@ -175,6 +179,41 @@ mod tests {
         assert_eq!(error.details["faults"].as_array().map(Vec::len), Some(2), "{error:?}");
         assert!(error.message.contains("session.network.deny: \"http://a.test\""), "{}", error.message);
         assert!(ExecuteRequest::from_json(request(json!({"forbid": []}))).is_err());
+    }
+
+    /// What a model reads, to the letter: what the derivation adds by itself is seen here.
+    #[test]
+    fn the_derived_schema_is_short_and_whole() {
+        let schema = ExecuteRequest::schema();
+        let list = json!({"type": "array", "items": {"type": "string"}});
+        let lists = json!({"allow": list, "deny": list});
+        assert_eq!(schema["required"], json!(["code"]));
+        assert_eq!(schema["additionalProperties"], false);
+        let properties = &schema["properties"];
+        assert_eq!(properties["code"], json!({"type": "string"}));
+        let timeout = json!({"type": "integer", "minimum": 1, "maximum": 600_000, "default": 60_000});
+        assert_eq!(properties["timeout_ms"], timeout);
+        assert_eq!(properties["result_chars"], json!({"type": "integer", "minimum": 200, "maximum": 240_000}));
+        let session = &properties["session"]["properties"];
+        assert_eq!(properties["session"]["additionalProperties"], false);
+        assert_eq!(session["mode"]["enum"], json!(["one-shot", "reuse", "dynamic"]));
+        assert_eq!(session["key"], json!({"type": "string", "description": "names the browser"}));
+        assert_eq!(session["wait_ms"]["minimum"], 0);
+        assert_eq!(session["network"]["properties"], lists);
+        let text = schema.to_string();
+        for word in ["null", "format", "$schema", "title", "\"\""] {
+            assert!(!text.contains(word), "{word} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_request_of_a_program_is_checked_as_a_request_in_json_is() {
+        let request = ExecuteRequest { timeout_ms: Some(0), result_chars: Some(1), ..ExecuteRequest::new("1") };
+        let told = request.check().unwrap_err();
+        assert_eq!(told.details["faults"].as_array().map(Vec::len), Some(2), "{told:?}");
+        let json = ExecuteRequest::from_json(json!({"code": "1", "timeout_ms": 0, "result_chars": 1})).unwrap_err();
+        assert_eq!(told, json);
+        ExecuteRequest::new("1").check().unwrap();
     }
 
     #[test]

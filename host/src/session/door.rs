@@ -277,7 +277,7 @@ pub(super) async fn enter(
 }
 
 /// What the pages of a session's browser show; nothing if it does not say.
-pub(crate) async fn pages(folder: &Path, session: &str) -> Vec<String> {
+pub(super) async fn pages(folder: &Path, session: &str) -> Vec<String> {
     match greet(folder, session, &Hello::Look).await {
         Ok((Welcome::Pages(pages), _)) => pages,
         _ => Vec::new(),

@@ -1,14 +1,108 @@
-//! A look at the live browser of a key: no lease is taken, so its idle time goes on.
+//! What is known of sessions, for operators and for scripts. No lease is taken, so that the idle time of a browser goes on.
 
 use super::{
     door::pages,
     rules::{Ages, ages},
-    store::{SessionState, Store},
+    store::{EndReason, LeaseRow, SessionRow, SessionState, Store},
 };
 use crate::state_dir::StateDir;
+use codemode_chromium::memory_kib;
 use codemode_provider::KeptBrowser;
-use codemode_spec::ErrorReport;
+use codemode_spec::{ErrorCode, ErrorReport, limits::SESSIONS_MAX};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// A session, for an operator.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SessionInfo {
+    /// Names the session.
+    pub id: String,
+    /// The key whose shared browser it is.
+    pub key: Option<String>,
+    /// The mode in which it was asked for.
+    pub mode: String,
+    /// Its life: starting, live, closing, ended.
+    pub state: SessionState,
+    /// Why it ended.
+    pub reason: Option<EndReason>,
+    /// The lease on it, with its holder.
+    pub lease: Option<LeaseRow>,
+    /// Since when it exists, in milliseconds.
+    pub age_ms: i64,
+    /// For how long no execution has used it.
+    pub idle_ms: Option<i64>,
+    /// In how long it ends if no execution uses it.
+    pub expires_in_ms: Option<i64>,
+    /// The main process of its browser.
+    pub browser_pid: Option<u32>,
+    /// The process that keeps it.
+    pub keeper_pid: Option<u32>,
+    /// Memory of the browser's processes, in KiB: what they share counts in part.
+    pub memory_kib: Option<u64>,
+    /// What its pages show.
+    pub urls: Vec<String>,
+}
+
+/// The sessions that live, and the last `ended_max` of those that ended, at this time by the wall clock.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn list(
+    store: &dyn Store,
+    places: &StateDir,
+    ended_max: usize,
+    wall_ms: i64,
+) -> Result<Vec<SessionInfo>, ErrorReport> {
+    let (rows, leases) = (store.sessions().await?, store.leases().await?);
+    let (live, ended): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
+    let rows = live.into_iter().take(SESSIONS_MAX).chain(ended.into_iter().rev().take(ended_max));
+    Ok(futures::future::join_all(rows.map(|row| describe(places, row, &leases, wall_ms))).await)
+}
+
+/// The session of this id; else the live one of this key; else the last of this key.
+///
+/// # Errors
+/// `INVALID_ARGUMENT` when there is none; when the store cannot be read.
+pub(super) async fn find(store: &dyn Store, name: &str) -> Result<SessionRow, ErrorReport> {
+    let found = match store.session(name).await? {
+        Some(row) => Some(row),
+        None => match store.session_of_key(name).await? {
+            Some(row) => Some(row),
+            None => store.session_ended_of_key(name).await?,
+        },
+    };
+    found.ok_or_else(|| {
+        ErrorReport::new(ErrorCode::InvalidArgument, format!("there is no session with the id or the key {name:?}"))
+            .with_hint("`codemode sessions list` names those that live, with --ended also those that ended.")
+    })
+}
+
+/// What is known of a session, given the leases that are held. Asks its browser for its pages.
+pub(super) async fn describe(places: &StateDir, row: SessionRow, leases: &[LeaseRow], wall_ms: i64) -> SessionInfo {
+    let name = row.lease_name();
+    let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
+    let Ages { age_ms, idle_ms, ends_in_ms } = ages(&row, lease.is_some(), wall_ms);
+    let browser = row.browser.clone().filter(|_| row.state != SessionState::Ended);
+    let urls = match &browser {
+        Some(_) if row.state == SessionState::Live => pages(&places.sockets(), &row.id).await,
+        _ => Vec::new(),
+    };
+    SessionInfo {
+        age_ms,
+        idle_ms,
+        expires_in_ms: ends_in_ms,
+        browser_pid: browser.as_ref().map(|browser| browser.browser_pid),
+        keeper_pid: browser.as_ref().map(|browser| browser.keeper_pid),
+        memory_kib: browser.as_ref().and_then(|browser| memory_kib(browser.browser_pid)),
+        urls,
+        id: row.id,
+        key: row.key,
+        mode: row.mode.to_string(),
+        state: row.state,
+        reason: row.reason,
+        lease,
+    }
+}
 
 /// What is known of the live browser of a key, at this time by the wall clock.
 ///

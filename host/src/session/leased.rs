@@ -275,8 +275,8 @@ impl LeasedSession {
         let message = format!("another browser is the shared one of {key:?}: the session {}", other.id);
         Err(ErrorReport::new(ErrorCode::SessionBusy, message)
             .with_hint(
-                "To close it and have this browser in its place: cdp.startSession({replace: true}). To use it instead, \
-                 return now and call the tool again with the same key.",
+                "To use it, return now and call the tool again with the same key. Or have this browser take its place, \
+                 which closes it.",
             )
             .with_detail("session", other.id.as_str()))
     }

@@ -4,7 +4,8 @@ use super::{
     browsers::{Browsers, BrowsersOfKeepers},
     cancel_safe::CancelSafe,
     clock::{Clock, MachineClock},
-    door, info,
+    door,
+    info::{self, SessionInfo},
     leased::LeasedSession,
     leases::{Lease, Leases, busy},
     lending::Lending,
@@ -104,6 +105,33 @@ impl SessionManager {
     #[must_use]
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.lending.store
+    }
+
+    /// The sessions that live, and the last `ended_max` of those that ended.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn list(&self, ended_max: usize) -> Result<Vec<SessionInfo>, ErrorReport> {
+        let lending = &self.lending;
+        info::list(lending.store.as_ref(), &lending.places, ended_max, lending.leases.wall_ms()).await
+    }
+
+    /// A session by its id, or by its key: the live one, else the last.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there is none; when the store cannot be read.
+    pub async fn find(&self, name: &str) -> Result<SessionRow, ErrorReport> {
+        info::find(self.lending.store.as_ref(), name).await
+    }
+
+    /// What is known of a session; its browser is asked for its pages.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn describe(&self, session: SessionRow) -> Result<SessionInfo, ErrorReport> {
+        let lending = &self.lending;
+        let leases = lending.store.leases().await?;
+        Ok(info::describe(&lending.places, session, &leases, lending.leases.wall_ms()).await)
     }
 
     /// Leases a browser. See [`Sessions::open`], which is this in a task of its own.

@@ -9,10 +9,7 @@ mod notices;
 mod stdio;
 mod tool;
 
-use crate::{
-    config::Config,
-    service::{self, ExecuteRequest, TOOL, Warming},
-};
+use crate::service::{self, ExecuteRequest, Service, TOOL};
 use codemode_spec::{Envelope, ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -24,10 +21,7 @@ use rmcp::{
 };
 use serde_json::Value as Json;
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+    sync::atomic::{AtomicU8, Ordering},
     time::Duration,
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -35,31 +29,31 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long a client may keep the list of tools: it is the same for as long as this program is.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
-/// How long executions may take to be where their providers are disposed of.
+/// How long executions may take to get to the disposal of their providers.
 const BEFORE_CLEAN_UP: Duration = Duration::from_secs(5);
 
-/// Serves until the client goes away or the token is cancelled; then everything that runs is ended and cleaned up.
+/// Serves a service until the client goes away or the token is cancelled; then everything that runs is ended and cleaned up.
 ///
 /// # Errors
-/// When the tool cannot be described, or the client does not speak MCP.
-pub async fn serve(config: &Config, stop: CancellationToken) -> Result<(), ErrorReport> {
-    let warming = Arc::new(Warming::new(config.clone()));
+/// When the client does not speak MCP.
+pub async fn serve(service: Service, stop: CancellationToken) -> Result<(), ErrorReport> {
     let executions = TaskTracker::new();
     let server = Server {
-        tool: tool::definition(&service::manifests(config)?),
-        warming: warming.clone(),
+        tool: tool::definition(service.manifests()),
+        service: service.clone(),
         level: AtomicU8::new(LoggingLevel::Info as u8),
         executions: executions.clone(),
     };
     // Listing the tool need not wait for the sandbox.
-    let warm_up = tokio::spawn(async move { warming.service(|_| {}).await.map(drop) });
+    let stopped = stop.clone();
+    let startup = tokio::spawn(async move { service.ready(&|_| {}, &stopped).await });
     let served = match server.serve_with_ct(stdio::lines(&stop), stop.clone()).await {
         Ok(running) => running.waiting().await.map(drop).map_err(|error| lost(&error)),
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => Ok(()),
         Err(error) => Err(no_client(&error)),
     };
     stop.cancel();
-    warm_up.abort();
+    startup.abort();
     executions.close();
     let clean_up = Duration::from_millis(DISPOSE_MS_MAX) + BEFORE_CLEAN_UP;
     if tokio::time::timeout(clean_up, executions.wait()).await.is_err() {
@@ -84,7 +78,7 @@ fn lost(error: &tokio::task::JoinError) -> ErrorReport {
 
 struct Server {
     tool: Tool,
-    warming: Arc<Warming>,
+    service: Service,
     /// The least severe [`LoggingLevel`] that a client of a revision with a handshake wants to see.
     level: AtomicU8,
     executions: TaskTracker,
@@ -94,16 +88,10 @@ impl Server {
     async fn execute(&self, request: ExecuteRequest, context: &RequestContext<RoleServer>) -> Envelope {
         let (reporter, notices) = notices::channel(context, self.least_level(context));
         let execution = async {
-            let service = tokio::select! {
-                service = self.warming.service(|text| reporter.preparing(text)) => service,
-                // An execution ends by itself when it is cancelled; what comes before it does not.
-                () = context.ct.cancelled() => {
-                    Err(ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began"))
-                }
-            };
-            match service {
-                Ok(service) => service.execute(request, reporter.clone(), context.ct.clone()).await,
-                Err(error) => service::answer(TOOL, Err(error), Duration::ZERO),
+            // What an early call waits for is told as its progress.
+            match self.service.ready(&|text| reporter.preparing(text), &context.ct).await {
+                Ok(()) => self.service.execute(request, reporter.clone(), context.ct.clone()).await,
+                Err(error) => service::refused(error),
             }
         };
         notices.during(execution).await
@@ -161,7 +149,7 @@ impl ServerHandler for Server {
         let envelope = match ExecuteRequest::from_json(arguments) {
             // Boxed, as the library keeps the futures of all methods in one.
             Ok(request) => Box::pin(self.execute(request, &context)).await,
-            Err(error) => service::answer(TOOL, Err(error), Duration::ZERO),
+            Err(error) => service::refused(error),
         };
         Ok(tool::answer(envelope).into())
     }

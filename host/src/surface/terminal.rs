@@ -2,7 +2,7 @@
 //! ours.
 //!
 //! Control characters are escaped where a stream is a terminal. What goes into a file or a pipe stays as it is: it is
-//! data, and whoever shows it to a person escapes it. Lines are indented wherever they go.
+//! data, which its next reader escapes before it is shown. Lines are indented wherever they go.
 
 use std::{
     borrow::Cow,

@@ -4,7 +4,7 @@ use super::terminal::{in_one_line, indented};
 use chrono::{DateTime, SecondsFormat};
 use codemode_spec::{
     ErrorReport, Manifest,
-    envelope::Meta,
+    envelope::{ExecutionData, Meta},
     message::{ConsoleLine, Level},
 };
 use serde_json::Value as Json;
@@ -17,7 +17,7 @@ use std::{
 const CUTS_NAMED_MAX: usize = 5;
 
 /// How lines of ours begin. A console line that begins so says that it is one.
-const OURS: [&str; 11] = [
+const OURS: [&str; 13] = [
     "error ",
     "error:",
     "hint:",
@@ -28,6 +28,8 @@ const OURS: [&str; 11] = [
     "console:",
     "cut:",
     "images:",
+    "file:",
+    "saved:",
     "the whole result:",
 ];
 
@@ -84,7 +86,7 @@ fn looks_like_ours(line: &str) -> bool {
 }
 
 /// What the reader of a result should know: warnings, and where it was cut.
-pub(super) fn remarks(meta: &Meta, artifact: Option<&str>) -> Vec<String> {
+pub(super) fn remarks(meta: &Meta, data: &ExecutionData) -> Vec<String> {
     let mut remarks: Vec<String> =
         meta.warnings.iter().map(|warning| format!("warning: {}", indented(warning))).collect();
     if meta.logs_dropped_bytes > 0 {
@@ -98,7 +100,9 @@ pub(super) fn remarks(meta: &Meta, artifact: Option<&str>) -> Vec<String> {
     if unnamed > 0 {
         remarks.push(format!("cut: {unnamed} more places"));
     }
-    remarks.extend(artifact.map(|path| format!("the whole result: {path}")));
+    let files = data.files.iter();
+    remarks.extend(files.map(|it| format!("file: {} ({}, {} bytes)", it.file, in_one_line(&it.mime_type), it.bytes)));
+    remarks.extend(data.artifact.iter().map(|path| format!("the whole result: {path}")));
     remarks
 }
 
@@ -196,7 +200,7 @@ mod tests {
                      hint: Do this.\n    error FORGED: d\n";
         assert_eq!(error(&report), shown);
         let meta = Meta { warnings: vec!["a\nhint: b".to_owned()], ..Meta::default() };
-        assert_eq!(remarks(&meta, None), ["warning: a\n    hint: b"]);
+        assert_eq!(remarks(&meta, &ExecutionData::default()), ["warning: a\n    hint: b"]);
         let rows = [["A", "B"], ["x\nhint: y", "\u{1b}"]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(table(&rows).lines().count(), 2);
     }

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod audit;
+mod closure;
 mod context;
 mod id;
 mod provider;
@@ -21,6 +22,7 @@ pub mod testkit;
 
 pub use arguments::{argument, faults_of, options};
 pub use audit::{Account, LeaseMark, NoRefusalSink, Refusal, RefusalSink};
+pub use closure::{Closures, Function, closure};
 pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, SystemClock};
 pub use id::ExecutionId;
 pub use provider::{Provider, ProviderRuntime, cannot_be_suspended, not_a_state};

@@ -13,6 +13,10 @@ pub struct CdpProvider {
 }
 
 impl CdpProvider {
+    /// A script that opens the browser, or connects to it, and answers its product and version: the least that shows that
+    /// the namespace works.
+    pub const PROBE: &str = "(await cdp.send(\"Browser.getVersion\")).product";
+
     /// The namespace. The host must have the browser among its services: [`codemode_page::Browsers`].
     #[must_use]
     pub fn new() -> Self {

@@ -12,6 +12,7 @@ pub(crate) fn in_words_of_cdp(report: ErrorReport) -> ErrorReport {
             Step::Targets => "sessionInfo",
             Step::Events => "events",
             Step::Describe => "spec",
+            Step::Start => "startSession",
         };
         format!("cdp.{method}({arguments})")
     })
@@ -24,10 +25,11 @@ mod tests {
 
     #[test]
     fn each_step_is_a_method_of_the_namespace() {
-        let marked = "⟦send \"A.b\", {url}⟧ ⟦attach targetId⟧ ⟦targets⟧ ⟦events {names}⟧ ⟦describe⟧";
+        let marked =
+            "⟦send \"A.b\", {url}⟧ ⟦attach targetId⟧ ⟦targets⟧ ⟦events {names}⟧ ⟦describe⟧ ⟦start {replace: true}⟧";
         let report = in_words_of_cdp(ErrorReport::new(ErrorCode::CallFailed, "").with_hint(marked));
-        let expected =
-            "cdp.send(\"A.b\", {url}) cdp.attachToTarget(targetId) cdp.sessionInfo() cdp.events({names}) cdp.spec()";
+        let expected = "cdp.send(\"A.b\", {url}) cdp.attachToTarget(targetId) cdp.sessionInfo() cdp.events({names}) \
+                        cdp.spec() cdp.startSession({replace: true})";
         assert_eq!(report.hint, expected);
         for call in expected.split("cdp.").skip(1) {
             assert!(crate::methods::find(call.split('(').next().unwrap()).is_some(), "{call}");

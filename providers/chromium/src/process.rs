@@ -77,6 +77,19 @@ pub(crate) fn is_running(pid: i32) -> bool {
     Stat::read(pid).is_some_and(|stat| !stat.dead)
 }
 
+/// Memory of a process group, in KiB, of which what several processes share counts in part; `None` if the group has no
+/// process.
+#[must_use]
+pub fn memory_kib(leader: u32) -> Option<u64> {
+    let of_process = |pid: i32| {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+        let pss = rollup.lines().find_map(|line| line.strip_prefix("Pss:")?.split_whitespace().next()?.parse().ok());
+        pss.unwrap_or(0_u64)
+    };
+    let group = Group::led_by(leader.try_into().ok()?)?;
+    group.members().map(of_process).reduce(|total, kib| total + kib)
+}
+
 /// A process group that is known to be a browser's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {

@@ -22,15 +22,18 @@ pub enum Step {
     Events,
     /// Look a name up in the protocol's own description.
     Describe,
+    /// Keep the browser as the shared one of its key.
+    Start,
 }
 
 impl Step {
-    const ALL: [(&'static str, Self); 5] = [
+    const ALL: [(&'static str, Self); 6] = [
         ("send", Self::Send),
         ("attach", Self::Attach),
         ("targets", Self::Targets),
         ("events", Self::Events),
         ("describe", Self::Describe),
+        ("start", Self::Start),
     ];
 
     fn named(name: &str) -> Option<Self> {

@@ -98,7 +98,7 @@ fn data_of_console_lines_is_in_files() {
     let lines = vec![line("before".into()), line(format!("shot: {}", BASE64_STANDARD.encode(png(300))))];
     let shaped = ForModel.console(lines.clone(), folder.path());
     assert_eq!(shaped.lines, [line("before".into()), line("shot: [log 1: image/png, 300 bytes]".into())]);
-    assert_eq!(shaped.files[0].path, "/logs/1/text");
+    assert_eq!(shaped.files[0].path, "/logs");
     assert_eq!(fs::read(&shaped.files[0].file).unwrap(), png(300));
     assert_eq!(Identity.console(lines.clone(), folder.path()).lines, lines);
 }

@@ -1,15 +1,15 @@
 //! `codemode audit`.
 
-use super::{Output, Text, Words, stoppable};
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered, unless_stopped},
+};
 use crate::{
-    config::Config,
-    service::{self, AuditQuery, KnownRow},
+    service::{AuditQuery, AuditRow, AuditShown, KnownRow, Verdict},
     surface::text,
 };
 use clap::{Args, Subcommand};
-use codemode_spec::Envelope;
-use serde_json::Value as Json;
-use tokio_util::sync::CancellationToken;
+use std::{process::ExitCode, time::Duration};
 
 /// How far back can be asked for.
 const AGE_MS_MAX: u64 = 10 * 365 * 24 * 3_600_000;
@@ -56,70 +56,49 @@ fn age(text: &str) -> Result<u64, String> {
     text::milliseconds(text, 0..=AGE_MS_MAX)
 }
 
-impl AuditCommand {
-    pub(super) const fn output(&self) -> Output {
-        match self {
-            Self::Show(args) => args.output,
-            Self::Verify(args) => args.output,
-        }
-    }
-
-    pub(super) fn words(&self) -> Words {
-        match self {
-            Self::Show(_) => shown,
-            Self::Verify(_) => verified,
-        }
-    }
-}
-
-pub(super) async fn run(config: &Config, command: AuditCommand, stop: CancellationToken) -> Envelope {
+pub(super) async fn run(asked: &Asked, command: AuditCommand) -> ExitCode {
     match command {
-        AuditCommand::Show(ShowArgs { key, session, execution, since, limit, output: _ }) => {
+        AuditCommand::Show(ShowArgs { key, session, execution, since, limit, output }) => {
             let query = AuditQuery { key, session, execution, since_ms: since, limit };
-            stoppable("audit show", service::audit_show(config, query), stop).await
+            let work = async { asked.config.service()?.audit_show(query).await };
+            answered("audit show", output, unless_stopped(&asked.stop, work)).await
         }
-        AuditCommand::Verify(VerifyArgs { expect, output: _ }) => {
-            stoppable("audit verify", service::audit_verify(config, expect), stop).await
+        AuditCommand::Verify(VerifyArgs { expect, output }) => {
+            let work = async { asked.config.service()?.audit_verify(expect).await };
+            answered("audit verify", output, unless_stopped(&asked.stop, work)).await
         }
     }
 }
 
-/// A line a row.
-fn shown(envelope: &Envelope) -> Text {
-    let mut words = Text::default();
-    let rows = envelope.data.as_ref().and_then(|data| data["rows"].as_array()).into_iter().flatten();
-    let mut table =
-        vec![["ROW", "TIME", "WHAT", "KEY", "SESSION", "EXECUTION", "TOKEN", "DETAIL"].map(str::to_owned).to_vec()];
-    for row in rows {
-        let field = |name: &str| row.get(name).map_or_else(|| "-".to_owned(), |value| text::result(value, false));
-        let time = text::time(row["at_ms"].as_i64().unwrap_or(0));
-        let rest = ["kind", "key", "session", "execution", "token"].map(field);
-        let mut cells = vec![field("id"), time];
-        cells.extend(rest);
-        cells.push(row["detail"].as_str().unwrap_or_default().to_owned());
-        table.push(cells);
-    }
-    if table.len() > 1 {
+impl Answer for AuditShown {
+    /// A line a row.
+    fn words(&self, words: &mut Text, _: Duration) {
+        if self.rows.is_empty() {
+            text::line(&mut words.err, "nothing of that kind happened");
+            return;
+        }
+        let head = ["ROW", "TIME", "WHAT", "KEY", "SESSION", "EXECUTION", "TOKEN", "DETAIL"];
+        let mut table = vec![head.map(str::to_owned).to_vec()];
+        table.extend(self.rows.iter().map(cells));
         words.out = text::table(&table);
-    } else if envelope.ok {
-        text::line(&mut words.err, "nothing of that kind happened");
     }
-    words.err.push_str(&envelope.error.as_ref().map(text::error).unwrap_or_default());
-    words
 }
 
-fn verified(envelope: &Envelope) -> Text {
-    let mut words = Text::default();
-    if let Some(verdict) = &envelope.data {
-        let number = |key: &str| verdict.get(key).and_then(Json::as_u64).unwrap_or(0);
-        let removed = match number("removed") {
+fn cells(row: &AuditRow) -> Vec<String> {
+    let AuditRow { id, at_ms, kind, key, session, execution, token, detail, hash: _ } = row;
+    let or_none = |cell: &Option<String>| cell.clone().unwrap_or_else(|| "-".to_owned());
+    let token = or_none(&token.map(|token| token.to_string()));
+    let (key, session, execution) = (or_none(key), or_none(session), or_none(execution));
+    vec![id.to_string(), text::time(*at_ms), kind.clone(), key, session, execution, token, detail.clone()]
+}
+
+impl Answer for Verdict {
+    fn words(&self, words: &mut Text, _: Duration) {
+        let removed = match self.removed {
             0 => String::new(),
             removed => format!(", after {removed} that a checkpoint stands for"),
         };
-        text::line(&mut words.out, format_args!("the audit is intact: {} rows{removed}", number("rows")));
-        let last = format!("{}:{}", number("last"), verdict["hash"].as_str().unwrap_or_default());
-        text::line(&mut words.out, format_args!("the last row is {last}"));
+        text::line(&mut words.out, format_args!("the audit is intact: {} rows{removed}", self.rows));
+        text::line(&mut words.out, format_args!("the last row is {}:{}", self.last, self.hash));
     }
-    words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
-    words
 }

@@ -1,44 +1,56 @@
 //! `codemode demo`.
 
-use super::{Output, Text};
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered},
+};
 use crate::{
-    config::Config,
-    service::{self, DemoData, Progress},
+    service::{self, DemoData, SiteServed},
     surface::text,
 };
 use clap::Args;
-use codemode_spec::{Envelope, envelope::ExecutionData};
-use tokio_util::sync::CancellationToken;
+use codemode_spec::{ErrorReport, envelope::ExecutionData};
+use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
     /// Only serve the site, for scripts of your own
     #[arg(long)]
-    pub(super) serve: bool,
+    serve: bool,
     #[command(flatten)]
-    pub(super) output: Output,
+    output: Output,
 }
 
-pub(super) async fn run(config: &Config, progress: &Progress, stop: CancellationToken) -> Envelope {
-    service::demo(config, progress, stop).await
+pub(super) async fn run(asked: &Asked, DemoArgs { serve, output }: DemoArgs) -> ExitCode {
+    let stop = asked.stop.clone();
+    if serve {
+        return answered("demo", output, service::serve_site(&asked.progress, stop)).await;
+    }
+    let work = async { asked.config.service()?.demo(&asked.progress, stop).await };
+    answered("demo", output, work).await
 }
 
-/// The script, what it answered, and how long it took.
-pub(super) fn words(envelope: &Envelope) -> Text {
-    let mut words = Text::default();
-    let demo = envelope.data.clone().and_then(|data| serde_json::from_value::<DemoData>(data).ok());
-    if let Some(DemoData { script, answer, timings_ms }) = demo {
+impl Answer for SiteServed {
+    /// The address was told while the site was served.
+    fn words(&self, _: &mut Text, _: Duration) {}
+}
+
+impl Answer for DemoData {
+    /// The script, what it answered, and how long it took.
+    fn words(&self, words: &mut Text, _: Duration) {
+        let Self { script, answer, timings_ms } = self;
         text::line(&mut words.out, "--- script");
-        words.out.push_str(&script);
+        words.out.push_str(script);
         text::line(&mut words.out, "--- answer");
-        let data = answer.data.and_then(|data| serde_json::from_value::<ExecutionData>(data).ok()).unwrap_or_default();
+        let data =
+            answer.data.clone().and_then(|data| serde_json::from_value::<ExecutionData>(data).ok()).unwrap_or_default();
         if let Some(result) = &data.result {
             text::line(&mut words.out, text::result(result, true));
         }
         for logged in &data.logs {
             text::line(&mut words.out, format_args!("console: {}", text::console(logged)));
         }
-        for remark in text::remarks(&answer.meta, data.artifact.as_deref()) {
+        for remark in text::remarks(&answer.meta, &data) {
             text::line(&mut words.out, remark);
         }
         text::line(&mut words.out, "--- timings");
@@ -53,6 +65,8 @@ pub(super) fn words(envelope: &Envelope) -> Text {
             ),
         );
     }
-    words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
-    words
+
+    fn failure(&self) -> Option<ErrorReport> {
+        Self::failure(self)
+    }
 }

@@ -1,38 +1,44 @@
 //! `codemode doctor`.
 
-use super::Text;
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered},
+};
 use crate::{
-    config::Config,
-    service::{self, Diagnosis, Progress, Status},
+    service::{Diagnosis, Status},
     surface::{terminal::indented, text},
 };
-use codemode_spec::Envelope;
-use tokio_util::sync::CancellationToken;
+use codemode_spec::ErrorReport;
+use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(config: &Config, progress: &Progress, stop: CancellationToken) -> Envelope {
-    service::doctor(config, progress, stop).await
+pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
+    let work = async { Ok(asked.config.service()?.doctor(&asked.progress, asked.stop.clone()).await) };
+    answered("doctor", output, work).await
 }
 
-/// A line a check, and its remedy below it.
-pub(super) fn words(envelope: &Envelope) -> Text {
-    let diagnosis = envelope.data.clone().and_then(|data| serde_json::from_value::<Diagnosis>(data).ok());
-    let mut words = Text::default();
-    for check in diagnosis.into_iter().flat_map(|diagnosis| diagnosis.checks) {
-        let status = match check.status {
-            Status::Ok => "ok",
-            Status::Note => "note",
-            Status::Skipped => "skipped",
-            Status::Failed => "FAILED",
-        };
-        text::line(&mut words.out, format_args!("{status:<8}{}: {}", check.name, indented(&check.message)));
-        if let Some(remedy) = check.remedy {
-            text::line(&mut words.out, format_args!("        -> {}", indented(&remedy)));
+impl Answer for Diagnosis {
+    /// A line a check, and its remedy below it.
+    fn words(&self, words: &mut Text, _: Duration) {
+        for check in &self.checks {
+            let status = match check.status {
+                Status::Ok => "ok",
+                Status::Note => "note",
+                Status::Skipped => "skipped",
+                Status::Failed => "FAILED",
+            };
+            text::line(&mut words.out, format_args!("{status:<8}{}: {}", check.name, indented(&check.message)));
+            if let Some(remedy) = &check.remedy {
+                text::line(&mut words.out, format_args!("        -> {}", indented(remedy)));
+            }
         }
     }
-    words.err = envelope
-        .error
-        .as_ref()
-        .map(|error| format!("error {}: {}", error.code, indented(&error.message)))
-        .unwrap_or_default();
-    words
+
+    fn failure(&self) -> Option<ErrorReport> {
+        Self::failure(self)
+    }
+
+    /// The remedies stand with the checks.
+    fn error(error: &ErrorReport) -> String {
+        format!("error {}: {}", error.code, indented(&error.message))
+    }
 }

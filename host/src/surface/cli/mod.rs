@@ -1,5 +1,6 @@
 //! The command line. Standard output is data, standard error is for people.
 
+mod asked;
 mod audit;
 mod demo;
 mod doctor;
@@ -10,18 +11,15 @@ mod setup;
 mod types;
 mod warm;
 
-use crate::{
-    config::Config,
-    service::{self, Progress},
-    surface::{mcp, text},
-};
-use clap::{Args, Parser, Subcommand};
-use codemode_spec::{Envelope, ErrorCode, ErrorReport};
-use render::{Text, say};
+use super::{config::Config, mcp, text};
+use crate::service;
+use asked::{Asked, Output};
+use clap::{Parser, Subcommand};
+use codemode_spec::ErrorReport;
+use render::say;
 use std::{
     process::{self, ExitCode},
     sync::Arc,
-    time::Duration,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -57,24 +55,13 @@ enum Command {
     /// See and end browser sessions
     #[command(subcommand)]
     Sessions(sessions::SessionsCommand),
-    /// Read the audit, and check that nobody changed it
+    /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
     /// Keep one browser: started by codemode itself
     #[command(hide = true)]
     Keep,
 }
-
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, Args)]
-struct Output {
-    /// Print the answer as JSON, in one line
-    #[arg(long)]
-    json: bool,
-}
-
-/// The words of an answer.
-type Words = fn(&Envelope) -> Text;
 
 impl Cli {
     /// Whether one thread is enough.
@@ -88,54 +75,32 @@ impl Cli {
         let Self { config, command } = self;
         // A keeper is not stopped: it ends when its browser has.
         let stop = if matches!(command, Command::Keep) { CancellationToken::new() } else { stop_on_signal() };
-        let progress: Progress = Arc::new(say);
-        let (output, envelope, words): (Output, Envelope, Words) = match command {
-            Command::Run(args) => (args.output, run::run(&config, args, &progress, stop).await, run::words),
-            Command::Doctor(output) => (output, doctor::run(&config, &progress, stop).await, doctor::words),
-            Command::Demo(demo::DemoArgs { serve: true, output }) => {
-                (output, service::serve_site(&progress, stop).await, demo::words)
-            }
-            Command::Demo(args) => (args.output, demo::run(&config, &progress, stop).await, demo::words),
-            Command::Setup(output) => (output, setup::run(&config, &progress, stop).await, setup::words),
-            Command::Warm(output) => (output, warm::run(&config, &progress, stop).await, warm::words),
-            Command::Sessions(command) => {
-                let (output, words) = (command.output(), command.words());
-                (output, sessions::run(&config, command, stop).await, words)
-            }
-            Command::Audit(command) => {
-                let (output, words) = (command.output(), command.words());
-                (output, audit::run(&config, command, stop).await, words)
-            }
-            Command::Types => return types::print(&config),
-            Command::Keep => {
-                return match service::keep(&config).await {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(error) => {
-                        say(text::error(&error).trim_end());
-                        ExitCode::FAILURE
-                    }
-                };
-            }
-            Command::Mcp => {
-                return match mcp::serve(&config, stop).await {
-                    Ok(()) => ExitCode::SUCCESS,
-                    Err(error) => {
-                        say(text::error(&error).trim_end());
-                        ExitCode::FAILURE
-                    }
-                };
-            }
-        };
-        render::print(&envelope, (!output.json).then(|| words(&envelope)))
+        let asked = Asked { config, progress: Arc::new(say), stop };
+        match command {
+            Command::Run(args) => run::run(&asked, args).await,
+            Command::Doctor(output) => doctor::run(&asked, output).await,
+            Command::Demo(args) => demo::run(&asked, args).await,
+            Command::Setup(output) => setup::run(&asked, output).await,
+            Command::Warm(output) => warm::run(&asked, output).await,
+            Command::Types => types::print(&asked),
+            Command::Sessions(command) => sessions::run(&asked, command).await,
+            Command::Audit(command) => audit::run(&asked, command).await,
+            Command::Keep => ended(service::keep(asked.config.state_dir).await),
+            Command::Mcp => match asked.config.service() {
+                Ok(service) => ended(mcp::serve(service, asked.stop).await),
+                Err(error) => ended(Err(error)),
+            },
+        }
     }
 }
 
-/// What leaves nothing behind when it is dropped, until it is done or is to stop.
-async fn stoppable(command: &str, work: impl Future<Output = Envelope>, stop: CancellationToken) -> Envelope {
-    tokio::select! {
-        envelope = work => envelope,
-        () = stop.cancelled() => {
-            service::answer(command, Err(ErrorReport::new(ErrorCode::Cancelled, "it was cancelled")), Duration::ZERO)
+/// How a command ends that prints no answer of its own.
+fn ended(outcome: Result<(), ErrorReport>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            say(text::error(&error).trim_end());
+            ExitCode::FAILURE
         }
     }
 }

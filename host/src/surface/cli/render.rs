@@ -1,11 +1,19 @@
-//! Printing. A reader that has gone away is no reason to fail.
+//! From a typed answer to what is printed: words for people, or the envelope in one line. A reader that has gone away is no
+//! reason to fail.
 
-use crate::surface::terminal::shown;
-use codemode_spec::Envelope;
+use super::asked::Output;
+use crate::{
+    service,
+    surface::{terminal::shown, text},
+};
+use codemode_spec::{Envelope, ErrorReport};
+use serde::Serialize;
 use std::{
     io::{self, IsTerminal as _, Write as _},
     process::ExitCode,
+    time::{Duration, Instant},
 };
+use tokio_util::sync::CancellationToken;
 
 /// The words of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +22,57 @@ pub(super) struct Text {
     pub out: String,
     /// What is said beside it, for standard error.
     pub err: String,
+}
+
+/// What a command answers. As JSON it is the `data` of the envelope.
+pub(super) trait Answer: Serialize {
+    /// Adds the words of the answer; `took` is how long the command took.
+    fn words(&self, text: &mut Text, took: Duration);
+
+    /// Why the command failed, though there is an answer.
+    fn failure(&self) -> Option<ErrorReport> {
+        None
+    }
+
+    /// A failure in words.
+    fn error(error: &ErrorReport) -> String {
+        text::error(error)
+    }
+}
+
+/// Carries out a command and prints its answer.
+pub(super) async fn answered<T: Answer>(
+    command: &str,
+    output: Output,
+    work: impl Future<Output = Result<T, ErrorReport>>,
+) -> ExitCode {
+    let began = Instant::now();
+    let outcome = work.await.map_err(ErrorReport::bounded);
+    let took = began.elapsed();
+    let failure = outcome.as_ref().map_or_else(|error| Some(error.clone()), Answer::failure);
+    let words = (!output.json).then(|| {
+        let mut words = Text::default();
+        if let Ok(answer) = &outcome {
+            answer.words(&mut words, took);
+        }
+        words.err.push_str(&failure.as_ref().map(T::error).unwrap_or_default());
+        words
+    });
+    let mut envelope = service::answer(command, outcome, took);
+    envelope.ok = failure.is_none();
+    envelope.error = failure;
+    print(&envelope, words)
+}
+
+/// The work, if it is not stopped before: for what leaves nothing behind when it is dropped.
+pub(super) async fn unless_stopped<T>(
+    stop: &CancellationToken,
+    work: impl Future<Output = Result<T, ErrorReport>>,
+) -> Result<T, ErrorReport> {
+    tokio::select! {
+        outcome = work => outcome,
+        () = stop.cancelled() => Err(ErrorReport::new(codemode_spec::ErrorCode::Cancelled, "it was cancelled")),
+    }
 }
 
 /// Prints an answer, as words or as JSON in one line, and says how the process ends.

@@ -1,15 +1,14 @@
 //! `codemode run`.
 
-use super::{Cli, Output, Text};
+use super::{
+    asked::{Asked, Output},
+    render::{Text, print},
+};
 use crate::{
-    config::Config,
-    service::{
-        self, ExecuteRequest, NetworkLists, NoObserver, Progress, SessionMode, SessionRequest, TOOL, Warming,
-        checked_key,
-    },
+    service::{self, ExecuteRequest, NetworkLists, NoObserver, SessionMode, SessionRequest, checked_key},
     surface::text,
 };
-use clap::{Args, CommandFactory as _, error::ErrorKind, value_parser};
+use clap::{Args, Command, error::ErrorKind, value_parser};
 use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     envelope::ExecutionData,
@@ -22,10 +21,9 @@ use std::{
     fs::File,
     io::{self, Read},
     path::{Path, PathBuf},
+    process::ExitCode,
     sync::Arc,
-    time::Duration,
 };
-use tokio_util::sync::CancellationToken;
 
 #[derive(Debug, Args)]
 pub(super) struct RunArgs {
@@ -48,8 +46,12 @@ pub(super) struct RunArgs {
     #[arg(long, value_parser = value_parser!(u64).range(RESULT_CHARS_MIN as u64..=RESULT_CHARS_MAX as u64), value_name = "NUMBER")]
     result_chars: Option<u64>,
 
+    /// Put the answer's images and files, and a result that was cut, into this folder
+    #[arg(long = "output", value_name = "DIR")]
+    folder: Option<PathBuf>,
+
     #[command(flatten)]
-    pub(super) output: Output,
+    output: Output,
 }
 
 /// The browser session to run in.
@@ -98,56 +100,74 @@ impl SessionArgs {
         if mode == SessionMode::OneShot && session_key.is_some() {
             // The one combination that clap has no attribute for.
             let message = "the argument '--session-mode one-shot' cannot be used with '--session-key <KEY>'";
-            Cli::command().error(ErrorKind::ArgumentConflict, message).exit();
+            let mut command = RunArgs::augment_args(Command::new("codemode run"));
+            command.error(ErrorKind::ArgumentConflict, message).exit();
         }
         Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait, network })
     }
 }
 
-pub(super) async fn run(config: &Config, args: RunArgs, progress: &Progress, stop: CancellationToken) -> Envelope {
+pub(super) async fn run(asked: &Asked, args: RunArgs) -> ExitCode {
+    let (output, folder) = (args.output, args.folder.clone());
+    let mut envelope = execute(asked, args).await.unwrap_or_else(service::refused);
+    let saved = match folder {
+        Some(folder) => save(asked, &envelope, &folder).await,
+        None => Ok(Vec::new()),
+    };
+    let saved = saved.unwrap_or_else(|error| {
+        envelope.ok = false;
+        envelope.error.get_or_insert(error);
+        Vec::new()
+    });
+    print(&envelope, (!output.json).then(|| words(&envelope, &saved)))
+}
+
+/// Puts the answer's images and files into the folder, and says where they are.
+async fn save(asked: &Asked, envelope: &Envelope, folder: &Path) -> Result<Vec<PathBuf>, ErrorReport> {
+    let (Some(execution), Some(data)) = (&envelope.context.execution_id, executed(envelope)) else {
+        return Ok(Vec::new());
+    };
+    asked.config.service()?.save_files(execution, &data, folder).await
+}
+
+/// What the script has left, if it has run.
+fn executed(envelope: &Envelope) -> Option<ExecutionData> {
+    envelope.data.clone().and_then(|data| serde_json::from_value(data).ok())
+}
+
+/// The answer of the tool; an error means that the script has not begun.
+async fn execute(asked: &Asked, args: RunArgs) -> Result<Envelope, ErrorReport> {
     let session = args.session.request();
-    let failed = |error| service::answer(TOOL, Err(error), Duration::ZERO);
     let cancelled = || ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began");
-    let source = match args.code {
-        Some(code) => Ok(code),
+    let code = match args.code {
+        Some(code) => code,
         None => {
             let file = args.file.unwrap_or_default();
             let read = tokio::task::spawn_blocking(move || read(&file));
             tokio::select! {
-                source = read => source.unwrap_or_else(|_| Err(cancelled())),
-                () = stop.cancelled() => Err(cancelled()),
+                source = read => source.unwrap_or_else(|_| Err(cancelled()))?,
+                () = asked.stop.cancelled() => return Err(cancelled()),
             }
         }
     };
-    let code = match source {
-        Ok(code) => code,
-        Err(error) => return failed(error),
-    };
-    let warming = Warming::new(config.clone());
-    let service = tokio::select! {
-        service = warming.service(|line| progress(line)) => service,
-        () = stop.cancelled() => Err(cancelled()),
-    };
-    match service {
-        Ok(service) => {
-            let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-            service.execute(request, Arc::new(NoObserver), stop).await
-        }
-        Err(error) => failed(error),
-    }
+    let service = asked.config.service()?;
+    service.ready(&*asked.progress, &asked.stop).await?;
+    let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
+    Ok(service.execute(request, Arc::new(NoObserver), asked.stop.clone()).await)
 }
 
 /// The result on standard output; what was written to the console, remarks and errors on standard error.
-pub(super) fn words(envelope: &Envelope) -> Text {
-    let data = envelope.data.clone().and_then(|data| serde_json::from_value::<ExecutionData>(data).ok());
-    let data = data.unwrap_or_default();
+fn words(envelope: &Envelope, saved: &[PathBuf]) -> Text {
+    let data = executed(envelope).unwrap_or_default();
     let mut words = Text::default();
     data.logs.iter().for_each(|logged| text::line(&mut words.err, text::console(logged)));
-    let remarks = text::remarks(&envelope.meta, data.artifact.as_deref());
+    let remarks = text::remarks(&envelope.meta, &data);
     remarks.iter().for_each(|remark| text::line(&mut words.err, remark));
-    if !data.images.is_empty() {
+    saved.iter().for_each(|path| text::line(&mut words.err, format_args!("saved: {}", path.display())));
+    if !data.images.is_empty() && saved.is_empty() {
         let images = data.images.len();
-        text::line(&mut words.err, format_args!("images: {images}, which --json prints in data.images"));
+        let how = "which --output DIR puts into a folder and --json prints in data.images";
+        text::line(&mut words.err, format_args!("images: {images}, {how}"));
     }
     match &envelope.error {
         Some(error) => words.err.push_str(&text::error(error)),

@@ -1,15 +1,16 @@
 //! `codemode sessions`.
 
-use super::{Output, Text, Words, stoppable};
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered, unless_stopped},
+};
 use crate::{
-    config::Config,
-    service::{self, SessionInfo},
+    service::{Service, SessionClosed, SessionInfo, SessionRevoked, SessionShown, SessionsListed, SessionsSwept},
     surface::{terminal::in_one_line, text},
 };
 use clap::{Args, Subcommand};
-use codemode_spec::Envelope;
-use serde_json::Value as Json;
-use tokio_util::sync::CancellationToken;
+use codemode_spec::ErrorReport;
+use std::{process::ExitCode, time::Duration};
 
 /// Pages of a session that are shown in a list.
 const URLS_SHOWN: usize = 3;
@@ -25,17 +26,17 @@ pub(super) enum SessionsCommand {
         output: Output,
     },
     /// Show one session
-    Show(One),
-    /// End a session, its browser and what is kept of its key, whoever uses it
-    Close(One),
+    Show(Named),
+    /// End a session, its browser and what is kept of its key, even while it is used
+    Close(Named),
     /// Take a session away from the execution that uses it; a shared browser stays
-    Revoke(One),
-    /// End what nobody may use any more, and remove what the dead left
+    Revoke(Named),
+    /// End what no execution may use any more, and remove what dead hosts left
     Sweep(Output),
 }
 
 #[derive(Debug, Args)]
-pub(super) struct One {
+pub(super) struct Named {
     /// The session's id, or its key
     #[arg(value_name = "ID|KEY")]
     name: String,
@@ -43,66 +44,49 @@ pub(super) struct One {
     output: Output,
 }
 
-impl SessionsCommand {
-    pub(super) const fn output(&self) -> Output {
-        match self {
-            Self::List { output, .. } | Self::Sweep(output) => *output,
-            Self::Show(one) | Self::Close(one) | Self::Revoke(one) => one.output,
-        }
-    }
-
-    pub(super) fn words(&self) -> Words {
-        match self {
-            Self::List { .. } => list,
-            Self::Show(_) => show,
-            Self::Close(_) => closed,
-            Self::Revoke(_) => revoked,
-            Self::Sweep(_) => swept,
-        }
-    }
-}
-
-pub(super) async fn run(config: &Config, command: SessionsCommand, stop: CancellationToken) -> Envelope {
+pub(super) async fn run(asked: &Asked, command: SessionsCommand) -> ExitCode {
     match command {
-        SessionsCommand::List { ended, .. } => {
-            stoppable("sessions list", service::sessions_list(config, ended), stop).await
+        SessionsCommand::List { ended, output } => {
+            told("sessions list", asked, output, async |service| service.sessions_list(ended).await).await
         }
-        SessionsCommand::Show(one) => stoppable("sessions show", service::sessions_show(config, &one.name), stop).await,
-        SessionsCommand::Close(one) => {
-            stoppable("sessions close", service::sessions_close(config, &one.name), stop).await
+        SessionsCommand::Show(Named { name, output }) => {
+            told("sessions show", asked, output, async |service| service.sessions_show(&name).await).await
         }
-        SessionsCommand::Revoke(one) => {
-            stoppable("sessions revoke", service::sessions_revoke(config, &one.name), stop).await
+        SessionsCommand::Close(Named { name, output }) => {
+            told("sessions close", asked, output, async |service| service.sessions_close(&name).await).await
         }
-        SessionsCommand::Sweep(_) => stoppable("sessions sweep", service::sessions_sweep(config), stop).await,
+        SessionsCommand::Revoke(Named { name, output }) => {
+            told("sessions revoke", asked, output, async |service| service.sessions_revoke(&name).await).await
+        }
+        SessionsCommand::Sweep(output) => {
+            told("sessions sweep", asked, output, async |service| service.sessions_sweep().await).await
+        }
     }
 }
 
-/// What is said of an answer's data, or of its error.
-fn said(envelope: &Envelope, say: impl FnOnce(&Json, &mut Text)) -> Text {
-    let mut words = Text::default();
-    if let Some(data) = &envelope.data {
-        say(data, &mut words);
-    }
-    words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
-    words
+async fn told<T: Answer>(
+    command: &str,
+    asked: &Asked,
+    output: Output,
+    work: impl AsyncFnOnce(Service) -> Result<T, ErrorReport>,
+) -> ExitCode {
+    let work = async { work(asked.config.service()?).await };
+    answered(command, output, unless_stopped(&asked.stop, work)).await
 }
 
-/// A table, a line a session.
-fn list(envelope: &Envelope) -> Text {
-    said(envelope, |data, words| {
-        let sessions: Vec<SessionInfo> =
-            data.get("sessions").cloned().and_then(|all| serde_json::from_value(all).ok()).unwrap_or_default();
-        if sessions.is_empty() {
+impl Answer for SessionsListed {
+    /// A table, a line a session.
+    fn words(&self, words: &mut Text, _: Duration) {
+        if self.sessions.is_empty() {
             text::line(&mut words.err, "there are no sessions");
             return;
         }
         let head =
             ["ID", "KEY", "MODE", "STATE", "HOLDER", "TOKEN", "AGE", "IDLE", "ENDS IN", "BROWSER", "MEMORY", "PAGES"];
         let mut rows = vec![head.map(str::to_owned).to_vec()];
-        rows.extend(sessions.iter().map(row));
+        rows.extend(self.sessions.iter().map(row));
         words.out = text::table(&rows);
-    })
+    }
 }
 
 fn row(session: &SessionInfo) -> Vec<String> {
@@ -136,41 +120,46 @@ fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_value(value).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// A line a field.
-fn show(envelope: &Envelope) -> Text {
-    said(envelope, |data, words| {
-        let fields = data.get("session").and_then(Json::as_object).into_iter().flatten();
+impl Answer for SessionShown {
+    /// A line a field, by the names that JSON has for them.
+    fn words(&self, words: &mut Text, _: Duration) {
+        let session = serde_json::to_value(&self.session).expect("plain data can be written as JSON");
+        let fields = session.as_object().into_iter().flatten();
         for (name, value) in fields.filter(|(_, value)| !value.is_null()) {
             text::line(&mut words.out, format_args!("{name:<14} {}", in_one_line(&text::result(value, false))));
         }
-    })
+    }
 }
 
-fn closed(envelope: &Envelope) -> Text {
-    said(envelope, |data, words| {
-        let how = if data["already"] == true { "had ended already" } else { "is closed" };
-        text::line(&mut words.out, format_args!("{} {how}", text::result(&data["closed"], false)));
-    })
+impl Answer for SessionClosed {
+    fn words(&self, words: &mut Text, _: Duration) {
+        let how = if self.already { "had ended already" } else { "is closed" };
+        text::line(&mut words.out, format_args!("{} {how}", self.closed));
+    }
 }
 
-fn revoked(envelope: &Envelope) -> Text {
-    said(envelope, |data, words| match data["revoked"]["execution"].as_str() {
-        Some(execution) => text::line(&mut words.out, format_args!("revoked: {execution} has lost its lease")),
-        None => text::line(&mut words.out, "nobody uses it"),
-    })
+impl Answer for SessionRevoked {
+    fn words(&self, words: &mut Text, _: Duration) {
+        match &self.revoked {
+            Some(holder) => {
+                text::line(&mut words.out, format_args!("revoked: {} has lost its lease", holder.execution));
+            }
+            None => text::line(&mut words.out, "nobody uses it"),
+        }
+    }
 }
 
-fn swept(envelope: &Envelope) -> Text {
-    said(envelope, |data, words| {
-        let ended: Vec<_> = data["sessions"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
-        let list = if ended.is_empty() { "none".to_owned() } else { ended.join(", ") };
+impl Answer for SessionsSwept {
+    fn words(&self, words: &mut Text, _: Duration) {
+        let Self { sessions, forgotten, reaped } = self;
+        let list = if sessions.is_empty() { "none".to_owned() } else { sessions.join(", ") };
         text::line(&mut words.out, format_args!("sessions ended: {list}"));
         let removed = [
-            ("records forgotten", &data["forgotten"]["sessions"]),
-            ("audit rows removed", &data["forgotten"]["audit_rows"]),
-            ("processes ended", &data["reaped"]["processes"]),
-            ("profiles removed", &data["reaped"]["profiles"]),
+            ("records forgotten", forgotten.sessions),
+            ("audit rows removed", forgotten.audit_rows),
+            ("processes ended", reaped.processes),
+            ("profiles removed", reaped.profiles),
         ];
         removed.into_iter().for_each(|(what, number)| text::line(&mut words.out, format_args!("{what}: {number}")));
-    })
+    }
 }

@@ -1,27 +1,25 @@
 //! `codemode setup`.
 
-use super::{Text, stoppable};
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered, unless_stopped},
+};
 use crate::{
-    config::Config,
-    service::{self, Progress},
+    service::BrowserReady,
     surface::{terminal::in_one_line, text},
 };
-use codemode_spec::Envelope;
-use serde_json::Value as Json;
-use tokio_util::sync::CancellationToken;
+use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(config: &Config, progress: &Progress, stop: CancellationToken) -> Envelope {
-    stoppable("setup", service::setup(config, progress), stop).await
+pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
+    let work = async { asked.config.service()?.setup(&asked.progress).await };
+    answered("setup", output, unless_stopped(&asked.stop, work)).await
 }
 
-/// Which browser there is now.
-pub(super) fn words(envelope: &Envelope) -> Text {
-    let mut words = Text::default();
-    if let Some(data) = &envelope.data {
-        let word = |key: &str| data.get(key).and_then(Json::as_str).unwrap_or_default();
-        let how = if data.get("installed") == Some(&Json::Bool(true)) { "installed" } else { "found" };
-        text::line(&mut words.out, format_args!("{how}: {} at {}", in_one_line(word("version")), word("path")));
+impl Answer for BrowserReady {
+    /// Which browser there is now.
+    fn words(&self, words: &mut Text, _: Duration) {
+        let how = if self.installed { "installed" } else { "found" };
+        let path = self.path.display();
+        text::line(&mut words.out, format_args!("{how}: {} at {path}", in_one_line(&self.version)));
     }
-    words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
-    words
 }

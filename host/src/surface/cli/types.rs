@@ -1,13 +1,14 @@
 //! `codemode types`.
 
-use super::render;
-use crate::{config::Config, service, surface::text};
+use super::{asked::Asked, render};
+use crate::surface::text;
 use std::process::ExitCode;
 
-pub(super) fn print(config: &Config) -> ExitCode {
-    match service::manifests(config) {
-        Ok(manifests) => {
-            render::data(&text::declarations(&manifests));
+pub(super) fn print(asked: &Asked) -> ExitCode {
+    let declared = asked.config.service().map(|service| text::declarations(service.manifests()));
+    match declared {
+        Ok(declarations) => {
+            render::data(&declarations);
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -1,28 +1,22 @@
 //! `codemode warm`.
 
-use super::{Text, stoppable};
-use crate::{
-    config::Config,
-    service::{self, Progress},
-    surface::text,
+use super::{
+    asked::{Asked, Output},
+    render::{Answer, Text, answered, unless_stopped},
 };
-use codemode_spec::Envelope;
-use serde_json::Value as Json;
-use tokio_util::sync::CancellationToken;
+use crate::{service::ImageReady, surface::text};
+use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(config: &Config, progress: &Progress, stop: CancellationToken) -> Envelope {
-    stoppable("warm", service::warm_up(config, progress), stop).await
+pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
+    let work = async { asked.config.service()?.warm_up(&asked.progress).await };
+    answered("warm", output, unless_stopped(&asked.stop, work)).await
 }
 
-/// Where the image is.
-pub(super) fn words(envelope: &Envelope) -> Text {
-    let mut words = Text::default();
-    if let Some(data) = &envelope.data {
-        let how = if data.get("made") == Some(&Json::Bool(true)) { "made" } else { "there already" };
-        let folder = data.get("folder").and_then(Json::as_str).unwrap_or_default();
-        let took = envelope.meta.duration_ms;
+impl Answer for ImageReady {
+    /// Where the image is.
+    fn words(&self, words: &mut Text, took: Duration) {
+        let how = if self.made { "made" } else { "there already" };
+        let (folder, took) = (self.folder.display(), took.as_millis());
         text::line(&mut words.out, format_args!("the sandbox image: {how}, in {folder} ({took} ms)"));
     }
-    words.err = envelope.error.as_ref().map(text::error).unwrap_or_default();
-    words
 }

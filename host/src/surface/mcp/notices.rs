@@ -105,7 +105,7 @@ impl Notices {
         let telling = async {
             tokio::select! {
                 () = self.tell(&ended) => {}
-                // Whoever cancelled does not listen any more, and may not even read.
+                // A client that cancelled does not listen any more, and may not even read.
                 () = cancel.cancelled() => {}
             }
         };

@@ -1,7 +1,7 @@
 //! Standard input and output as MCP has them: a message a line.
 //!
 //! The library's own transport drops a line that it cannot read, and lets a second request take the place of one with the
-//! same id. Here each gets its answer: whoever waits for one is not left waiting.
+//! same id. Here each gets its answer: no request is left waiting.
 
 use codemode_spec::{
     limits::{KIB, MCP_CANCELLED_IDS_MAX, MCP_LINE_BYTES_MAX, MCP_REQUESTS_MAX},
@@ -165,7 +165,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // Before it is written: whoever has read the answer may use the id again.
+        // Before it is written: a client that has read the answer may use the id again.
         if let Some(id) = answered {
             self.requests().end(id);
         }
@@ -210,7 +210,7 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
     }
 }
 
-/// Writes lines until nobody has any more, or they cannot be written.
+/// Writes lines until all senders are gone, or a line cannot be written.
 async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Outgoing>, gone: CancellationToken) {
     while let Some((mut line, told)) = lines.recv().await {
         line.push(b'\n');
@@ -222,7 +222,7 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Ou
             gone.cancel();
             return;
         }
-        // Nobody waits to hear of a refusal.
+        // The sender of a refusal does not wait.
         let _ = told.send(());
     }
 }
@@ -285,7 +285,7 @@ impl Refusal {
     }
 }
 
-/// The message in a line; `None` for a notification that is not of this protocol, which nobody answers.
+/// The message in a line; `None` for a notification that is not of this protocol, which gets no answer.
 fn parsed(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
     match serde_json::from_slice(line) {
         Ok(message) => return Ok(Some(message)),

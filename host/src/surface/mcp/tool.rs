@@ -11,11 +11,11 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let Json::Object(schema) = ExecuteRequest::schema() else { unreachable!("a schema of an object is an object") };
     let declarations = text::declarations(manifests);
     let description = format!(
-        "Runs one JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. The value of \
-         its last expression, or what it returns, is the answer, with its console lines. Return only what you need: results \
-         are cut at {RESULT_CHARS_DEFAULT} characters. A PNG, JPEG or WebP in the result (base64 or bytes) comes back as an \
-         image. Errors carry a code and a hint. There is no fetch, require, import or DOM: the page is \
-         reached through these globals:\n\n{declarations}"
+        "Runs a JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. Its last \
+         expression, or what it returns, is the answer, with its console lines. Return only what you need: it is cut at \
+         {RESULT_CHARS_DEFAULT} characters. A PNG, JPEG or WebP in the result (base64 or bytes) comes as an image. Errors \
+         carry a code and a hint. No fetch, require, import or DOM: the page is reached through these \
+         globals:\n\n{declarations}"
     );
     let annotations = ToolAnnotations::new().destructive(true).open_world(true);
     Tool::new(TOOL, description, schema).with_annotations(annotations)
@@ -39,13 +39,13 @@ fn words(envelope: &Envelope) -> String {
     let data = serde_json::from_value::<ExecutionData>(Json::Object(fields.collect())).unwrap_or_default();
     let mut words = match &envelope.error {
         Some(error) => text::error(error),
-        None => format!("{}\n", text::result(&data.result.unwrap_or_default(), false)),
+        None => format!("{}\n", text::result(data.result.as_ref().unwrap_or(&Json::Null), false)),
     };
     if !data.logs.is_empty() {
         words.push_str("\nconsole:\n");
         data.logs.iter().for_each(|logged| text::line(&mut words, text::console(logged)));
     }
-    let remarks = text::remarks(&envelope.meta, data.artifact.as_deref());
+    let remarks = text::remarks(&envelope.meta, &data);
     if !remarks.is_empty() {
         words.push('\n');
         remarks.iter().for_each(|remark| text::line(&mut words, remark));
@@ -73,6 +73,7 @@ fn take_images(envelope: &mut Envelope) -> Vec<ContentBlock> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::service::{Service, Settings};
     use codemode_spec::{
         ErrorCode, ErrorReport,
         envelope::{Context, Cut, Meta},
@@ -132,8 +133,8 @@ mod tests {
 
     #[test]
     fn the_list_of_tools_is_short() {
-        let manifests = crate::service::manifests(&crate::config::Config::default()).unwrap();
-        let list = rmcp::model::ListToolsResult::with_all_items(vec![definition(&manifests)]);
+        let service = Service::builder(Settings::default()).build().unwrap();
+        let list = rmcp::model::ListToolsResult::with_all_items(vec![definition(service.manifests())]);
         let bytes = serde_json::to_string(&list).unwrap().len();
         assert!(bytes <= 3_900, "{bytes} bytes; with the caching hints at most 4,000 are wanted");
     }

@@ -10,7 +10,7 @@ impl ExecutionBrowser {
     pub async fn promote(&self, promotion: Promotion, deadline: Instant) -> Result<(), ErrorReport> {
         self.connected(deadline).await?;
         match self.session() {
-            Some(session) => session.promote(promotion).await,
+            Some(session) => session.promote(promotion).await.map_err(with_the_way_to_replace),
             None => Err(only_one_shot("this browser", SessionMode::Dynamic)),
         }
     }
@@ -65,6 +65,31 @@ impl ExecutionBrowser {
         let connected = lock(&self.connected).take();
         if let Some(connected) = connected {
             connected.connection.close().await;
+        }
+    }
+}
+
+/// The host knows that another browser has the key, and not by which step a script closes that browser.
+fn with_the_way_to_replace(refusal: ErrorReport) -> ErrorReport {
+    if refusal.code != ErrorCode::SessionBusy || refusal.details.get("session").is_none() {
+        return refusal;
+    }
+    refusal.with_hint(
+        "To close it and have this browser in its place: ⟦start {replace: true}⟧. To use it instead, return now and call \
+         the tool again with the same key.",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_another_browser_of_the_key_can_be_replaced() {
+        let busy = |detail: &str| ErrorReport::new(ErrorCode::SessionBusy, "busy").with_detail(detail, "s-1");
+        assert!(with_the_way_to_replace(busy("session")).hint.contains("⟦start {replace: true}⟧"));
+        for other in [busy("holder"), ErrorReport::new(ErrorCode::SessionLost, "lost").with_detail("session", "s-1")] {
+            assert_eq!(with_the_way_to_replace(other.clone()), other);
         }
     }
 }

@@ -1,16 +1,17 @@
-//! The settings of a host, each declared once: name, flag, environment variable, default, unit.
+//! The settings of the program, each declared once: name, flag, environment variable, default, unit. They become the plain
+//! settings of a service.
 
-use crate::{network::NetworkRules, state_dir::StateDir};
-use codemode_chromium::{ConfineMode, Confinement};
-use codemode_page::DevicePermission;
+use crate::service::{
+    BrowserConfig, ConfineMode, Confinement, DevicePermission, NetworkLists, NetworkRules, Retention, Service,
+    SessionRequest, Settings,
+};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{EXECUTIONS_CONCURRENT_MAX, EXECUTIONS_QUEUED_MAX, LEASE_TTL_MS, RESULT_CHARS_MAX, RESULT_CHARS_MIN},
-    session::{NetworkLists, SessionRequest},
     whole,
 };
 use serde::Deserialize;
-use std::{env, fmt, fs, io, path::PathBuf};
+use std::{env, fmt, fs, io, path::PathBuf, time::Duration};
 
 /// A value that must not be shown: its `Debug` prints a name.
 #[derive(Clone, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub struct Config {
     #[arg(long, env = "CODEMODE_KEEPER", global = true, value_name = "FILE", hide = true)]
     pub keeper: Option<PathBuf>,
 
-    /// How long a lease holds that nobody renews, in milliseconds
+    /// How long a lease holds that is not renewed, in milliseconds
     #[arg(long, env = "CODEMODE_LEASE_TTL_MS", global = true, default_value_t = LEASE_TTL_MS, hide = true)]
     pub lease_ttl_ms: u64,
 
@@ -95,25 +96,6 @@ pub struct Config {
     /// Executions that wait for a place
     #[arg(long, env = "CODEMODE_QUEUED", global = true, default_value_t = EXECUTIONS_QUEUED_MAX, hide = true)]
     pub queued: usize,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        Self {
-            state_dir: None,
-            image_dir: None,
-            browser: None,
-            cdp_url: None,
-            cdp_header: Vec::new(),
-            headed: false,
-            confine: None,
-            file: None,
-            keeper: None,
-            lease_ttl_ms: LEASE_TTL_MS,
-            concurrent: EXECUTIONS_CONCURRENT_MAX,
-            queued: EXECUTIONS_QUEUED_MAX,
-        }
-    }
 }
 
 /// What the file of defaults may say.
@@ -183,7 +165,7 @@ pub struct Keep {
     /// Ended sessions, in milliseconds.
     #[serde(deserialize_with = "whole::optional")]
     pub sessions_ms: Option<u64>,
-    /// Profiles and cookies of keys that nobody uses, in milliseconds.
+    /// Profiles and cookies of keys that are not used, in milliseconds.
     #[serde(deserialize_with = "whole::optional")]
     pub logins_ms: Option<u64>,
     /// Rows of the audit, at least a thousand.
@@ -192,11 +174,54 @@ pub struct Keep {
 }
 
 impl Config {
-    /// Reads the file of defaults. One that nobody named need not be there.
+    /// The service of the program.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when it cannot be read, or says what it must not.
-    pub fn defaults(&self) -> Result<Defaults, ErrorReport> {
+    /// As [`Self::settings`].
+    pub(super) fn service(&self) -> Result<Service, ErrorReport> {
+        Service::builder(self.settings()?).build()
+    }
+
+    /// The settings of a service: flags and variables, and the file of defaults where they say nothing.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the file of defaults cannot be read, or says what it must not.
+    pub(super) fn settings(&self) -> Result<Settings, ErrorReport> {
+        let Defaults { session, result, keep, policy, browser, network } = self.defaults()?;
+        let keeper = self.keeper.clone().map_or_else(env::current_exe, Ok).map_err(|error| {
+            ErrorReport::new(ErrorCode::HostFault, format!("this program's own file cannot be found: {error}"))
+        })?;
+        let usual = Settings::default();
+        Ok(Settings {
+            state_dir: self.state_dir.clone(),
+            image_dir: self.image_dir.clone(),
+            browser: BrowserConfig {
+                browser: self.browser.clone(),
+                cdp_url: self.cdp_url.clone(),
+                headers: self.cdp_header.iter().map(|header| (header.name.clone(), header.value.0.clone())).collect(),
+                headless: !self.headed,
+                device_permissions: policy.device_permissions,
+                confinement: Confinement { mode: self.confine.unwrap_or(browser.confine), readable: browser.readable },
+                protocols_dir: None,
+            },
+            keeper: Some(keeper),
+            lease_ttl: Duration::from_millis(self.lease_ttl_ms),
+            retention: Retention {
+                sessions_ms: keep.sessions_ms.unwrap_or(usual.retention.sessions_ms),
+                logins_ms: keep.logins_ms.unwrap_or(usual.retention.logins_ms),
+                audit_rows: keep.audit_rows.unwrap_or(usual.retention.audit_rows),
+            },
+            network: NetworkRules::parse(&network)
+                .map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?,
+            session,
+            result_chars: result.chars.unwrap_or(usual.result_chars),
+            concurrent_max: self.concurrent,
+            queued_max: self.queued,
+        })
+    }
+
+    /// Reads the file of defaults. If none was named, there need not be one.
+    fn defaults(&self) -> Result<Defaults, ErrorReport> {
         let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let usual = || {
             let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
@@ -218,35 +243,6 @@ impl Config {
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.file.is_none() => Ok(Defaults::default()),
             Err(error) => Err(wrong(&error.to_string())),
-        }
-    }
-
-    /// What browsers may reach of the machine.
-    ///
-    /// # Errors
-    /// `INVALID_ARGUMENT` when the file of defaults cannot be read, or says what it must not.
-    pub fn confinement(&self) -> Result<Confinement, ErrorReport> {
-        let BrowserDefaults { confine, readable } = self.defaults()?.browser;
-        Ok(Confinement { mode: self.confine.unwrap_or(confine), readable })
-    }
-
-    /// The folder of everything that is kept, made and checked.
-    ///
-    /// # Errors
-    /// With the remedy, when there is none or it cannot be trusted.
-    pub fn state(&self) -> Result<StateDir, ErrorReport> {
-        let path = self.state_dir.clone().map_or_else(StateDir::usual, Ok)?;
-        Ok(StateDir::open(&path)?)
-    }
-
-    /// The folder of prepared images.
-    ///
-    /// # Errors
-    /// As [`Self::state`], where it lies in the state folder.
-    pub fn image_dir(&self) -> Result<PathBuf, ErrorReport> {
-        match &self.image_dir {
-            Some(folder) => Ok(folder.clone()),
-            None => Ok(self.state()?.images()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What executions leave: browsers of dead hosts, and files that were kept for a while.
+//! Cleanup before the first execution: browsers of dead hosts, and files that were kept for a while.
 
 use crate::state_dir::StateDir;
 use codemode_chromium::PrivateDir;
@@ -9,9 +9,9 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Ends and removes what nobody needs any more. What cannot be removed now is not this host's business: the next one
-/// tries again.
-pub(super) fn remove(state: &StateDir) {
+/// Ends the browsers of dead hosts and removes files that are too old. What cannot be removed now is tried again at the next
+/// start.
+pub(super) fn remove_old(state: &StateDir) {
     match codemode_chromium::reap(&state.profiles()) {
         Ok(reaped) if reaped.processes + reaped.profiles > 0 => {
             tracing::info!(reaped.processes, reaped.profiles, "browsers of a dead host were removed");
@@ -20,13 +20,13 @@ pub(super) fn remove(state: &StateDir) {
         Err(error) => tracing::warn!(%error, "what a dead host left could not be removed"),
     }
     for folder in state.kept_for_a_while() {
-        if let Err(error) = remove_old(&folder, SystemTime::now()) {
+        if let Err(error) = remove_old_folders(&folder, SystemTime::now()) {
             tracing::warn!(%error, folder = %folder.display(), "old files could not be removed");
         }
     }
 }
 
-fn remove_old(folder: &Path, now: SystemTime) -> io::Result<()> {
+fn remove_old_folders(folder: &Path, now: SystemTime) -> io::Result<()> {
     let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };
     for name in folder.names()? {
         let metadata = folder.metadata(&name)?;
@@ -50,11 +50,11 @@ mod tests {
         let [folder, _] = state.kept_for_a_while();
         fs::create_dir_all(folder.join("x-1")).unwrap();
         fs::write(folder.join("x-1/result.json"), "{}").unwrap();
-        remove(&state);
+        remove_old(&state);
         assert!(folder.join("x-1/result.json").exists(), "it is new");
-        remove_old(&folder, SystemTime::now() + Duration::from_millis(FILES_KEPT_MS + 60_000)).unwrap();
+        remove_old_folders(&folder, SystemTime::now() + Duration::from_millis(FILES_KEPT_MS + 60_000)).unwrap();
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
-        remove_old(&state.path().join("nowhere"), SystemTime::now()).unwrap();
+        remove_old_folders(&state.path().join("nowhere"), SystemTime::now()).unwrap();
     }
 
     #[test]
@@ -63,10 +63,10 @@ mod tests {
         fs::create_dir(outside.path().join("old")).unwrap();
         let later = SystemTime::now() + Duration::from_millis(FILES_KEPT_MS + 60_000);
         symlink(outside.path(), temp.path().join("artifacts")).unwrap();
-        assert!(remove_old(&temp.path().join("artifacts"), later).is_err());
+        assert!(remove_old_folders(&temp.path().join("artifacts"), later).is_err());
         fs::create_dir(temp.path().join("downloads")).unwrap();
         symlink(outside.path(), temp.path().join("downloads/x-1")).unwrap();
-        remove_old(&temp.path().join("downloads"), later).unwrap();
+        remove_old_folders(&temp.path().join("downloads"), later).unwrap();
         assert!(outside.path().join("old").exists());
     }
 }

@@ -1,0 +1,97 @@
+//! The files of answers: data that is no text, and results that were cut.
+
+use super::{host::Service, startup::blocking};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use codemode_chromium::PrivateDir;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    envelope::ExecutionData,
+    limits::{ARTIFACT_BYTES_MAX, FILES_KEPT_MS},
+};
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+impl Service {
+    /// The bytes of a file that an answer of this service, or of an earlier one with the same state folder, has named:
+    /// by the answer's `context.execution_id`, and the last part of the file's path.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there is no such file, or no longer; `IO_ERROR` when it cannot be read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn file(&self, execution: &str, name: &str) -> Result<Vec<u8>, ErrorReport> {
+        let is_name = |text: &str| {
+            let of_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+            !text.is_empty() && !text.starts_with('.') && text.chars().all(of_ours)
+        };
+        let missing = || {
+            let days = FILES_KEPT_MS / 86_400_000;
+            ErrorReport::new(ErrorCode::InvalidArgument, format!("execution {execution:?} has no file {name:?}"))
+                .with_hint(format!(
+                    "Files are named in data.files and data.artifact of an answer, and kept for {days} days."
+                ))
+        };
+        if !is_name(execution) || !is_name(name) {
+            return Err(missing());
+        }
+        let folder = self.administration().await?.state.artifacts(execution);
+        let file_name = name.to_owned();
+        let read = move || {
+            let failed = |error| ErrorReport::new(ErrorCode::IoError, format!("{file_name} cannot be read: {error}"));
+            read(&folder, &file_name).map_err(failed)
+        };
+        blocking(read).await?.ok_or_else(missing)
+    }
+
+    /// Copies the images and files of an answer into a folder, which is made if it is not there; what has the same name
+    /// there is replaced. Says where they are.
+    ///
+    /// # Errors
+    /// As [`Self::file`], and `IO_ERROR` when the folder cannot be written to.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time; some of the files may be there then.
+    pub async fn save_files(
+        &self,
+        execution: &str,
+        data: &ExecutionData,
+        folder: &Path,
+    ) -> Result<Vec<PathBuf>, ErrorReport> {
+        let mut saved = Vec::new();
+        for (index, image) in data.images.iter().enumerate() {
+            let kind = image.mime_type.rsplit('/').next().unwrap_or_default();
+            let extension = if kind == "jpeg" { "jpg" } else { kind };
+            let bytes = BASE64_STANDARD.decode(&image.data).unwrap_or_default();
+            saved.push(save(folder, &format!("image-{}.{extension}", index + 1), bytes).await?);
+        }
+        for file in data.files.iter().map(|file| &file.file).chain(&data.artifact) {
+            let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
+            let bytes = self.file(execution, &name).await?;
+            saved.push(save(folder, &name, bytes).await?);
+        }
+        Ok(saved)
+    }
+}
+
+fn read(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let Some(folder) = PrivateDir::find(folder)? else { return Ok(None) };
+    let Some(file) = folder.read(name)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(ARTIFACT_BYTES_MAX as u64).read_to_end(&mut bytes)?;
+    Ok(Some(bytes))
+}
+
+async fn save(folder: &Path, name: &str, bytes: Vec<u8>) -> Result<PathBuf, ErrorReport> {
+    let (folder, path) = (folder.to_owned(), folder.join(name));
+    blocking(move || {
+        let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, bytes));
+        let failed =
+            |error| ErrorReport::new(ErrorCode::IoError, format!("{} cannot be written: {error}", path.display()));
+        written.map(|()| path.clone()).map_err(failed)
+    })
+    .await
+}

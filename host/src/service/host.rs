@@ -1,0 +1,135 @@
+//! The service as an object.
+
+use super::{
+    answer::{executed, refused},
+    parts::{Administration, Execution, Ingredients, not_ours},
+    request::ExecuteRequest,
+    settings::Settings,
+    startup::Startup,
+};
+use crate::exec::{Observer, Request};
+use codemode_spec::{
+    Envelope, ErrorCode, ErrorReport, Manifest,
+    limits::WALL_MS_DEFAULT,
+    session::{SessionMode, SessionRequest},
+};
+use std::{sync::Arc, time::Duration};
+use tokio_util::sync::CancellationToken;
+
+/// A host: it executes scripts, and administers sessions and the audit. Cheap to clone; all clones are one service.
+///
+/// To be used within a runtime. When the last clone is dropped, the sweeper ends; browsers that are kept stay with their
+/// keepers.
+#[derive(Clone)]
+pub struct Service {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub ingredients: Ingredients,
+    pub manifests: Vec<Manifest>,
+    pub administration: Startup<Administration>,
+    pub execution: Startup<Execution>,
+}
+
+impl Service {
+    /// The namespaces that scripts can reach. Opens nothing.
+    #[must_use]
+    pub fn manifests(&self) -> &[Manifest] {
+        &self.inner.manifests
+    }
+
+    /// Prepares the first execution: loads the sandbox image, or makes it, which takes some seconds and is told to
+    /// `progress`, removes what dead hosts left, and begins to sweep sessions now and again.
+    ///
+    /// # Errors
+    /// `NOT_READY` when the sandbox cannot be prepared, `CANCELLED`, and what is wrong with state folder or settings. The
+    /// next call tries again.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time, or cancelled by the token.
+    pub async fn ready(
+        &self,
+        progress: &(dyn Fn(&str) + Send + Sync),
+        cancel: &CancellationToken,
+    ) -> Result<(), ErrorReport> {
+        tokio::select! {
+            execution = self.execution(progress) => execution.map(drop),
+            () = cancel.cancelled() => {
+                Err(ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began"))
+            }
+        }
+    }
+
+    /// Executes a script and answers. Never fails: failures are answers. Prepares the service if it is not [ready](Self::ready).
+    ///
+    /// # Cancellation
+    /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
+    pub async fn execute(
+        &self,
+        request: ExecuteRequest,
+        observer: Arc<dyn Observer>,
+        cancel: CancellationToken,
+    ) -> Envelope {
+        if let Err(error) = request.check() {
+            return refused(error);
+        }
+        let request = match self.request(request, cancel.clone()) {
+            Ok(request) => request,
+            Err(error) => return refused(error),
+        };
+        if let Err(error) = self.ready(&|_| {}, &cancel).await {
+            return refused(error);
+        }
+        let Execution { executor, recorder, .. } = self.inner.execution.made().expect("it is ready");
+        let mut execution = executor.execute(request, observer).await;
+        // What is answered stands in the audit.
+        if let Some(error) = recorder.missed(execution.id.as_str()).await {
+            execution.warnings.push(format!("The audit is incomplete: {error}"));
+        }
+        executed(execution)
+    }
+
+    /// What is executed, with the settings where the request says nothing.
+    fn request(&self, request: ExecuteRequest, cancel: CancellationToken) -> Result<Request, ErrorReport> {
+        let settings = self.settings();
+        let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
+        let session = match session {
+            Some(session) => session,
+            // The settings are for browsers of our own.
+            None if settings.is_external() => SessionRequest::default(),
+            None => settings.session.clone(),
+        };
+        if !self.inner.ingredients.has_browser && session != SessionRequest::default() {
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, "this host has no browser, and so no sessions")
+                .with_hint("Leave the session out."));
+        }
+        if settings.is_external() && session.mode != SessionMode::OneShot {
+            let message = format!("the browser of an external endpoint cannot be shared: the mode is {}", session.mode);
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url."));
+        }
+        if settings.is_external() && session.network.is_some() {
+            return Err(not_ours("the session has network rules"));
+        }
+        let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
+        // A number that is too large for the platform is too large for the executor, which says so.
+        let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
+        Ok(Request { timeout, result_chars, cancel, session, ..Request::new(code) })
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.inner.ingredients.settings
+    }
+
+    pub(super) async fn administration(&self) -> Result<&Administration, ErrorReport> {
+        let inner = Arc::clone(&self.inner);
+        self.inner.administration.get(&|_| {}, move |_| Administration::open(&inner.ingredients.settings)).await
+    }
+
+    pub(super) async fn execution(&self, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<&Execution, ErrorReport> {
+        let administration = self.administration().await?.clone();
+        let inner = Arc::clone(&self.inner);
+        self.inner.execution.get(progress, move |tell| Execution::open(&inner.ingredients, administration, tell)).await
+    }
+}

@@ -1,0 +1,125 @@
+//! The parts of a service that are made at their first use: what administration needs, and what executions need besides.
+
+use super::{cleanup, record::Recorder, settings::Settings};
+use crate::{
+    engine::Engine,
+    exec::{Executor, Settings as ExecutorSettings},
+    network::NetworkRules,
+    result::Transform,
+    session::{SessionManager, SessionSettings, store::Retention},
+    state_dir::StateDir,
+};
+use codemode_page::{BrowserConfig, Browsers};
+use codemode_provider::{Provider, Registry, ServiceProvider, Sessions};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{AUDIT_ROWS_MIN, SESSION_SWEEP_MS},
+};
+use std::{path::Path, sync::Arc, time::Duration};
+use tokio_util::task::AbortOnDropHandle;
+
+/// What the parts are made of.
+pub(super) struct Ingredients {
+    pub settings: Settings,
+    pub providers: Vec<Arc<dyn Provider>>,
+    pub services: Vec<Arc<dyn ServiceProvider>>,
+    pub transform: Arc<dyn Transform>,
+    pub has_browser: bool,
+}
+
+/// What administration needs.
+#[derive(Clone)]
+pub(super) struct Administration {
+    pub state: StateDir,
+    pub sessions: SessionManager,
+}
+
+/// What executions need besides.
+pub(super) struct Execution {
+    pub executor: Executor,
+    pub recorder: Arc<Recorder>,
+    _sweeping: AbortOnDropHandle<()>,
+}
+
+impl Administration {
+    /// The state folder, with its store. Blocks.
+    pub(super) fn open(settings: &Settings) -> Result<Self, ErrorReport> {
+        let state = settings.state()?;
+        let retention =
+            Retention { audit_rows: settings.retention.audit_rows.max(AUDIT_ROWS_MIN), ..settings.retention };
+        let lease_ttl = settings.lease_ttl.max(Duration::from_millis(1));
+        let session_settings = SessionSettings {
+            lease_ttl,
+            renew_every: Some(lease_ttl / 6),
+            retention,
+            confinement: settings.browser.confinement.clone(),
+            network: settings.network.clone(),
+        };
+        // Without a keeper no browser is started under a lease: see `Execution::open`.
+        let keeper = settings.keeper.clone().unwrap_or_default();
+        let sessions = SessionManager::open(state.clone(), keeper, session_settings)?;
+        Ok(Self { state, sessions })
+    }
+}
+
+impl Execution {
+    /// The sandbox, with its executor. Blocks.
+    pub(super) fn open(
+        ingredients: &Ingredients,
+        administration: Administration,
+        progress: &dyn Fn(&str),
+    ) -> Result<Self, ErrorReport> {
+        let Ingredients { settings, providers, services, transform, has_browser } = ingredients;
+        if settings.is_external() && settings.network != NetworkRules::default() {
+            return Err(not_ours("the settings have network rules"));
+        }
+        let Administration { state, sessions } = administration;
+        cleanup::remove_old(&state);
+        let images = settings.image_dir()?;
+        let engine = warm(&images, progress)?;
+        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
+        let sweeping = sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS));
+        let mut of_executions: Vec<Arc<dyn ServiceProvider>> = Vec::new();
+        if *has_browser {
+            let protocols_dir = settings.browser.protocols_dir.clone().or(Some(images));
+            let config = BrowserConfig { protocols_dir, ..settings.browser.clone() };
+            let leased = settings.keeper.is_some().then(|| Arc::new(sessions) as Arc<dyn Sessions>);
+            of_executions.push(Arc::new(Browsers::new(config, leased)));
+        }
+        of_executions.extend(services.iter().cloned());
+        let executor_settings = ExecutorSettings {
+            concurrent_max: settings.concurrent_max,
+            queued_max: settings.queued_max,
+            services: of_executions,
+            transform: Arc::clone(transform),
+            audit: Arc::clone(&recorder) as _,
+            ..ExecutorSettings::new(state.path())
+        };
+        let executor = Executor::new(engine, registry(providers)?, executor_settings);
+        Ok(Self { executor, recorder, _sweeping: sweeping })
+    }
+}
+
+/// The refusal of rules that nothing would enforce.
+pub(super) fn not_ours(what: &str) -> ErrorReport {
+    let message = format!("{what}, and the browser is that of an external endpoint, whose network is not ours to rule");
+    ErrorReport::new(ErrorCode::InvalidArgument, message)
+        .with_hint("Leave the rules out, or let the host launch its browsers: without --cdp-url.")
+}
+
+/// An engine for the image in a folder, made there if it is missing. Blocks.
+pub(super) fn warm(images: &Path, progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
+    Engine::open(images, progress).map_err(|error| {
+        tracing::error!(error = ?error, "the sandbox could not be prepared");
+        let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
+        ErrorReport::new(ErrorCode::NotReady, format!("{error}{cause}"))
+    })
+}
+
+/// The namespaces, checked.
+pub(super) fn registry(providers: &[Arc<dyn Provider>]) -> Result<Registry, ErrorReport> {
+    Registry::new(providers.to_vec()).map_err(|error| {
+        ErrorReport::new(ErrorCode::InvalidArgument, error.to_string())
+            .with_hint("Give the namespaces and methods of this host names that can stand side by side.")
+    })
+}

@@ -1,0 +1,120 @@
+//! A part of the service that is made at its first use, while others may already wait for it.
+
+use codemode_spec::{ErrorCode, ErrorReport};
+use std::sync::Arc;
+use tokio::sync::{OnceCell, watch};
+
+/// Is told, in a line, what takes its time.
+pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Makes a part once. If that fails, the next caller tries again.
+pub(super) struct Startup<T> {
+    part: OnceCell<T>,
+    progress: watch::Sender<String>,
+}
+
+impl<T> Default for Startup<T> {
+    fn default() -> Self {
+        Self { part: OnceCell::new(), progress: watch::Sender::default() }
+    }
+}
+
+impl<T: Send + Sync + 'static> Startup<T> {
+    /// The part, as soon as it is made. What is done until then is told to `progress`, whichever caller has it made.
+    ///
+    /// `make` blocks and runs away from the async workers; it tells what it does to the function that it is given.
+    ///
+    /// # Errors
+    /// As `make`.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time; what `make` has begun goes on to its end, and is lost.
+    pub(super) async fn get(
+        &self,
+        progress: &(dyn Fn(&str) + Send + Sync),
+        make: impl FnOnce(&dyn Fn(&str)) -> Result<T, ErrorReport> + Send + 'static,
+    ) -> Result<&T, ErrorReport> {
+        let mut told = self.progress.subscribe();
+        // A caller that comes in the middle learns what is going on.
+        if !told.borrow().is_empty() {
+            told.mark_changed();
+        }
+        let made = self.part.get_or_try_init(|| {
+            let sender = self.progress.clone();
+            blocking(move || make(&|text| drop(sender.send_replace(text.to_owned()))))
+        });
+        tokio::pin!(made);
+        loop {
+            tokio::select! {
+                biased;
+                made = &mut made => return made,
+                Ok(()) = told.changed() => progress(&told.borrow_and_update()),
+            }
+        }
+    }
+
+    /// The part, if it was made.
+    pub(super) fn made(&self) -> Option<&T> {
+        self.part.get()
+    }
+}
+
+/// Runs what blocks away from the async workers.
+pub(super) async fn blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, ErrorReport> + Send + 'static,
+) -> Result<T, ErrorReport> {
+    tokio::task::spawn_blocking(job).await.unwrap_or_else(|error| {
+        tracing::error!(%error, "a task panicked");
+        Err(ErrorReport::new(ErrorCode::HostFault, "a part of the host failed"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        sync::{Mutex, mpsc},
+        time::Duration,
+    };
+
+    /// Longer than any of this takes: not to be told until then is a failure.
+    const HEARD: Duration = Duration::from_secs(20);
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_part_is_made_once_and_every_caller_hears_how_far_it_is() {
+        let startup: Startup<u32> = Startup::default();
+        let (go, gate) = mpsc::channel();
+        let heard: [Mutex<Vec<String>>; 2] = Default::default();
+        let heard = &heard;
+        let hear = |text: &str| heard[0].lock().unwrap().push(text.to_owned());
+        let first = startup.get(&hear, move |tell| {
+            tell("half way");
+            gate.recv().unwrap();
+            Ok(7)
+        });
+        let second = async {
+            while heard[0].lock().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+            let tell = |text: &str| {
+                heard[1].lock().unwrap().push(text.to_owned());
+                go.send(()).unwrap();
+            };
+            startup.get(&tell, |_| Ok(8)).await
+        };
+        let both = async { tokio::join!(first, second) };
+        let (first, second) = tokio::time::timeout(HEARD, both).await.expect("the second caller hears of it");
+        assert_eq!((first, second), (Ok(&7), Ok(&7)));
+        assert_eq!(heard.each_ref().map(|heard| heard.lock().unwrap().concat()), ["half way", "half way"]);
+    }
+
+    #[tokio::test]
+    async fn what_failed_is_tried_again() {
+        let startup: Startup<u32> = Startup::default();
+        let failed = startup.get(&|_| {}, |_| Err(ErrorReport::new(ErrorCode::NotReady, "not now"))).await;
+        assert_eq!(failed.unwrap_err().code, ErrorCode::NotReady);
+        let panicked = startup.get(&|_| {}, |_| panic!("on purpose")).await;
+        assert_eq!(panicked.unwrap_err().code, ErrorCode::HostFault);
+        assert_eq!((startup.made(), startup.get(&|_| {}, |_| Ok(1)).await), (None, Ok(&1)));
+    }
+}
