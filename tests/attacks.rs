@@ -485,6 +485,10 @@ fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, Stri
     let mut all = fs::read_to_string(&output).unwrap();
     let mut answer: Json = serde_json::from_str(&all).unwrap_or_else(|error| panic!("{error} in {all:?}"));
     all += &fs::read_to_string(place.folder().join("stderr")).unwrap();
+    // Data that is no text is in files.
+    for file in answer["data"]["files"].as_array().into_iter().flatten() {
+        all += &String::from_utf8_lossy(&fs::read(file["file"].as_str().unwrap()).unwrap());
+    }
     // A result that is too long for an answer is whole in a file.
     if let Some(artifact) = answer["data"]["artifact"].as_str().map(Path::new) {
         let whole = fs::read_to_string(artifact).unwrap();

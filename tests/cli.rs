@@ -212,3 +212,43 @@ fn the_demo_logs_in() {
         assert!(out.contains(part), "{part} is missing in {out}");
     }
 }
+
+#[test]
+fn data_of_an_answer_is_put_into_a_folder() {
+    need_browser();
+    let place = Place::new();
+    let folder = place.folder().join("out");
+    let code = "
+        const { sessionId } = await cdp.attachToTarget();
+        const { data: shot } = await cdp.send('Page.captureScreenshot', {}, { sessionId });
+        const { data: pdf } = await cdp.send('Page.printToPDF', {}, { sessionId });
+        console.log('again: data:application/pdf;base64,' + pdf.slice(0, 800));
+        ({ shot, pdf, page: `<a href=\"data:application/pdf;base64,${pdf}\">`, long: 'x'.repeat(50_000) })";
+    let output = place.run(&["run", "-e", code, "--output", folder.to_str().unwrap()]);
+    let (status, out, err) = seen(&output);
+    assert_eq!(status, 0, "{err}");
+    let words: Json = serde_json::from_str(out).unwrap();
+    let file = |number: u8| format!("[file {number}: application/pdf, ");
+    assert!(words["shot"].as_str().unwrap().starts_with("[image 1: image/png, "), "{words}");
+    assert!(words["pdf"].as_str().unwrap().starts_with(&file(1)), "{words}");
+    assert!(words["page"].as_str().unwrap().starts_with(&format!("<a href=\"{}", file(2))), "{words}");
+    assert!(err.contains("again: [log 1: application/pdf, 600 bytes]"), "{err}");
+    let names = ["image-1.png", "file-1.pdf", "file-2.pdf", "log-1.pdf", "result.json"];
+    for name in names {
+        assert!(err.contains(&format!("saved: {}\n", folder.join(name).display())), "{name}: {err}");
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), names.len());
+    let read = |name: &str| std::fs::read(folder.join(name)).unwrap();
+    assert!(read("image-1.png").starts_with(b"\x89PNG"));
+    let pdf = read("file-1.pdf");
+    assert!(pdf.starts_with(b"%PDF-") && pdf.trim_ascii_end().ends_with(b"%%EOF") && read("file-2.pdf") == pdf);
+    assert_eq!(read("log-1.pdf"), pdf[..600]);
+
+    // What cannot be saved is an error, and the answer is there all the same.
+    let file = place.folder().join("a file");
+    std::fs::write(&file, "").unwrap();
+    let envelope = envelope(&place.run(&["run", "--json", "-e", code, "--output", file.to_str().unwrap()]));
+    assert_eq!((&envelope["ok"], &envelope["error"]["code"]), (&json!(false), &json!("IO_ERROR")));
+    assert_eq!(envelope["data"]["files"].as_array().map(Vec::len), Some(3), "{}", envelope["data"]["files"]);
+    assert_eq!(envelope["data"]["files"][2]["path"], "/logs");
+}

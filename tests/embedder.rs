@@ -126,6 +126,41 @@ fn a_service_administers_what_it_executes() {
 }
 
 #[test]
+fn a_service_gives_the_files_of_its_answers_and_no_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let service = Service::builder(settings(folder.path())).without_browser().build().unwrap();
+    lab::block_on(async {
+        let code = "new Uint8Array(2000).fill(7)";
+        let answer = service.execute(ExecuteRequest::new(code), Arc::new(NoObserver), CancellationToken::new()).await;
+        let execution = answer.context.execution_id.unwrap();
+        let data = answer.data.unwrap();
+        assert_eq!(data["result"], "[file 1: application/octet-stream, 2,000 bytes]");
+        let path = Path::new(data["files"][0]["file"].as_str().unwrap());
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert_eq!(service.file(&execution, name).await.unwrap(), vec![7; 2000]);
+        // What lies elsewhere in the state folder, or outside of it, is no file of an answer.
+        let state = folder.path().join("state");
+        fs::write(state.join("secret"), "").unwrap();
+        for (execution, name) in [
+            (&*execution, "file-2.bin"),
+            (&execution, ""),
+            (&execution, "../../secret"),
+            (&execution, ".."),
+            ("..", "secret"),
+            ("../..", "secret"),
+            ("", "secret"),
+            (&execution, path.to_str().unwrap()),
+            ("x-0", name),
+        ] {
+            let error = service.file(execution, name).await.unwrap_err();
+            assert_eq!(error.code, ErrorCode::InvalidArgument, "{execution} {name}: {error}");
+        }
+        std::os::unix::fs::symlink(state.join("secret"), path.with_file_name("link")).unwrap();
+        assert!(service.file(&execution, "link").await.is_err());
+    });
+}
+
+#[test]
 fn what_cannot_be_offered_together_is_refused_when_it_is_put_together() {
     let build = |settings, name: &str| Service::builder(settings).provider(closure(name, "For tests.")).build();
     let taken = build(Settings::default(), "cdp").map(drop).unwrap_err();

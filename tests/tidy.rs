@@ -63,6 +63,8 @@ const UNSAFE: &[&str] =
     &["guest/src/exports.rs", "host/src/allocator.rs", "host/src/engine/artifact.rs", "host/src/engine/sandbox.rs"];
 /// The only file of the host that knows whose interpreter runs in the guest, and what that one's words mean.
 const QUIRKS: &str = "host/src/exec/quirks.rs";
+/// This file, which names what it forbids.
+const OWN: &str = "tests/tidy.rs";
 /// What must not be committed.
 const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!|#\[ignore|#!?\[allow\(";
 const LINES_MAX: usize = 600;
@@ -71,9 +73,29 @@ const TEST_LINES_MAX: usize = 900;
 
 #[test]
 fn crates_know_only_what_they_may() {
+    let files = files();
+    let faults = unknown_crates(&files);
+    assert!(faults.is_empty(), "{faults:#?}");
+    let planted = [
+        ("spec/Cargo.toml", "[dependencies]", "codemode-guest.workspace = true"),
+        ("guest/Cargo.toml", "[dependencies]", "codemode-provider.workspace = true"),
+        ("providers/cdp/Cargo.toml", "[dependencies]", "codemode-chromium = { path = \"../chromium\" }"),
+        ("providers/page/Cargo.toml", "[dependencies]", "rusqlite.workspace = true"),
+        ("host/Cargo.toml", "[dependencies]", "boa_engine.workspace = true"),
+        ("providers/api/Cargo.toml", "[dependencies]", "wasmtime = \"48\""),
+        ("Cargo.toml", "[workspace]", "members = [\"spec\", \"somewhere/else\"]"),
+    ];
+    for (path, section, line) in planted {
+        assert_eq!(unknown_crates(&planted_below(&files, path, section, line)).len(), 1, "{path}: {line}");
+    }
+    let fine = planted_below(&files, "host/Cargo.toml", "[dev-dependencies]", "boa_engine.workspace = true");
+    assert_eq!(unknown_crates(&fine), Vec::<String>::new());
+}
+
+fn unknown_crates(files: &BTreeMap<String, String>) -> Vec<String> {
     let mut faults = Vec::new();
     for (krate, allowed) in CRATES {
-        for (dependency, section) in &dependencies(krate) {
+        for (dependency, section) in &dependencies(&files[&format!("{krate}/Cargo.toml")]) {
             if let Some(name) =
                 dependency.strip_prefix("codemode-").filter(|name| section != "dev" && !allowed.contains(name))
             {
@@ -85,21 +107,41 @@ fn crates_know_only_what_they_may() {
             }
         }
     }
-    let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap();
-    let members = manifest.lines().find(|line| line.starts_with("members")).unwrap();
+    let members = files["Cargo.toml"].lines().find(|line| line.starts_with("members")).unwrap();
     for member in members.split('"').skip(1).step_by(2) {
         if !CRATES.iter().any(|(krate, _)| *krate == member) {
             faults.push(format!("{member} is a new crate: say in tests/tidy.rs what it may know"));
         }
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    faults
 }
 
 /// What takes walls away for tests is in no program.
 #[test]
 fn features_for_tests_are_for_tests_only() {
+    let files = files();
+    let faults = features_in_programs(&files);
+    assert!(faults.is_empty(), "{faults:#?}");
+    let page = "codemode-page = { workspace = true, features = [\"test-walls\"] }";
+    let planted = [
+        ("host/Cargo.toml", "[dependencies]", page),
+        ("Cargo.toml", "[workspace.dependencies]", page),
+        ("providers/page/Cargo.toml", "[features]", "default = [\"test-walls\"]"),
+        ("providers/cdp/Cargo.toml", "[lints]", "default = [\"a\"]"),
+    ];
+    for (path, section, line) in planted {
+        let faults = features_in_programs(&planted_below(&files, path, section, line));
+        assert!(!faults.is_empty(), "{path}: {line}");
+    }
+    let look = r#"let without = env::var_os("CODEMODE_TEST_WITHOUT_TABLE").is_some();"#;
+    assert_eq!(features_in_programs(&with_line("providers/page/src/policy.rs", look)).len(), 1);
+    let guarded = format!("#[cfg(feature = \"test-walls\")]\n{look}");
+    assert_eq!(features_in_programs(&with_line("providers/page/src/policy.rs", &guarded)).len(), 0);
+}
+
+fn features_in_programs(files: &BTreeMap<String, String>) -> Vec<String> {
     let mut faults = Vec::new();
-    for (path, text) in files().iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
+    for (path, text) in files.iter().filter(|(path, _)| path.ends_with("Cargo.toml")) {
         let mut section = "";
         for line in text.lines() {
             section = line.strip_prefix('[').unwrap_or(section);
@@ -111,14 +153,27 @@ fn features_for_tests_are_for_tests_only() {
         faults
             .extend(text.lines().filter(|line| line.starts_with("default = [")).map(|line| format!("{path}: {line}")));
     }
-    assert!(faults.is_empty(), "{faults:#?}");
     for word in ["CODEMODE_TEST_WITHOUT_TABLE", "CODEMODE_TEST_STOP_BEFORE"] {
-        for (path, text) in sources().iter().filter(|(path, text)| path.contains("src/") && text.contains(word)) {
+        let asking = files.iter().filter(|(path, text)| path.contains("src/") && text.contains(word));
+        for (path, text) in asking.filter(|(path, _)| path.ends_with(".rs")) {
             let mut lines = text.lines().collect::<Vec<_>>().into_iter().rev().skip_while(|line| !line.contains(word));
-            let stands = lines.any(|line| line == "#[cfg(feature = \"test-walls\")]");
-            assert!(stands, "{path} asks for {word} in every build");
+            if !lines.any(|line| line == "#[cfg(feature = \"test-walls\")]") {
+                faults.push(format!("{path} asks for {word} in every build"));
+            }
         }
     }
+    faults
+}
+
+/// The files, one of which has a line more below a line of its own, which is the last that begins so.
+fn planted_below(files: &BTreeMap<String, String>, path: &str, below: &str, line: &str) -> BTreeMap<String, String> {
+    let mut planted = files.clone();
+    let text = planted.get_mut(path).unwrap();
+    match text.find(&format!("{below}\n")) {
+        Some(at) => text.insert_str(at + below.len() + 1, &format!("{line}\n")),
+        None => text.push_str(&format!("\n{below}\n{line}\n")),
+    }
+    planted
 }
 
 #[test]
@@ -219,42 +274,67 @@ fn with_line(path: &str, line: &str) -> BTreeMap<String, String> {
 
 #[test]
 fn unsafe_code_stands_only_where_it_must() {
-    let word = Regex::new(r"\bunsafe\b").unwrap();
     let sources = sources();
-    let faults: Vec<_> = sources
-        .iter()
-        .filter(|(path, _)| !UNSAFE.contains(&path.as_str()) && *path != "tests/tidy.rs")
-        .flat_map(|(path, text)| found(path, text, &word))
-        .collect();
+    let faults = unsafe_elsewhere(&sources);
     assert!(faults.is_empty(), "{faults:#?}");
     for path in UNSAFE {
         assert!(sources[*path].contains("reason = \""), "{path} says why it is unsafe");
     }
+    assert_eq!(unsafe_elsewhere(&with_line("host/src/exec.rs", "    unsafe { pointer.read() }")).len(), 1);
+    assert_eq!(unsafe_elsewhere(&with_line("tests/cli.rs", "unsafe fn f() {}")).len(), 1);
+    assert_eq!(unsafe_elsewhere(&with_line(UNSAFE[0], "unsafe fn f() {}")).len(), 0);
+}
+
+fn unsafe_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let word = Regex::new(r"\bunsafe\b").unwrap();
+    let elsewhere = sources.iter().filter(|(path, _)| !UNSAFE.contains(&path.as_str()) && *path != OWN);
+    elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
 }
 
 #[test]
 fn nothing_is_left_unfinished() {
-    let word = Regex::new(UNFINISHED).unwrap();
-    let faults: Vec<_> = sources()
-        .iter()
-        .filter(|(path, _)| *path != "tests/tidy.rs")
-        .flat_map(|(path, text)| found(path, text, &word))
-        .collect();
+    let faults = unfinished(&sources());
     assert!(faults.is_empty(), "{faults:#?}");
+    for line in [
+        "    todo!()",
+        "unimplemented!(\"later\")",
+        "dbg!(x);",
+        "#[ignore]",
+        "#[ignore = \"slow\"]",
+        "#![allow(dead_code)]",
+    ] {
+        assert_eq!(unfinished(&with_line("host/src/exec.rs", line)).len(), 1, "{line}");
+    }
+    assert_eq!(unfinished(&with_line("host/src/exec.rs", "// todo!() in a comment")).len(), 0);
+}
+
+fn unfinished(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let word = Regex::new(UNFINISHED).unwrap();
+    sources.iter().filter(|(path, _)| *path != OWN).flat_map(|(path, text)| found(path, text, &word)).collect()
 }
 
 /// A test that waits for a duration is slow on a fast machine and fails on a slow one.
 #[test]
 fn tests_wait_for_conditions() {
+    let faults = sleeping(&sources());
+    assert!(faults.is_empty(), "{faults:#?}");
+    let sleeps = "fn a_test() {\n    thread::sleep(SECOND);\n}";
+    for path in ["tests/cli.rs", "host/src/session/rules/tests.rs", "providers/cdp/tests/cdp/basics.rs"] {
+        assert_eq!(sleeping(&with_line(path, sleeps)).len(), 1, "{path}");
+        assert_eq!(sleeping(&with_line(path, "    tokio::time::sleep_until(later).await;")).len(), 1, "{path}");
+        assert_eq!(sleeping(&with_line(path, &sleeps.replace("a_test", "wait_until"))).len(), 0, "{path}");
+    }
+    assert_eq!(sleeping(&with_line("host/src/exec.rs", sleeps)).len(), 0);
+}
+
+fn sleeping(sources: &BTreeMap<String, String>) -> Vec<String> {
     let word = Regex::new(r"\bsleep(_until)?\(").unwrap();
     let function = Regex::new(r"\bfn (\w+)").unwrap();
     let mut faults = Vec::new();
-    for (path, text) in sources() {
-        let is_test = path.split('/').any(|part| part == "tests" || part == "tests.rs");
+    for (path, text) in sources {
         // The time of the simulation is simulated.
-        let is_exempt =
-            path.starts_with("tests/bench/") || ["tests/tidy.rs", "tests/lease_sim.rs"].contains(&path.as_str());
-        if !is_test || is_exempt {
+        let is_exempt = path.starts_with("tests/bench/") || [OWN, "tests/lease_sim.rs"].contains(&path.as_str());
+        if !is_test(path) || is_exempt {
             continue;
         }
         let mut current = String::new();
@@ -268,33 +348,61 @@ fn tests_wait_for_conditions() {
             }
         }
     }
-    assert!(faults.is_empty(), "{faults:#?}");
+    faults
+}
+
+/// Whether a file has tests only.
+fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
 
 #[test]
 fn no_file_knows_the_machine_it_was_written_on() {
+    let faults = machine_paths(&files());
+    assert!(faults.is_empty(), "{faults:#?}");
     // Put together here, or this file would be the first to be found.
+    for folder in ["root", "home/someone", "Users", "work", "workspace"] {
+        for (path, before) in [("README.md", "cd "), ("host/src/exec.rs", "let path = \""), (".ci/run", "PATH=")] {
+            let line = format!("{before}/{folder}/project");
+            assert_eq!(machine_paths(&with_line(path, &line)).len(), 1, "{line}");
+        }
+    }
+    assert_eq!(machine_paths(&with_line("README.md", "see https://a.test/home/page and tests/work/x")).len(), 0);
+}
+
+fn machine_paths(files: &BTreeMap<String, String>) -> Vec<String> {
     let folders = ["root", "home", "Users", "work", "workspace"].map(|folder| format!("/{folder}/[A-Za-z.]"));
     let word = Regex::new(&format!(r#"(?:^|[\s"'`=(])(?:{})"#, folders.join("|"))).unwrap();
-    let faults: Vec<_> = files().iter().flat_map(|(path, text)| found(path, text, &word)).collect();
-    assert!(faults.is_empty(), "{faults:#?}");
+    files.iter().flat_map(|(path, text)| found(path, text, &word)).collect()
 }
 
 #[test]
 fn files_are_as_long_as_one_noun() {
-    let faults: Vec<_> = sources()
-        .into_iter()
-        .filter_map(|(path, text)| {
-            let is_test = path.split('/').any(|part| part == "tests" || part == "tests.rs");
-            let (lines, most) = (text.lines().count(), if is_test { TEST_LINES_MAX } else { LINES_MAX });
-            (lines > most).then(|| format!("{path} has {lines} lines; {most} are enough for one noun"))
-        })
-        .collect();
+    let faults = too_long(&sources());
     assert!(faults.is_empty(), "{faults:#?}");
+    for (path, most) in [("host/src/exec.rs", LINES_MAX), ("host/src/result/tests/shaping.rs", TEST_LINES_MAX)] {
+        let lines = |count: usize| BTreeMap::from([(path.to_owned(), "x\n".repeat(count))]);
+        assert_eq!((too_long(&lines(most)).len(), too_long(&lines(most + 1)).len()), (0, 1), "{path}");
+    }
+}
+
+fn too_long(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let long = sources.iter().filter_map(|(path, text)| {
+        let (lines, most) = (text.lines().count(), if is_test(path) { TEST_LINES_MAX } else { LINES_MAX });
+        (lines > most).then(|| format!("{path} has {lines} lines; {most} are enough for one noun"))
+    });
+    long.collect()
 }
 
 #[test]
 fn the_top_level_is_what_a_newcomer_expects() {
+    let names = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(unexpected(names), Vec::<String>::new());
+    let planted = ["README.md", "target", ".ci", "notes.txt", "host"].map(str::to_owned);
+    assert_eq!(unexpected(planted.into_iter()), ["notes.txt"]);
+}
+
+fn unexpected(names: impl Iterator<Item = String>) -> Vec<String> {
     let expected = [
         "Cargo.lock",
         "Cargo.toml",
@@ -308,10 +416,7 @@ fn the_top_level_is_what_a_newcomer_expects() {
         "spec",
         "tests",
     ];
-    let names = fs::read_dir(root()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let unexpected: Vec<_> =
-        names.filter(|name| !name.starts_with('.') && name != "target" && !expected.contains(&name.as_str())).collect();
-    assert!(unexpected.is_empty(), "{unexpected:?}");
+    names.filter(|name| !name.starts_with('.') && name != "target" && !expected.contains(&name.as_str())).collect()
 }
 
 /// The lines of a text that hold a word, without comments where the text is Rust.
@@ -323,8 +428,7 @@ fn found(path: &str, text: &str, word: &Regex) -> Vec<String> {
 }
 
 /// The dependencies of a crate by name, and which of its sections names them: `dev`, `build` or none of these.
-fn dependencies(krate: &str) -> Vec<(String, String)> {
-    let manifest = fs::read_to_string(root().join(krate).join("Cargo.toml")).unwrap();
+fn dependencies(manifest: &str) -> Vec<(String, String)> {
     let own = manifest.lines().find_map(|line| line.strip_prefix("name = \"codemode-")).unwrap();
     let own = format!("codemode-{}", own.trim_end_matches('"'));
     let mut names = Vec::new();
@@ -341,7 +445,7 @@ fn dependencies(krate: &str) -> Vec<(String, String)> {
             names.push((name.to_owned(), section.clone()));
         }
     }
-    assert!(!names.is_empty(), "{krate} depends on nothing at all?");
+    assert!(!names.is_empty(), "{own} depends on nothing at all?");
     names
 }
 

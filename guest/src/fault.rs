@@ -2,8 +2,9 @@
 
 use crate::{
     codec::Refusal,
-    console, missing,
+    console,
     state::{self, FailedCall},
+    unsupported,
 };
 use boa_engine::{
     Context, JsError, JsObject, JsString, JsValue, builtins::error::Error, error::EngineError, js_string,
@@ -63,7 +64,7 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
         return Thrown { name: "object".to_owned(), message, ..empty() };
     }
     let message = text_of(&object, js_string!("message"), context).unwrap_or_default();
-    let hint = missing::hint_for(&message).unwrap_or_default().to_owned();
+    let hint = unsupported::hint_for(&message).unwrap_or_default().to_owned();
     let (call, refused) = match state::with(|state| state.failed_call(&object)) {
         None => (None, None),
         Some(FailedCall::Answered(call)) => (Some(call), None),

@@ -10,11 +10,11 @@ mod console;
 #[cfg(target_arch = "wasm32")]
 mod exports;
 mod fault;
-mod interp;
+mod interpreter;
 mod memory;
-mod missing;
 mod state;
 mod timers;
+mod unsupported;
 mod web;
 
-pub use interp::Guest;
+pub use interpreter::Guest;

@@ -5,7 +5,7 @@ use super::{
     helper::{HIDDEN, Helper, hidden, type_error},
     intrinsic, locale, primitive, random, regexp, sort, text, url,
 };
-use crate::{console, fault, missing, state, timers};
+use crate::{console, fault, state, timers, unsupported};
 use boa_engine::{
     Context, JsArgs, JsError, JsNativeError, JsObject, JsResult, JsValue, NativeFunction, Source,
     job::PromiseJob,
@@ -46,7 +46,7 @@ pub fn install(context: &mut Context) -> JsResult<()> {
 fn install_globals(context: &mut Context) -> JsResult<()> {
     timers::install(context)?;
     console::install(context)?;
-    missing::install(context)?;
+    unsupported::install(context)?;
     locale::install(context);
     random::install(context)?;
     regexp::install(context);

@@ -24,7 +24,7 @@ const DATES: &str = "use Date: new Date(), Date.now(), date.toISOString()";
 const DIALOGS: &str = "nobody sees a dialog: write with console.log, or return the data as the result";
 
 /// Names and what to use instead.
-pub const MISSING: &[(&str, &str)] = &[
+pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("fetch", NETWORK),
     ("XMLHttpRequest", NETWORK),
     ("WebSocket", NETWORK),
@@ -109,7 +109,7 @@ pub fn hint_for(message: &str) -> Option<&'static str> {
 }
 
 fn instead_of(name: &str) -> Option<&'static str> {
-    MISSING.iter().find(|(missing, _)| *missing == name).map(|(_, instead)| *instead)
+    UNSUPPORTED.iter().find(|(global, _)| *global == name).map(|(_, instead)| *instead)
 }
 
 /// Defines the functions and constructors that fail with the answer.
@@ -150,8 +150,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_said_once_and_every_stub_has_an_answer() {
-        for (index, (name, instead)) in MISSING.iter().enumerate() {
-            assert!(MISSING[index + 1..].iter().all(|(other, _)| other != name), "{name} twice");
+        for (index, (name, instead)) in UNSUPPORTED.iter().enumerate() {
+            assert!(UNSUPPORTED[index + 1..].iter().all(|(other, _)| other != name), "{name} twice");
             assert!(!instead.is_empty());
         }
         assert!(STUBS.iter().all(|name| instead_of(name).is_some()));
