@@ -199,7 +199,7 @@ fn twenty_executions_at_once_do_not_see_each_other() {
 }
 
 #[test]
-fn spinning_scripts_delay_nobodys_timers() {
+fn spinning_scripts_do_not_delay_timers_of_other_scripts() {
     let lab = Lab::shared();
     lab::block_on(async {
         let spinning: Vec<_> = (0..4)
@@ -306,7 +306,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
 }
 
 #[test]
-fn shaping_a_large_result_stops_nobody() {
+fn shaping_a_large_result_stops_no_other_execution() {
     /// Ends when another task on the same worker has had its turn.
     #[derive(Default)]
     struct Slow {

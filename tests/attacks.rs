@@ -422,7 +422,7 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     for effect in range.effects(&tabs) {
         fault(effect);
     }
-    // What a page has downloaded is kept for whoever asks for it.
+    // What a page has downloaded is kept for the script that asks for it.
     let left: Vec<_> = held(&state).into_iter().filter(|left| !left.contains("/downloads/")).collect();
     if !left.is_empty() {
         fault(format!("this is left: {left:?}"));
@@ -563,14 +563,14 @@ fn secrets_are_found_in_every_form() {
     assert_eq!(secret.found_in(Secret::new().text()), None);
 }
 
-/// A browser that listens nowhere cannot be asked by anybody.
+/// A browser that listens on no port cannot be asked by any other process.
 #[test]
 fn no_browser_of_ours_listens_on_a_port() {
     need_browser();
     let site = AttackSite::serve();
     let neighbour = Neighbour::start(&site.url(), &Secret::new());
     let state = neighbour.place.folder().join("state");
-    // The proxy that its keeper has for it is no way into the browser: see `network::nobody_else_can_use_the_proxy`.
+    // The proxy of its keeper is no way into the browser: see `network::no_other_process_can_use_the_proxy`.
     let browsers = processes(&state).into_iter().filter(|(_, line)| !line.trim_end().ends_with(" keep"));
     let inodes: BTreeSet<_> = browsers.flat_map(|(pid, _)| sockets(pid)).collect();
     assert!(!inodes.is_empty(), "the browser's sockets are seen");

@@ -89,7 +89,7 @@ async fn the_next_holder_finds_nothing_of_the_last_one() {
 
 /// A client without a lease, or with nonsense, is sent away, and the holder is not disturbed.
 #[tokio::test]
-async fn nobody_is_let_in_without_a_lease() {
+async fn no_client_is_let_in_without_a_lease() {
     let leases = Leases::new();
     let manager = sessions(&leases);
     let holder = lease(&manager, "x-holder").await;
@@ -107,7 +107,7 @@ async fn nobody_is_let_in_without_a_lease() {
     };
     for (what, words) in [
         ("an older token", with("key:shop", token - 1)),
-        ("a token that nobody has yet", with("key:shop", token + 1)),
+        ("a token that no execution has yet", with("key:shop", token + 1)),
         ("another key", with("key:other", token)),
         ("no lease", with("shop", token)),
         ("no words", hello("{}")),

@@ -31,7 +31,7 @@ const LOG_IN: &str = "await visit('/login'); await evaluate('document.cookie = \
 const WHO: &str = "await visit('/account'); await evaluate('document.cookie')";
 
 impl Leases {
-    /// The session of a key in which somebody is logged in.
+    /// The session of a key in which a user is logged in.
     fn logged_in(&self) -> Json {
         let answer = self.run(KEY, LOG_IN);
         assert_eq!((&answer["ok"], warnings(&answer)), (&json!(true), &json!([])), "{answer}");
@@ -119,7 +119,7 @@ fn a_keeper_that_is_killed_takes_its_browser_along_and_the_next_call_has_another
 }
 
 #[test]
-fn a_browser_that_is_killed_while_nobody_uses_it_is_replaced() {
+fn a_browser_that_is_killed_while_idle_is_replaced() {
     let leases = Leases::new();
     let before = leases.logged_in();
     kill(pid(&before, "browser_pid"), Signal::KILL);
@@ -282,7 +282,7 @@ fn a_state_folder_that_cannot_be_written_is_an_error_and_the_session_is_kept() {
 /// The store of a host that is gone: all of it stands in one file.
 fn settled(leases: &Leases) -> Vec<u8> {
     assert_eq!(leases.ask(&["run", "--json", "-e", "1"])["ok"], true);
-    // Whoever is the last to close it moves the log into the file.
+    // The last connection to be closed moves the log into the file.
     drop(leases.database().pragma_query(None, "user_version", |_| Ok(())));
     fs::read(leases.store()).unwrap()
 }
@@ -414,7 +414,7 @@ fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
     leases.close();
     expired(&holder.receive());
     assert!(!leases.site.was_visited("/after"));
-    // It was closed on purpose, and with it what was kept: whoever comes next is told, once.
+    // It was closed on purpose, and with it what was kept: the next holder is told, once.
     let answer = leases.run(KEY, WHO);
     let warning = "The browser of \"shop\" was replaced by a fresh one: an operator closed it. Nothing of it is left: log \
                    in again.";

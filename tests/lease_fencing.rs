@@ -122,7 +122,7 @@ async fn assert_clean(leases: &Leases, session: &dyn BrowserSession, round: u64)
     let targets = targets["targetInfos"].as_array().unwrap();
     let attached: Vec<_> = targets.iter().filter(|target| target["attached"] != false).collect();
     if !attached.is_empty() {
-        return Err(format!("somebody is attached to {attached:?}"));
+        return Err(format!("a client is attached to {attached:?}"));
     }
     let pages: Vec<_> = targets.iter().filter(|target| target["type"] == "page").collect();
     for (index, page) in pages.iter().enumerate() {

@@ -456,7 +456,7 @@ fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) 
     }
 }
 
-/// What an execution may be told that is nobody's fault.
+/// Errors that an execution may get without a defect in what is tested.
 fn is_expected(error: &ErrorReport) -> bool {
     matches!(
         error.code,
@@ -568,7 +568,7 @@ async fn aftermath(world: &Arc<World>, kept: &Kept) {
     assert_eq!(open, Vec::new(), "sessions that nothing refers to any more");
     let alive: Vec<_> = world.inner().browsers.iter().filter(|(_, one)| one.alive).map(|(id, _)| id.clone()).collect();
     assert_eq!(alive, Vec::<String>::new(), "browsers that no session stands for");
-    assert_eq!(store.leases().await.unwrap(), Vec::new(), "leases that nobody holds");
+    assert_eq!(store.leases().await.unwrap(), Vec::new(), "leases that no execution holds");
     assert_eq!(world.inner().found, None);
     let verdict = store.audit_verify(None).await.unwrap();
     assert!(verdict.intact && verdict.rows > 0, "{verdict:?}");

@@ -248,7 +248,7 @@ async fn a_lease_that_expired_or_was_revoked_is_of_no_use_any_more<K: Kind>() {
     store.lease_renew(&one, 100).await.unwrap();
     time.pass(100);
     for _ in 0..2 {
-        assert_eq!(code(store.lease_renew(&one, 100).await), ErrorCode::SessionLost, "nobody took it, and it is over");
+        assert_eq!(code(store.lease_renew(&one, 100).await), ErrorCode::SessionLost, "not taken, and over");
     }
     let two = grant("x-2").await;
     assert!(two.token > one.token);
@@ -407,7 +407,7 @@ async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
     assert!(!check(&third).await, "its browser is to end");
 }
 
-/// Nobody is left who could note that it did not start.
+/// The host that could note that the browser did not start is gone.
 async fn a_start_whose_lease_is_lost_is_over<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
@@ -448,7 +448,7 @@ async fn renewals_are_told_fewer_and_fewer<K: Kind>() {
     assert_eq!(kinds(&*store).await.iter().filter(|kind| *kind == "lease.renewed").count(), 7);
 }
 
-/// Nobody keeps a browser any more that could note it.
+/// No keeper is left that could note the loss.
 async fn a_lease_that_was_lost_after_its_session_ended_is_noted_by_the_next_sweep<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);

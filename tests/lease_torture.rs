@@ -1,5 +1,5 @@
 //! Hosts that share browsers and are killed at random: no browser is ever used by two executions at once, and in the end
-//! nothing is left of anybody. Who used a browser when is told by its pages, and not by those who are tested.
+//! nothing is left of any host. Which execution used a browser when is told by its pages, not by the hosts under test.
 //!
 //! `CODEMODE_TORTURE_SECONDS=600 cargo test lease_torture` goes on for longer; `CODEMODE_TORTURE_SEED` chooses what happens,
 //! though not when.
@@ -240,7 +240,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
         torture.is_over.store(true, Ordering::Relaxed);
     });
 
-    // Nobody outlives what it was kept for.
+    // No browser outlives what it was kept for.
     leases.wait_until_all_ended(PATIENCE);
     let inner = std::mem::take(&mut *torture.inner());
     let uses = uses(&leases);

@@ -269,7 +269,7 @@ fn web_rtc_sends_nothing_around_the_proxy() {
 }
 
 #[test]
-fn nobody_else_can_use_the_proxy() {
+fn no_other_process_can_use_the_proxy() {
     block_on(async {
         let web = Web::on("127.0.0.1").await;
         let (strict, other) = tokio::join!(Proxied::with(&[], &["127.0.0.0/8"]), Proxied::with(&[], &[]));

@@ -1,4 +1,4 @@
-//! What is kept of a key: whose it is, who may remove it, and what whoever comes next is told.
+//! What is kept of a key: whose it is, who may remove it, and what the next holder is told.
 
 use crate::support::{
     lab,
@@ -39,7 +39,7 @@ impl Leases {
         let answer = self.run_with(&[options, &["--session-ttl", "1s"]].concat(), code);
         assert_eq!(answer["ok"], true, "{answer}");
         let is_over = || self.session(KEY)["state"] == "ended";
-        wait_until("the end of what nobody uses", PATIENCE, is_over);
+        wait_until("the end of an idle session", PATIENCE, is_over);
     }
 
     /// The sessions as a host has them.
@@ -162,8 +162,8 @@ fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
     leases.close_all();
 }
 
-/// A host that dies while it removes or moves what is kept of a key leaves its name in the ledger. Nobody need have started
-/// since, and removed it.
+/// A host that dies while it removes or moves what is kept of a key leaves its name in the ledger. No other
+/// host need have started since and removed that name.
 #[test]
 fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
     let leases = Leases::new();
@@ -210,7 +210,7 @@ fn what_was_closed_by_one_who_died_is_forgotten_all_the_same() {
 
 /// A call that goes away while it changes a session, and a caller who goes away with it.
 #[test]
-fn whoever_goes_away_in_the_middle_of_a_change_holds_nothing() {
+fn a_caller_that_goes_away_in_the_middle_of_a_change_holds_nothing() {
     let leases = Leases::new();
     lab::block_on(async {
         let manager = leases.manager();
@@ -263,7 +263,7 @@ fn a_key_that_is_used_is_not_forgotten_meanwhile() {
 }
 
 #[test]
-fn a_browser_that_is_reset_is_the_same_executions_and_nobody_comes_in_between() {
+fn a_browser_that_is_reset_stays_with_its_execution_and_no_other_comes_in_between() {
     let leases = Leases::new();
     lab::block_on(async {
         let manager = leases.manager();

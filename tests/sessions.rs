@@ -30,7 +30,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 const LOGIN: &str = include_str!("../host/demo/login.js");
-/// Who is logged in, as the account's page says; on the login's page nobody is.
+/// Who is logged in, as the account's page says; on the login's page no user is.
 const WHO: &str = "
 const sessionId = await cdp.attachToTarget();
 await cdp.send('Page.navigate', { url: `${site}/account` }, { sessionId });
@@ -129,7 +129,7 @@ fn a_login_over_two_processes() {
     assert_eq!((&session["key"], &session["state"], &session["lease"]), (&json!("shop"), &json!("live"), &Json::Null));
     assert_eq!(session["urls"], json!([format!("{}/account", shop.site.url())]));
     assert!(session["memory_kib"].as_u64().unwrap() > 10_000, "{session}");
-    assert_eq!(shop.run(&[], WHO)["data"]["result"], Json::Null, "without the key nobody is logged in");
+    assert_eq!(shop.run(&[], WHO)["data"]["result"], Json::Null, "without the key no user is logged in");
     assert_eq!(shop.sessions().len(), 1, "the one-shot browser is gone");
     let verdict = shop.operator(&["audit", "verify"]);
     assert_eq!(verdict["intact"], true);
@@ -181,7 +181,7 @@ fn a_login_outlives_its_browser_as_far_as_cookies_do() {
 fn a_dynamic_session_is_one_shot_until_the_script_keeps_it() {
     let shop = Shop::open();
     assert_eq!(shop.result(DYNAMIC, LOGIN)["user"], "ada");
-    assert_eq!(shop.sessions(), Vec::<Json>::new(), "nobody kept it");
+    assert_eq!(shop.sessions(), Vec::<Json>::new(), "no script kept it");
     let kept = shop.result(DYNAMIC, &format!("{LOGIN}\nawait cdp.startSession()"));
     assert_eq!((&kept["shared"], &kept["mode"], &kept["key"]), (&json!(true), &json!("dynamic"), &json!("shop")));
     assert_eq!(shop.result(DYNAMIC, WHO), "ada");
@@ -310,7 +310,7 @@ fn what_a_script_closes_or_resets_is_forgotten() {
 }
 
 #[test]
-fn a_browser_that_nobody_uses_ends_by_itself() {
+fn an_idle_browser_ends_by_itself() {
     let shop = Shop::open();
     let shortly = [REUSE, &["--session-ttl", "1s"]].concat();
     assert_eq!(shop.result(&shortly, LOGIN)["user"], "ada");
@@ -368,7 +368,7 @@ fn an_operator_sees_and_ends_what_there_is() {
     let unknown = shop.place.run(&["sessions", "close", "nobody"]);
     assert_eq!(unknown.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("hint: "), "{unknown:?}");
-    assert_eq!(shop.operator(&["sessions", "revoke", "shop"])["revoked"], Json::Null, "nobody uses it");
+    assert_eq!(shop.operator(&["sessions", "revoke", "shop"])["revoked"], Json::Null, "no execution uses it");
     let closed = shop.operator(&["sessions", "close", "shop"]);
     assert_eq!(closed["already"], false);
     assert_eq!(shop.operator(&["sessions", "close", "shop"])["already"], true);

@@ -215,7 +215,7 @@ fn the_browser_of_a_key_is_shared_and_comes_back_in_the_next_execution() {
     let of_key = || SessionRequest {
         mode: SessionMode::Reuse,
         key: Some("both".to_owned()),
-        // Whoever waited for itself would be told so.
+        // An execution that waited for its own lease would be refused after this time.
         wait_ms: Some(1_000),
         ..SessionRequest::default()
     };

@@ -83,7 +83,7 @@ fn plant(path: &Path, text: &str) {
 }
 
 #[test]
-fn a_planted_ledger_has_nobody_killed() {
+fn a_planted_ledger_has_no_process_killed() {
     let place = Place::new();
     let state = used(&place);
     let mut bystander = Bystander::start();

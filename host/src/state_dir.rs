@@ -1,9 +1,9 @@
 //! The state folder: where everything lies that is kept, and whether it is this user's alone.
 //!
 //! What lies in it is trusted: code that is run, browsers' logins, the numbers of processes to be ended. So it must belong
-//! to the user whose rights this process has, nobody else may write to it, and nobody else may be able to put another
-//! folder in its place. Other users' rights to read it are taken away if it holds nothing but ours; a folder that holds
-//! other things as well is refused instead, because its permissions may be meant.
+//! to the user whose rights this process has, no other user may write to it, and no other user may be able to put
+//! another folder in its place. Other users' rights to read it are taken away if it holds nothing but ours; a folder
+//! that holds other things as well is refused instead, because its permissions may be meant.
 
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -106,7 +106,7 @@ impl From<StateDirError> for ErrorReport {
             }
             StateDirError::Io { .. } => format!("Make it accessible for this user, or {ANOTHER}."),
             StateDirError::Untrusted(Untrusted::Writable { path, .. }) => format!(
-                "See that nothing in it is somebody else's, then run: chmod 700 {}. Or {ANOTHER}.",
+                "Check that nothing in it belongs to another user, then run: chmod 700 {}. Or {ANOTHER}.",
                 path.display()
             ),
             StateDirError::Untrusted(_) => format!("Instead {ANOTHER}."),
@@ -131,7 +131,7 @@ impl From<StateDirError> for ErrorReport {
             _ => ErrorCode::NotReady,
         };
         let report = Self::new(code, error.to_string()).with_hint(hint);
-        // Nobody but a person can change it.
+        // Only a person can change it.
         Self { retryable: false, ..report }
     }
 }
@@ -183,7 +183,7 @@ impl StateDir {
     }
 
     /// Where the state folder is unless it is named, by the XDG base directory specification. There is no other place:
-    /// a folder that all users share is nobody's.
+    /// a folder that all users share belongs to none of them.
     ///
     /// # Errors
     /// Without a home folder.
@@ -333,7 +333,7 @@ fn require_stable(folder: &Path) -> io::Result<Option<Untrusted>> {
     if !is_of_the_system_or_ours(uid) {
         return Ok(Some(Untrusted::Owner { path, uid }));
     }
-    // In a folder with the sticky bit, nobody can move or remove what is another's.
+    // In a folder with the sticky bit, no user can move or remove another user's entries.
     let is_sticky = mode & 0o1000 != 0;
     let by_group = mode & 0o020 != 0 && !is_group_of_ours_alone(metadata.gid());
     let is_open = mode & 0o002 != 0 || by_group;
@@ -351,7 +351,7 @@ fn overflow_uid() -> u32 {
 }
 
 /// Whether all users have their own numbers here. In a container that maps only some of them, the system's own folders
-/// belong to nobody.
+/// have the overflow user as their owner.
 fn has_all_users() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let fields: Vec<_> = map.split_whitespace().collect();
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_may_be_able_to_put_another_folder_in_its_place() {
+    fn no_other_user_may_be_able_to_put_another_folder_in_its_place() {
         let temp = tempfile::tempdir().unwrap();
         let above = temp.path().join("above");
         let path = above.join("way/state");

@@ -133,11 +133,11 @@ pub const CUTS_LISTED_MAX: usize = 64;
 pub const ERROR_TEXT_CHARS_MAX: usize = 4_000;
 /// Text of all facts of an error's details, their names included.
 pub const ERROR_DETAILS_CHARS_MAX: usize = 4 * ERROR_TEXT_CHARS_MAX;
-/// Faults of one request or of one call's arguments that are listed; nobody reads more.
+/// Faults of one request or of one call's arguments that are listed; a reader needs no more.
 pub const FAULTS_LISTED_MAX: usize = 20;
 /// Text of one fault.
 pub const FAULT_CHARS_MAX: usize = 500;
-/// What a fault shows of a value or a name that somebody gave.
+/// What a fault shows of a value or a name that a caller or an operator gave.
 pub const FAULT_ECHO_CHARS_MAX: usize = 100;
 
 /// One message of an MCP client: the longest source, each of whose bytes may take six in JSON, and room for the rest.
@@ -163,9 +163,9 @@ pub const SESSION_IDLE_MS_MIN: u64 = 1_000;
 pub const SESSION_IDLE_MS_MAX: u64 = 24 * 3_600_000;
 /// Time after which an ended session is forgotten, unless the operator says otherwise.
 pub const SESSION_ABANDONED_MS: u64 = 24 * 3_600_000;
-/// Time for which the profile and the cookies of a key that nobody uses are kept, unless the operator says otherwise.
+/// Time for which the profile and the cookies of an unused key are kept, unless the operator says otherwise.
 pub const LOGINS_KEPT_MS: u64 = 30 * 24 * 3_600_000;
-/// How often a host looks for sessions that nobody may use any more.
+/// How often a host looks for sessions that no execution may use any more.
 pub const SESSION_SWEEP_MS: u64 = 60_000;
 /// A lease that was not renewed for this time is lost.
 pub const LEASE_TTL_MS: u64 = 30_000;
@@ -188,7 +188,8 @@ pub const LEASE_WAIT_SPARE_MS: u64 = 3_000;
 pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.
 pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
-/// Rows of the audit; older ones go, and a checkpoint says which. Not by their age: whoever sets the clock could remove them.
+/// Rows of the audit; older rows are removed, and a checkpoint says which. They are not removed by age: a user who sets
+/// the clock could remove them.
 pub const AUDIT_ROWS_MAX: u64 = 200_000;
 /// The least that an operator may have kept of it.
 pub const AUDIT_ROWS_MIN: u64 = 1_000;

@@ -210,7 +210,7 @@ impl Call {
 pub struct ConsoleLine {
     /// How important.
     pub level: Level,
-    /// What.
+    /// What was written.
     pub text: String,
 }
 

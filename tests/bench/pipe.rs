@@ -1,5 +1,5 @@
 //! The road to a leased browser: sandbox, provider, socket, keeper and relay, against a bare client at the debugging pipe
-//! of a browser of its own, and one whose bytes somebody else carries to that pipe and back; and how soon the program has
+//! of a browser of its own, and one whose bytes two threads carry to that pipe and back; and how soon the program has
 //! its first page.
 
 use crate::{

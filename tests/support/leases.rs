@@ -222,7 +222,7 @@ impl Witness {
 impl Drop for Witness {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
-        // Whoever accepts looks up.
+        // Wakes the accepting thread, which then sees the flag.
         let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 }

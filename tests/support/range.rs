@@ -1,5 +1,5 @@
-//! What attacks are aimed at: secrets in files that no browser of ours may read, somebody else's browser with a secret in
-//! a tab, a site that hears what comes through, and a forward proxy as companies have them. All of it on loopback.
+//! What attacks are aimed at: secrets in files that no browser of ours may read, another user's browser with a secret
+//! in a tab, a site that hears what comes through, and a forward proxy as companies have them. All of it on loopback.
 
 use super::{
     lab,
@@ -172,7 +172,7 @@ impl AttackSite {
         format!("http://localhost:{}", self.port)
     }
 
-    /// What pages or files have asked it for that nobody should, since the last time.
+    /// What pages or files have sent to `/shout` since the last time, and should not have.
     pub fn shouts(&self) -> Vec<String> {
         std::mem::take(&mut *heard(&self.shouts))
     }
@@ -210,7 +210,7 @@ async fn shout(State(shouts): State<Heard>, RawQuery(query): RawQuery) -> &'stat
     ""
 }
 
-/// A forward proxy that asks nobody for a name or a reason. Its threads end with the process.
+/// A forward proxy that serves every client, without credentials. Its threads end with the process.
 pub struct OpenProxy {
     port: u16,
     asked: Heard,
@@ -225,7 +225,7 @@ impl OpenProxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let told = Arc::clone(&told);
-                // A client that goes away in the middle is nobody's fault.
+                // A client that goes away in the middle is no failure.
                 thread::spawn(move || drop(forward(client, &told)));
             }
         });
@@ -292,7 +292,7 @@ fn forward(client: TcpStream, asked: &Heard) -> io::Result<()> {
     Ok(())
 }
 
-/// Somebody else's browser, whose protocol listens on a port of loopback.
+/// A browser that is not codemode's, whose protocol listens on a port of loopback.
 pub struct Stranger {
     child: Child,
     port: u16,
@@ -369,7 +369,7 @@ impl Drop for Stranger {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
-        // Its profile can be removed once nobody writes there.
+        // Its profile can be removed once no process writes there.
         wait_until("the end of another browser", PATIENCE, || test_kill_process_group(group).is_err());
     }
 }

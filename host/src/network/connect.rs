@@ -18,7 +18,7 @@ pub trait Resolve: Send + Sync {
     /// The addresses of a name, those to be tried first in front.
     ///
     /// # Errors
-    /// When it has none, or nobody can say.
+    /// When the name has no address, or cannot be resolved.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 

@@ -187,7 +187,7 @@ impl Connection {
         let via = upstream.route(scheme, &host, port);
         let connected = match &via {
             None => connect::connect(gate, &**resolver, &host, port).await,
-            // What the name leads to is the business of whoever resolves it.
+            // The proxy further on resolves the name: here only the name is judged, without an address.
             Some(proxy) => match gate.policy().judge(&host, port, None).refused() {
                 Some(rule) => Err(Failure::Refused(rule)),
                 None => proxy.connect(&**resolver).await,

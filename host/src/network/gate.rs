@@ -38,7 +38,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate with these rules, and where its refusals come out. What nobody takes in time is not told.
+    /// A gate with these rules, and the receiver of its refusals. A refusal that finds the queue full is dropped.
     #[must_use]
     pub fn new(policy: Policy) -> (Arc<Self>, Receiver<Refusal>) {
         let (refused, refusals) = mpsc::channel(NETWORK_REFUSALS_QUEUED_MAX);
@@ -73,7 +73,7 @@ impl Gate {
     }
 
     pub(super) fn note(&self, refusal: Refusal) {
-        // Nobody may listen, and whoever listens may be slow.
+        // Without waiting: the receiver may be gone or slow.
         let _ = self.refused.try_send(refusal);
     }
 

@@ -23,7 +23,7 @@ use tokio_util::task::AbortOnDropHandle;
 /// How long it is waited when no connection can be accepted, as without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A proxy that listens and does not serve yet: whoever connects waits.
+/// A proxy that listens and does not serve yet: a client that connects waits.
 #[derive(Debug)]
 pub struct ForwardProxy {
     listener: TcpListener,
@@ -64,7 +64,7 @@ impl ForwardProxy {
             let places = Arc::new(Semaphore::new(NETWORK_CONNECTIONS_MAX));
             // Ends them all when it is dropped.
             let mut connections = JoinSet::new();
-            // Nobody closes the semaphore.
+            // The semaphore is never closed.
             while let Ok(place) = Arc::clone(&places).acquire_owned().await {
                 while connections.try_join_next().is_some() {}
                 let Ok((stream, peer)) = listener.accept().await else {

@@ -135,7 +135,7 @@ impl NetworkRules {
         if wrong.too_long.is_empty() && wrong.faults.is_empty() { Ok(rules) } else { Err(wrong) }
     }
 
-    /// Whether nobody has said anything.
+    /// Whether neither list has a pattern.
     #[must_use]
     pub const fn is_default(&self) -> bool {
         self.allow.is_empty() && self.deny.is_empty()
@@ -306,7 +306,7 @@ impl Policy {
         Self { operator, call }
     }
 
-    /// Whether nobody has said anything.
+    /// Whether neither the operator nor the call has a rule.
     #[must_use]
     pub fn is_default(&self) -> bool {
         self.operator.is_default() && self.call.as_ref().is_none_or(NetworkRules::is_default)

@@ -38,7 +38,7 @@ pub(super) struct Completion {
     pub tail: Cow<'static, str>,
 }
 
-/// The function that is called if nobody else calls it.
+/// The function that is called if the script does not call it itself.
 const MAIN: &str = "main";
 const RETURN: &str = "return (";
 /// Around a value that may be a function: then its call is meant.

@@ -21,7 +21,7 @@ use oxc::{
 };
 
 /// Expressions, statements and types within each other. What walks a tree later needs stack for each; a sum of so many
-/// terms is beyond what the engine evaluates, and nobody writes it.
+/// terms is beyond what the engine evaluates, and not found in real scripts.
 pub(super) const TREE_DEPTH_MAX: usize = 6_000;
 
 /// What a walk over the tree found. Offsets are those of the tree's spans.
@@ -37,7 +37,8 @@ pub(super) struct Survey {
     /// there, and breaks.
     function_in_method_name: Option<u32>,
     in_method_name: bool,
-    /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and nobody means the former.
+    /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and no author means
+    /// the former.
     pub generic_call: bool,
 }
 

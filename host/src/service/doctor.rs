@@ -126,8 +126,8 @@ impl Service {
         let folder = self.settings().image_dir();
         let folder = folder.map_or_else(|_| "the folder of images".to_owned(), |folder| folder.display().to_string());
         format!(
-            "Make sure that {folder} belongs to you and to nobody else (chmod 700 {folder}), remove what is in it, and \
-             run `codemode warm`."
+            "Make sure that {folder} belongs to you and to no other user (chmod 700 {folder}), remove what is in it, \
+             and run `codemode warm`."
         )
     }
 

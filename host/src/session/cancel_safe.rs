@@ -73,12 +73,12 @@ impl BrowserSession for CancelSafe {
 
 impl Drop for CancelSafe {
     fn drop(&mut self) {
-        // Without a runtime there is nobody to do it, and the lease ends when it is not renewed.
+        // Without a runtime no task can release the session, and the lease expires because it is not renewed.
         if let (false, Ok(runtime)) = (self.session.is_released(), Handle::try_current()) {
             let session = Arc::clone(&self.session);
             runtime.spawn(async move {
                 if let Err(error) = session.release().await {
-                    tracing::debug!(%error, "a session that nobody has any more could not be released");
+                    tracing::debug!(%error, "a session that was dropped could not be released");
                 }
             });
         }

@@ -119,7 +119,7 @@ impl Fence {
         while let Ok(refusal) = self.refusals.try_recv() {
             self.waiting.push(refusal);
         }
-        // Nobody of a script asks for these.
+        // The browser asks for these services by itself; no script does.
         self.waiting.retain(|refusal| !matches!(refusal.rule, Rule::OwnService(_)));
         if self.waiting.is_empty() {
             return Ok(());

@@ -1,4 +1,4 @@
-//! The keeper: the small process that starts one browser, and ends it when nobody may use it any more.
+//! The keeper: the small process that starts one browser, and ends it when no execution may use it any more.
 //!
 //! It holds no state of its own: what it must know is in the store, and it looks there again and again. It outlives the
 //! host that started it. If it dies itself, the browser dies with it (the kernel kills it, and its debugging pipe

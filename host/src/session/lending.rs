@@ -196,8 +196,8 @@ impl Lending {
         Ok(ordered(&Policy::narrow(self.network.clone(), call)))
     }
 
-    /// Does something under the lease of a key that nobody uses and that has no browser. Gives the holder if an execution
-    /// uses the key.
+    /// Does `work` under the lease of a key that no execution uses and that has no browser. Gives the holder if an
+    /// execution uses the key.
     pub(super) async fn with_free_key(
         &self,
         key: &str,

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_nobodys_lock_and_nothing_is_written_through_it() {
+    fn a_link_is_no_hosts_lock_and_nothing_is_written_through_it() {
         let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let elsewhere = outside.path().join("file");
         fs::write(&elsewhere, "as it was").unwrap();

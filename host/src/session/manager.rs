@@ -200,7 +200,7 @@ impl SessionManager {
                     Ok(swept) if !swept.sessions.is_empty() => {
                         tracing::info!(
                             sessions = swept.sessions.len(),
-                            "sessions that nobody may use any more were ended"
+                            "sessions that no execution may use any more were ended"
                         );
                     }
                     Ok(_) => {}
@@ -210,8 +210,8 @@ impl SessionManager {
         }))
     }
 
-    /// Ends the sessions that nobody may use any more, and forgets what is old. Keepers do the first by themselves; this is
-    /// for sessions whose keeper died, and for operators who do not want to wait.
+    /// Ends the sessions that no execution may use any more, and forgets what is old. Keepers do the first by
+    /// themselves; this is for sessions whose keeper died, and for operators who do not want to wait.
     ///
     /// # Errors
     /// With the first failure; the rest is done all the same.

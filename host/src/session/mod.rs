@@ -3,7 +3,7 @@
 //! A *session* is a browser that exists; a *lease* is the exclusive right of one execution to use it. The
 //! [`SessionManager`] gives leases to executions; the [`store`] keeps them, with everything that happened to them, for all
 //! hosts of a state folder; a [`keeper`] process starts each browser, watches over the store and ends the browser when
-//! nobody may use it any more, so that it neither dies with a host nor outlives its lease.
+//! no execution may use it any more, so that it neither dies with a host nor outlives its lease.
 //!
 //! This module knows no wasmtime, no namespace and no script.
 

@@ -46,9 +46,9 @@ pub struct KeptBrowser {
     pub pages: Vec<String>,
     /// Since when it exists.
     pub age: Duration,
-    /// For how long nobody has used it; `None` while an execution holds it.
+    /// For how long no execution has used it; `None` while an execution holds it.
     pub idle: Option<Duration>,
-    /// In how long it ends if nobody uses it.
+    /// In how long it ends if no execution uses it.
     pub ends_in: Option<Duration>,
     /// The execution that holds it.
     pub holder: Option<String>,
@@ -171,7 +171,8 @@ pub trait BrowserSession: Send + Sync {
     /// When it cannot be ended; the next sweep tries again.
     async fn close(&self) -> Result<(), ErrorReport>;
 
-    /// As [`Self::close`], and another browser takes its place under the same lease: nobody comes in between.
+    /// As [`Self::close`], and another browser takes its place under the same lease: no other execution comes in
+    /// between.
     ///
     /// # Errors
     /// When it cannot be ended, or no other one can be started.

@@ -45,7 +45,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Nobody reads more, and looking for more would take its time.
+    /// Whether enough faults are found: a reader needs no more, and looking for more takes time.
     fn is_full(&self) -> bool {
         self.faults.len() >= FAULTS_LISTED_MAX
     }

@@ -269,7 +269,7 @@ impl Connection {
         if !already {
             let writer = self.inner.shared.writer.lock().await.take();
             if let Some(mut writer) = writer {
-                // The browser may be gone or stuck; either way nobody reads from it any more.
+                // The browser may be gone or stuck; either way its messages are not read any more.
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, writer.close()).await;
             }
         }
@@ -426,7 +426,7 @@ impl Shared {
     }
 
     fn answer(&self, id: u64, answer: Result<Answer, CdpError>) {
-        // An answer that nobody waits for any more came after its timeout.
+        // An answer without a waiting call came after the call's timeout.
         let call = self.pending().calls.remove(&id);
         if let Some(call) = call {
             let _ = call.answer.send(answer);
@@ -450,7 +450,7 @@ impl Shared {
         too_large.unwrap_or_else(|| self.closed_error())
     }
 
-    /// Ends the connection: whoever waits gets `error`, or that it was closed.
+    /// Ends the connection: the waiting calls fail with `error`, or with the error that the connection was closed.
     fn close(&self, reason: &str, error: Option<&CdpError>) {
         let calls = {
             let mut pending = self.pending();

@@ -196,7 +196,7 @@ impl EventLog {
         self.changed.notify_waiters();
     }
 
-    /// No event will come any more: whoever waits is told.
+    /// No event will come any more: the waiting callers are told.
     pub(crate) fn close(&self) {
         self.ring().closed = true;
         self.changed.notify_waiters();

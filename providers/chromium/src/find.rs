@@ -81,7 +81,7 @@ pub fn find_noted(explicit: Option<&Path>, folder: &Path) -> Result<Executable, 
     found
 }
 
-/// The first browser that runs, of those that nobody named.
+/// The first browser that runs, in the `PATH` or in the usual places: neither an option nor a variable names one.
 pub(crate) fn find_unnamed() -> Result<Executable, ErrorReport> {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = NAMES
@@ -112,7 +112,7 @@ fn first_that_runs(places: impl Iterator<Item = PathBuf>) -> Result<Executable, 
     Err(report(format!("no Chromium was found that runs: {}", faults.join("; "))).with_detail("tried", faults))
 }
 
-/// The browser that somebody named, by its path or by its name in the `PATH`.
+/// The browser that the option or the variable `by` names: by its path or by its name in the `PATH`.
 fn named(name: &Path, by: &str) -> Result<Executable, ErrorReport> {
     let wrong = |path: &Path, fault: &str| {
         ErrorReport::new(ErrorCode::BrowserNotFound, format!("{by} names {}, which {fault}", path.display()))
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn of_those_that_nobody_named_the_first_that_runs_is_taken() {
+    fn of_unnamed_browsers_the_first_that_runs_is_taken() {
         let folder = tempfile::tempdir().unwrap();
         let stub = program(folder.path(), "stub", "echo 'requires the chromium snap' >&2; exit 1");
         let good = program(folder.path(), "good", "echo Chromium 7");

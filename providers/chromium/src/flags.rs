@@ -83,7 +83,7 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));
     }
     if !has_sandbox {
-        // Chromium's sandbox gives up privileges by becoming nobody special, and refuses to start as root.
+        // Chromium's sandbox gives up privileges by becoming an unprivileged user, and refuses to start as root.
         arguments.push("--no-sandbox".into());
     }
     let mut user_data_dir = OsString::from("--user-data-dir=");

@@ -229,8 +229,8 @@ async fn run<T: AsRef<OsStr>>(
 ) -> Result<Vec<String>, ErrorReport> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not run {name}: {error}"));
-    // Both outputs into one file, so that an error stands where it happened; and into a file, not a pipe, so that it can
-    // be written when nobody reads it any more.
+    // Both outputs into one file, so that an error stands where it happened; and into a file, not a pipe, so that
+    // the program can still write when this process has stopped reading.
     let output = File::from(memfd_create(&name, MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?);
     let mut command = Command::new(program);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());

@@ -86,7 +86,7 @@ impl Browser {
     }
 
     async fn launch_as(identity: Identity, options: &LaunchOptions, deadline: Instant) -> Result<Self, ErrorReport> {
-        // The ledger comes first: from here on there is always somebody who can clean up.
+        // The ledger comes first: from here on a process that finds the ledger can clean up.
         let Begun { mut owned, relay, mut listening } = Owned::spawn(Self::ledger(options).await?, options, identity)?;
         let ready = async {
             relay.execute(&GetVersionParams::default(), options.start_timeout).await?;

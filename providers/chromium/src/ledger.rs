@@ -28,8 +28,8 @@ const SUFFIX: &str = "ledger";
 const SUFFIX_KEPT: &str = "kept-ledger";
 /// How long the processes of one dead host may take to go.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
-/// How long the name of a kept profile is waited for. Nobody has it for long whose browser another may follow: only who
-/// removes what a dead one left, or the profile, or puts one in its place.
+/// How long to wait for the name of a kept profile. Where a browser may be started with that profile, another process
+/// holds the name only briefly: to remove what a dead browser left, to remove the profile or to replace it.
 pub(crate) const NAME_PATIENCE: Duration = Duration::from_secs(8);
 /// How often it is looked whether a name is free.
 pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
@@ -324,7 +324,7 @@ impl Ledger {
                 Line::Runs { executable } => self.executable = Some(executable),
             }
         }
-        // Whoever wrote it: what is killed is a browser with this profile.
+        // No matter which process wrote the ledger: only a browser with this profile is killed.
         let (profile, executable) = (self.profile.as_path(), self.executable.as_deref());
         self.group = self.group.filter(|group| Proof { profile, group: None, executable }.confirms(*group));
     }
@@ -379,7 +379,7 @@ pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorR
     let kept = Ledger::open_kept(profiles_dir, name)?;
     let gone_name = format!("{GONE_PREFIX}{:016x}", random());
     let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
-    // In one step: whoever dies here does not leave a part of it to the next browser.
+    // In one step: a process that dies here leaves no part of the profile to the next browser.
     kept.move_profile_to(&gone).map_err(|error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", kept.profile.display()))
     })?;

@@ -22,8 +22,8 @@ pub struct LaunchOptions {
     pub headless: bool,
     /// What it may reach of the machine.
     pub confinement: Confinement,
-    /// It also listens on a loopback port, where anybody on this machine can reach it. For a browser that holds nothing:
-    /// one that only describes its protocol, or stands for a user's own in a test.
+    /// It also listens on a loopback port, where every user of this machine can reach it. For a browser that holds
+    /// nothing: one that only describes its protocol, or stands for a user's own in a test.
     pub listens: bool,
     /// The proxy through which every page goes, those of this machine too.
     pub proxy: Option<SocketAddr>,

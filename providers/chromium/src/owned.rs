@@ -23,7 +23,7 @@ use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
 
 /// How long the processes may take to go once they are killed.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(12);
-/// The same where somebody is kept from going on meanwhile.
+/// The same where the caller's thread is blocked meanwhile.
 const DROP_PATIENCE: Duration = Duration::from_secs(5);
 /// What is kept of what the browser says, from the end.
 const WORDS_BYTES_KEPT: usize = 8 * 1024;
@@ -101,7 +101,7 @@ impl Owned {
     pub(crate) async fn close(mut self) -> Result<(), ErrorReport> {
         let ended = tokio::task::spawn_blocking(move || {
             let ended = self.end(CLOSE_PATIENCE);
-            // Whoever closed it may not listen any more.
+            // The caller of `close` may have dropped its future.
             if let Err(report) = &ended {
                 tracing::warn!(%report, "a browser was not cleaned up");
             }

@@ -50,7 +50,7 @@ fn socket(peer: SocketAddrV4, local: SocketAddrV4) -> Option<u64> {
         table.lines().find_map(|line| {
             let mut fields = line.split_ascii_whitespace().skip(1);
             let is_meant = fields.next()? == peer && fields.next()? == local;
-            // One that was closed belongs to nobody, and has the number 0.
+            // A socket that was closed belongs to no process, and its inode is 0.
             is_meant.then(|| fields.nth(6)?.parse().ok())?.filter(|inode| *inode != 0)
         })
     })
@@ -108,7 +108,7 @@ mod tests {
         rustix::process::kill_process_group(rustix::process::Pid::from_child(&holder), rustix::process::Signal::KILL)
             .unwrap();
         holder.wait().unwrap();
-        assert!(!holders.hold(peer, local), "nobody of the group lives");
+        assert!(!holders.hold(peer, local), "no process of the group lives");
         stranger.kill().unwrap();
         stranger.wait().unwrap();
     }

@@ -1,7 +1,8 @@
 //! Folders that are this user's alone, held open.
 //!
-//! Everything in such a folder is reached by its name in the open folder, never by a path, and never through a link: what
-//! somebody put there before the folder was private, or what a browser put into its own profile, leads nowhere else.
+//! Everything in such a folder is reached by its name in the open folder, never by a path, and never through a link:
+//! what another user put there before the folder was private, or what a browser put into its own profile, leads nowhere
+//! else.
 
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, renameat, statat, unlinkat},
@@ -21,7 +22,7 @@ use std::{
 };
 use thiserror::Error;
 
-/// What others must not be able to do: to write, as their group or as anybody.
+/// What other users must not be able to do: to write, by the permissions of the group or of all users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
 /// Ends the name of a file that is not yet in its place.
 const SUFFIX_NEW: &str = "new";
@@ -44,15 +45,15 @@ pub enum Untrusted {
     /// It is another user's.
     #[error("{} belongs to another user (uid {uid})", path.display())]
     Owner {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
-        /// Whose.
+        /// The user that it belongs to.
         uid: u32,
     },
     /// Others can change it.
     #[error("{} can be written by other users (mode {mode:o})", path.display())]
     Writable {
-        /// What.
+        /// The file or folder.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
@@ -73,7 +74,7 @@ impl Untrusted {
     }
 }
 
-/// A folder that belongs to this user and that nobody else can write. Cheap to clone.
+/// A folder that belongs to this user and that no other user can write. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PrivateDir {
     handle: Arc<OwnedFd>,
@@ -174,7 +175,7 @@ impl PrivateDir {
         Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name)
     }
 
-    /// Lets nobody else in.
+    /// Sets mode 0700: no other user can read, write or enter the folder.
     ///
     /// # Errors
     /// When its permissions cannot be changed.
@@ -239,7 +240,7 @@ impl PrivateDir {
     /// When it cannot be written; what had the name stays then.
     pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
         let name = plain(name.as_ref())?;
-        // Nobody else writes to a name of its own, and whose it is shows in how it begins.
+        // The name is random, so that no other writer has it, and begins as the name of the file that it is for.
         let unique = RandomState::new().build_hasher().finish();
         let new = Path::new(name).with_extension(format!("{unique:016x}.{SUFFIX_NEW}"));
         let mut file = self.create(&new)?;
@@ -314,7 +315,7 @@ impl PrivateDir {
     fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         let name = plain(name)?;
         let path = self.path.join(name);
-        // Without waiting: a pipe in the place of a file has nobody at its other end.
+        // Without waiting: a pipe in the place of a file may have no process at its other end.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR);
         let file = opened.map_err(|error| not_opened(error, &path))?;

@@ -1,9 +1,9 @@
 //! Processes as `/proc` shows them: which ones belong to a browser, and making sure that they are gone.
 //!
 //! A process is only ever killed if it is proven to be a browser's: a member of the group that we made for it, or the
-//! browser's own program, or a helper that came with it, that names its profile, which no other browser shares. Whatever
-//! else names the profile is somebody's who looks at it. Signals go through a pidfd that was opened before the
-//! proof was looked at, so that a number that was given to another process in between is never hit.
+//! browser's own program, or a helper that came with it, that names its profile, which no other browser shares. Any
+//! other process that names the profile is a tool that inspects it. Signals go through a pidfd that was opened before
+//! the proof was looked at, so that a number that was given to another process in between is never hit.
 
 use memchr::memmem;
 use rustix::{
@@ -117,7 +117,7 @@ impl Group {
         pids.filter(move |pid| Stat::read(*pid).is_some_and(|stat| !stat.dead && stat.group == self.leader))
     }
 
-    /// Whether the leader still is the process that it was; a dead one that nobody has reaped yet counts.
+    /// Whether the leader still is the process that it was; a dead leader that was not reaped yet counts.
     fn is_proven(self) -> bool {
         Stat::read(self.leader).is_some_and(|stat| stat.start_ticks == self.start_ticks)
     }
@@ -149,7 +149,7 @@ impl Stat {
 /// What proves that a process is a browser's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof<'a> {
-    /// Its profile, which nobody else is told to use.
+    /// The browser's profile, which no other process is told to use.
     pub profile: &'a Path,
     /// The group that it was started in.
     pub group: Option<Group>,
@@ -350,7 +350,7 @@ mod tests {
 
         assert_eq!(with_group(group).end(Duration::from_secs(10)), Ok(4));
         for other in &mut others {
-            assert!(other.try_wait().unwrap().is_none(), "somebody else's process was killed");
+            assert!(other.try_wait().unwrap().is_none(), "a process that is not the browser's was killed");
         }
         for child in [&mut named, &mut rewritten, &mut handler, &mut grouped].into_iter().chain(&mut others) {
             let _ = child.kill();
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_process_that_nobody_has_reaped_counts_as_gone() {
+    fn a_dead_process_that_was_not_reaped_counts_as_gone() {
         let (_folder, [browser]) = programs(["browser"]);
         let profile = nowhere("zombie");
         let mut child = sleeper(&browser, &[&format!("--user-data-dir={profile}")]);

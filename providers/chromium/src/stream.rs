@@ -35,7 +35,7 @@ impl Stream {
             Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
         }
         .map_err(|error| failed(url, &error))?;
-        // A command is one small packet, and whoever sent it waits for the answer.
+        // A command is one small packet, and its sender waits for the answer.
         tcp.set_nodelay(true).map_err(|error| unreachable(url, &error))?;
         if !matches!(url.scheme(), "wss" | "https") {
             return Ok(Self::Plain(tcp));

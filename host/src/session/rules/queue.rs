@@ -127,7 +127,7 @@ pub fn turn(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter], now:
     }
 }
 
-/// Whether a claim that does not wait is granted: only if the lease is free and nobody waits for it.
+/// Whether a claim that does not wait is granted: only if the lease is free and no execution waits for it.
 #[must_use]
 pub fn may_take(lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> bool {
     !is_held(lease, now) && queue(waiters, now).is_empty()

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub struct Retention {
     /// Ended sessions: for so long a late execution is told what became of its browser. In milliseconds.
     pub sessions_ms: u64,
-    /// The profile and the cookies of a key that nobody uses. In milliseconds.
+    /// The profile and the cookies of a key that no execution uses. In milliseconds.
     pub logins_ms: u64,
     /// Rows of the audit.
     pub audit_rows: u64,
@@ -93,8 +93,8 @@ pub fn is_forgotten_waiter(waiter: &Waiter, now: &Moment) -> bool {
     waiter.boot != now.boot || waiter.until_steady_ms < now.steady_ms
 }
 
-/// Whether the row of a lease goes: nobody holds it or waits for it, and no session of its key is known. The floor of all
-/// tokens rises to the largest token that goes so.
+/// Whether the row of a lease goes: no execution holds it or waits for it, and no session of its key is known. The
+/// floor of all tokens rises to the largest token that goes so.
 #[must_use]
 pub fn is_unused_lease(
     name: &LeaseName,

@@ -39,7 +39,7 @@ pub enum EndReason {
     Reset,
     /// A script put its own browser in the place of this one.
     Replaced,
-    /// Nobody used it for its idle time.
+    /// No execution used it for its idle time.
     Idle,
     /// Its browser died or could not be reached.
     Crashed,
@@ -174,7 +174,7 @@ impl SessionRow {
 pub struct SessionRecord {
     /// What callers see.
     pub row: SessionRow,
-    /// Since when nobody uses it, or when it ended: by the steady clock of its boot.
+    /// Since when no execution uses it, or when it ended: by the steady clock of its boot.
     pub idle_steady_ms: i64,
     /// The last audit row at its end: tells which one of two ended later, whatever the clocks say.
     pub ended_after: Option<u64>,
@@ -284,7 +284,7 @@ pub fn promoted(mut session: SessionRecord, key: &str, now: &Moment) -> Option<S
     Some(session)
 }
 
-/// The row of a session that nobody uses from now on.
+/// The row of a session that no execution uses from now on.
 #[must_use]
 pub fn idle(mut session: SessionRecord, now: &Moment) -> SessionRecord {
     session.row.used_ms = now.wall_ms;

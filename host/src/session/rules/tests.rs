@@ -183,8 +183,8 @@ fn the_row_of_a_key_stays_for_its_token_and_that_of_a_session_goes() {
 fn the_first_who_came_is_granted_a_free_lease_and_the_others_wait() {
     let full: Vec<_> = (0..LEASE_WAITERS_MAX).map(|number| waiter(&number.to_string())).collect();
     let rows: [(&str, Option<LeaseRecord>, Vec<Waiter>, Turn); 16] = [
-        ("nobody ever held it", None, vec![], Turn::Granted),
-        ("nobody ever held it, and another waits", None, vec![waiter("a")], Turn::NoPlace),
+        ("never held", None, vec![], Turn::Granted),
+        ("never held, and another waits", None, vec![waiter("a")], Turn::NoPlace),
         ("free", Some(free()), vec![], Turn::Granted),
         ("expired", Some(expired()), vec![], Turn::Granted),
         ("of a dead host", Some(of_dead_host()), vec![], Turn::Granted),
@@ -206,7 +206,7 @@ fn the_first_who_came_is_granted_a_free_lease_and_the_others_wait() {
 }
 
 #[test]
-fn a_claim_that_does_not_wait_overtakes_nobody() {
+fn a_claim_that_does_not_wait_overtakes_no_waiter() {
     let rows = [
         (None, vec![], true),
         (Some(free()), vec![], true),
@@ -276,7 +276,7 @@ fn a_refusal_names_the_holder_or_the_first_who_waits() {
 }
 
 #[test]
-fn a_keeper_ends_the_browser_of_a_session_that_nobody_may_use() {
+fn a_keeper_ends_the_browser_of_a_session_that_no_execution_may_use() {
     use SessionState::{Closing, Ended, Live, Starting};
     let end = Watch::End;
     let of = |state, key| session(state, key, None);
@@ -482,7 +482,7 @@ fn an_execution_that_promoted_its_session_has_the_lease_of_the_key() {
     let rows = [
         ("promoted", &of_session, shared, vec![held_by(of_key.clone(), "x")], Some(lease(7))),
         ("the key is another's by now", &of_session, shared, vec![held_by(of_key.clone(), "y")], None),
-        ("nobody holds the key", &of_session, shared, vec![held_by(of_other, "x")], None),
+        ("no execution holds the key", &of_session, shared, vec![held_by(of_other, "x")], None),
         ("not promoted", &of_session, None, vec![held_by(LeaseName::of_session("s"), "x")], None),
         ("it came with the lease of the key", &lease(6), shared, vec![held_by(of_key, "x")], None),
     ];

@@ -29,7 +29,7 @@ pub enum EventKind {
     /// A session was closed.
     #[serde(rename = "session.closed")]
     SessionClosed,
-    /// A session that nobody used was ended.
+    /// A session that no execution used was ended.
     #[serde(rename = "session.swept")]
     SessionSwept,
     /// The browser of a session died.
@@ -90,7 +90,7 @@ impl EventKind {
 /// Something that happened. Never holds a value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What.
+    /// What happened.
     pub kind: EventKind,
     /// To the browser of which key.
     pub key: Option<String>,

@@ -32,7 +32,7 @@ pub enum Access {
 /// What is done within a transaction. May be called again if the database has to repeat the transaction. It blocks: a
 /// database with an asynchronous driver runs it on a thread that may.
 pub type Work = Box<dyn FnMut(&mut dyn Tables) -> Result<(), StoreError> + Send>;
-/// Is told how a transaction ended that nobody waits for.
+/// Is told how a transaction ended that no caller waits for.
 pub type Finish = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Runs transactions.

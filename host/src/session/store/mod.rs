@@ -42,8 +42,8 @@ impl<S: LeaseStore + SessionStore + AuditStore + ?Sized> Store for S {}
 /// If a future is dropped, its transaction is carried out as a whole or not at all. The same holds for the other traits.
 #[async_trait]
 pub trait LeaseStore: Send + Sync {
-    /// Takes a lease if it is free and nobody has waited longer; otherwise takes or keeps a place in the queue. A lease
-    /// that expired or whose host is dead is free.
+    /// Takes a lease if it is free and no other execution has waited longer; otherwise takes or keeps a place in the
+    /// queue. A lease that expired or whose host is dead is free.
     ///
     /// # Errors
     /// When the store fails.

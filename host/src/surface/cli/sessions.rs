@@ -144,7 +144,7 @@ impl Answer for SessionRevoked {
             Some(holder) => {
                 text::line(&mut words.out, format_args!("revoked: {} has lost its lease", holder.execution));
             }
-            None => text::line(&mut words.out, "nobody uses it"),
+            None => text::line(&mut words.out, "no execution uses it"),
         }
     }
 }

@@ -122,7 +122,7 @@ async fn a_wait_in_vain_says_what_came_instead() {
 }
 
 #[tokio::test]
-async fn life_cycle_events_come_to_whoever_waits_for_them() {
+async fn life_cycle_events_come_to_a_script_that_waits_for_them() {
     let (execution, site) = (Execution::begin().await, Site::serve().await);
     let session = execution.attach().await;
     let url = site.url("/");

@@ -1,6 +1,6 @@
-//! A browser that is somebody else's: used, never closed, left as it was found.
+//! A browser that a user started: used, never closed, left as it was found.
 
-use crate::support::{Execution, PATIENCE, Site, Somebody, browsers};
+use crate::support::{Execution, PATIENCE, Site, UsersBrowser, browsers};
 use codemode_page::BrowserConfig;
 use codemode_provider::Ending;
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -35,11 +35,11 @@ fn is_refused(result: Result<Json, ErrorReport>) {
 
 #[tokio::test]
 async fn it_is_left_as_it_was_found() {
-    let (somebody, site) = (Somebody::begin().await, Site::serve().await);
-    let watcher = somebody.execution().await;
+    let (external, site) = (UsersBrowser::begin().await, Site::serve().await);
+    let watcher = external.execution().await;
     let before = pages(&watcher).await;
 
-    let execution = somebody.execution().await;
+    let execution = external.execution().await;
     let info = execution.call("sessionInfo", json!([])).await.unwrap();
     assert_eq!((&info["state"], &info["external"]), (&json!("not-started"), &json!(true)));
     let session = execution.attach().await;
@@ -91,15 +91,15 @@ async fn it_is_left_as_it_was_found() {
     become_again(&watcher, &before).await;
     assert_eq!(watcher.evaluate(&session, "document.title").await.unwrap(), "Home", "the tab it used is still there");
     watcher.end().await;
-    somebody.browser.close().await.unwrap();
+    external.browser.close().await.unwrap();
 }
 
 #[tokio::test]
 async fn a_tab_is_closed_even_if_the_call_that_made_it_was_dropped_or_the_execution_is_parked() {
-    let somebody = Somebody::begin().await;
-    let watcher = somebody.execution().await;
+    let external = UsersBrowser::begin().await;
+    let watcher = external.execution().await;
     let before = pages(&watcher).await;
-    let mut execution = somebody.execution().await;
+    let mut execution = external.execution().await;
     execution.attach().await;
     for _ in 0..3 {
         // One poll: the command is sent, its answer is not awaited.
@@ -113,12 +113,12 @@ async fn a_tab_is_closed_even_if_the_call_that_made_it_was_dropped_or_the_execut
     execution.life.dispose(Ending::Cancelled).await.unwrap();
     become_again(&watcher, &before).await;
     watcher.end().await;
-    somebody.browser.close().await.unwrap();
+    external.browser.close().await.unwrap();
 }
 
 #[tokio::test]
 async fn an_endpoint_that_is_not_there_is_an_error_that_keeps_its_secrets() {
-    // A port that was free a moment ago, with nobody listening.
+    // A port that was free a moment ago, on which no process listens.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let options = json!({"cdpUrl": format!("ws://127.0.0.1:{port}/x?token=hush"), "headers": {"X-Key": "hush"}});
     let execution = Execution::of(browsers(BrowserConfig::default()), options).await;

@@ -1,6 +1,6 @@
 //! The policy, in front of a real browser. Its rows have tests of their own beside the table.
 
-use crate::support::{Execution, PATIENCE, Site, Somebody};
+use crate::support::{Execution, PATIENCE, Site, UsersBrowser};
 use codemode_chromium::{Command, Connection};
 use codemode_spec::ErrorCode;
 use serde_json::json;
@@ -75,12 +75,12 @@ async fn the_browsers_own_pages_are_not_for_scripts() {
 
 #[tokio::test]
 async fn a_tab_that_shows_a_page_of_the_browser_can_be_left_or_closed() {
-    let (somebody, site) = (Somebody::begin().await, Site::serve().await);
-    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
+    let (external, site) = (UsersBrowser::begin().await, Site::serve().await);
+    let theirs = Connection::connect(external.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let params = json!({"url": "chrome://version"});
     let create = Command { method: "Target.createTarget", params, session: None, timeout: PATIENCE };
     let made = theirs.call(create).await.unwrap();
-    let execution = somebody.execution().await;
+    let execution = external.execution().await;
     let tab = format!("target:{}", made["targetId"].as_str().unwrap());
     let error = execution.evaluate(&tab, "1").await.unwrap_err();
     assert_eq!(error.code, ErrorCode::PolicyRefused);
@@ -88,7 +88,7 @@ async fn a_tab_that_shows_a_page_of_the_browser_can_be_left_or_closed() {
     execution.page(&tab, "Page.navigate", json!({"url": site.url("/")})).await.unwrap();
     assert_eq!(execution.evaluate(&tab, "location.pathname").await.unwrap(), "/");
     execution.end().await;
-    somebody.browser.close().await.unwrap();
+    external.browser.close().await.unwrap();
 }
 
 #[tokio::test]

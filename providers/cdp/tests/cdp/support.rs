@@ -147,14 +147,14 @@ impl Refusals {
     }
 }
 
-/// Somebody's browser, and a host that uses it.
-pub(crate) struct Somebody {
+/// A browser that its user started, and a host that uses it.
+pub(crate) struct UsersBrowser {
     pub(crate) browser: Browser,
     pub(crate) browsers: Arc<dyn ServiceProvider>,
     _profiles: TempDir,
 }
 
-impl Somebody {
+impl UsersBrowser {
     pub(crate) async fn begin() -> Self {
         let profiles = tempfile::tempdir().unwrap();
         let options = LaunchOptions {

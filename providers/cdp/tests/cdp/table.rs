@@ -1,6 +1,6 @@
 //! What a target is: judged by its type and by everything that it shows, before a script can put anything into it.
 
-use crate::support::{Execution, PATIENCE, Site, Somebody, browsers, executable};
+use crate::support::{Execution, PATIENCE, Site, UsersBrowser, browsers, executable};
 use codemode_chromium::{Command, Connection};
 use codemode_page::{BrowserConfig, DevicePermission};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -157,13 +157,13 @@ async fn a_popup_is_used_from_its_first_moment_on() {
 
 #[tokio::test]
 async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
-    let (somebody, site) = (Somebody::begin().await, Site::serve().await);
-    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
+    let (external, site) = (UsersBrowser::begin().await, Site::serve().await);
+    let theirs = Connection::connect(external.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let ask = async |method: &str, params: Json, session: Option<&str>| {
         theirs.call(Command { method, params, session, timeout: PATIENCE }).await.unwrap()
     };
     for (url, scheme) in [("file:///etc/passwd", "file"), ("chrome://version", "chrome")] {
-        let (execution, audit) = Execution::audited(Arc::clone(&somebody.browsers)).await;
+        let (execution, audit) = Execution::audited(Arc::clone(&external.browsers)).await;
         let (target, session) = execution.open(&site.url("/")).await;
         execution.visit(&session, &site.url("/")).await;
         let prepared = json!({"source": "let declared = 1; var wasHere = declared"});
@@ -215,17 +215,17 @@ async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
         assert!(!events.to_string().contains("root:"), "{events}");
         execution.end().await;
     }
-    somebody.browser.close().await.unwrap();
+    external.browser.close().await.unwrap();
 }
 
 #[tokio::test]
 async fn the_browser_itself_is_no_target() {
-    let somebody = Somebody::begin().await;
-    let theirs = Connection::connect(somebody.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
+    let external = UsersBrowser::begin().await;
+    let theirs = Connection::connect(external.browser.endpoint().unwrap(), PATIENCE).await.unwrap();
     let params = Json::Null;
     let ask = Command { method: "Target.getTargetInfo", params, session: None, timeout: PATIENCE };
     let own = theirs.call(ask).await.unwrap()["targetInfo"]["targetId"].clone();
-    for execution in [somebody.execution().await, Execution::begin().await] {
+    for execution in [external.execution().await, Execution::begin().await] {
         refused(execution.send("Target.getTargetInfo", json!({})).await);
         refused(execution.send("Target.attachToBrowserTarget", json!({})).await);
         refused(execution.send("Target.setDiscoverTargets", json!({"discover": true, "filter": [{}]})).await);
@@ -264,7 +264,7 @@ async fn the_browser_itself_is_no_target() {
         }
         execution.end().await;
     }
-    somebody.browser.close().await.unwrap();
+    external.browser.close().await.unwrap();
 }
 
 #[tokio::test]

@@ -16,7 +16,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 fn open(profiles_dir: &Path, name: &str, kept: bool) -> Ledger {
-    Ledger::try_open(profiles_dir, name, kept).unwrap().expect("nobody has the name")
+    Ledger::try_open(profiles_dir, name, kept).unwrap().expect("no other ledger has the name")
 }
 
 /// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
@@ -108,7 +108,7 @@ fn a_name_whose_owner_has_died_is_free_and_one_whose_owner_lives_is_waited_for()
 }
 
 #[test]
-fn of_those_who_want_a_name_at_once_one_has_it_whoever_reaps_meanwhile() {
+fn a_name_has_one_owner_at_a_time_while_a_reaper_runs() {
     let (folder, owners, is_over) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), AtomicBool::new(false));
     thread::scope(|scope| {
         let reaper = scope.spawn(|| {
@@ -133,7 +133,7 @@ fn of_those_who_want_a_name_at_once_one_has_it_whoever_reaps_meanwhile() {
 }
 
 #[test]
-fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_whoever_reaps() {
+fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_the_next_reap() {
     let folder = tempfile::tempdir().unwrap();
     // As they are after the step that cannot be taken by half.
     let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-1", false));

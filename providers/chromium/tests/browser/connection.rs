@@ -432,7 +432,7 @@ async fn scripted(
 }
 
 #[tokio::test]
-async fn answers_that_make_no_sense_hurt_nobody_else() {
+async fn answers_that_make_no_sense_hurt_no_other_call() {
     let (endpoint, server) = scripted(|id, method| match method {
         "malformed" => vec![Message::text(format!(r#"{{"id":{id},"result":{{"a":tru}}}}"#))],
         "noise" => vec![

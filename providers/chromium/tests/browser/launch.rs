@@ -304,7 +304,7 @@ async fn owner_process() {
     let options = Profiles::at(profiles_dir.into()).options().await;
     let browser = Browser::launch(options).await.unwrap();
     println!("profile={}", browser.profile().display());
-    // Until it is killed, or until whoever started it is gone.
+    // Until this process is killed, or until the test that started it is gone.
     let mut line = String::new();
     tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut line)).await.unwrap().unwrap();
     browser.close().await.unwrap();

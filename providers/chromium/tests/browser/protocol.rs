@@ -112,7 +112,7 @@ fn faults(protocol: &Protocol) {
         check("Network.setCookies", json!({ "cookies": {} })),
         ["cookies: is an object, must be an array of CookieParam"]
     );
-    // A type that refers to itself, nested deeper than anybody checks.
+    // A type that refers to itself, nested deeper than the check goes.
     let mut remote = json!({ "objectId": "x" });
     for _ in 0..200 {
         remote = json!({ "value": remote });

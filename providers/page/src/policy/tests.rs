@@ -298,7 +298,7 @@ fn the_browser_as_a_whole_takes_what_is_listed() {
 }
 
 /// A new Chromium has new commands. None of them may be sent to the browser as a whole before it is judged here, nor may
-/// a domain be used that nobody has looked at.
+/// a domain be used that was not reviewed.
 #[tokio::test]
 async fn every_command_to_the_browser_as_a_whole_is_judged() {
     const PATIENCE: Duration = Duration::from_secs(60);

@@ -56,7 +56,7 @@ fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for()
     let info = |id: &str, url: &str| json!({"targetId": id, "type": "page", "url": url, "title": "new"});
     let shown = |targets: &Targets, id: &str| targets.target(id).map(|target| (target.url, target.title)).unwrap();
     let of = |url: &str, title: &str| (url.to_owned(), title.to_owned());
-    // Asked for before the second event, and answered before it or after it: nobody knows.
+    // The targets were asked for before the second event; whether the answer is older than that event is unknown.
     targets.refreshed(&json!([info("A", "https://a.test/"), info("B", "https://a.test/"), info("C", "")]), 1);
     assert_eq!(shown(&targets, "A"), of("https://b.test/", ""));
     assert_eq!(shown(&targets, "B"), of("https://a.test/", "new"));

@@ -144,7 +144,7 @@ pub(in crate::session::store) fn list(tables: &mut dyn Tables) -> Done<Vec<Lease
     Ok(rows)
 }
 
-/// Grants a lease that nobody holds any more. If it was lost, that is noted first.
+/// Grants a lease that no execution holds any more. If the last holder lost the lease, that is noted first.
 pub(super) fn grant(tables: &mut dyn Tables, claim: &Claim, before: Option<LeaseRecord>) -> Done<LeaseRef> {
     if let Some(lost) = before.clone() {
         note_loss(tables, &claim.name, lost)?;
@@ -174,7 +174,7 @@ pub(super) fn free(tables: &mut dyn Tables, name: &LeaseName, lease: LeaseRecord
     idle_from_now(tables, name)
 }
 
-/// The session of a key is used by nobody from this moment on.
+/// Marks the session of a key as unused from this moment on.
 fn idle_from_now(tables: &mut dyn Tables, name: &LeaseName) -> Done<()> {
     let Some(key) = name.key() else { return Ok(()) };
     let Some(session) = tables.session_of_key(key)? else { return Ok(()) };

@@ -174,8 +174,8 @@ pub(in crate::session::store) fn forget(
     sessions: &[String],
     retention: &Retention,
 ) -> Done<Forgotten> {
-    // Keepers note the losses of the leases under which their browsers are used, and the next holder that of the lease that
-    // is granted. Nobody else looks at a lease whose session has ended.
+    // A keeper notes the loss of the lease under which its browser is used, and a grant notes the loss of the previous
+    // lease. No other transaction looks at a lease whose session has ended.
     for (name, lease) in tables.leases_held()? {
         note_loss(tables, &name, lease)?;
     }

@@ -66,7 +66,7 @@ impl SqliteTables<'_> {
         let host = host.unwrap_or_default();
         let lease = LeaseRecord {
             token: row.get(1)?,
-            // Of a lease that is free, nobody asks.
+            // The answer does not matter for a lease that is free.
             host_lives: execution.is_some() && self.liveness.is_alive(&host),
             execution,
             host,
