@@ -1,4 +1,4 @@
-//! Addresses and networks, and the addresses that stand inside of others.
+//! Addresses and networks, and the IPv4 addresses that IPv6 addresses embed.
 
 use std::{
     fmt,
@@ -13,8 +13,8 @@ pub struct Net {
 }
 
 impl Net {
-    /// A network. Bits of the address behind those that count are dropped; an IPv4 network that is written as IPv6 becomes
-    /// one of IPv4. `None` if an address has fewer bits.
+    /// A network. Bits of the address behind the first `bits` are dropped; an IPv4 network that is written as IPv6
+    /// becomes an IPv4 network. `None` if an address has fewer bits.
     #[must_use]
     pub fn new(address: IpAddr, bits: u8) -> Option<Self> {
         match address {
@@ -49,7 +49,7 @@ impl Net {
         Self { address: IpAddr::V6(Ipv6Addr::from_bits(address)), bits }
     }
 
-    /// Whether an address lies in it.
+    /// Whether an address lies in this network.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
         let same_length =
@@ -57,7 +57,7 @@ impl Net {
         same_length && Self::new(address, self.bits).is_some_and(|net| net.address == self.address)
     }
 
-    /// Whether the whole of it lies in another one.
+    /// Whether the whole of this network lies in `outer`.
     #[must_use]
     pub fn is_within(self, outer: Self) -> bool {
         self.bits >= outer.bits && outer.contains(self.address)
@@ -75,11 +75,11 @@ impl fmt::Display for Net {
 /// An address and what it may lead to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Forms {
-    /// The address, an IPv4 address that is written as IPv6 as what it is.
+    /// The address; an IPv4 address that is written as IPv6 is an IPv4 address here.
     pub(super) itself: IpAddr,
-    /// The one that it surely stands for.
+    /// The address that it surely stands for.
     pub(super) inner: Option<IpAddr>,
-    /// Those that it stands for where a network is set up so.
+    /// The addresses that it stands for where a network is set up so.
     pub(super) possible: Vec<IpAddr>,
 }
 
@@ -102,7 +102,7 @@ impl Forms {
         Self { itself, inner, possible }
     }
 
-    /// All of them.
+    /// The address and all that it may lead to.
     pub(super) fn all(&self) -> impl Iterator<Item = IpAddr> {
         [self.itself].into_iter().chain(self.inner).chain(self.possible.iter().copied())
     }
@@ -116,7 +116,7 @@ fn inside(bytes: [u8; 16]) -> (Option<Ipv4Addr>, Vec<Ipv4Addr>) {
             (Some(last), Vec::new())
         }
         [0x20, 0x02, ..] => (Some(at([2, 3, 4, 5])), Vec::new()),
-        // For use within a site, which may have given it a longer prefix.
+        // The NAT64 prefix for use within a site, which may have made the prefix longer.
         [0, 0x64, 0xff, 0x9b, 0, 1, ..] => {
             (None, vec![last, at([6, 7, 9, 10]), at([7, 9, 10, 11]), at([9, 10, 11, 12])])
         }

@@ -1,4 +1,4 @@
-//! From a name to a connection to an address that was judged.
+//! Resolves a name, judges its addresses and connects to one that is allowed.
 
 use super::{gate::Gate, pattern::literal, rules::Rule};
 use async_trait::async_trait;
@@ -12,10 +12,10 @@ use std::{
 use tokio::net::TcpStream;
 use url::Host;
 
-/// Where names lead.
+/// Resolves names to addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync {
-    /// The addresses of a name, those to be tried first in front.
+    /// The addresses of a name, in the order in which they are to be tried.
     ///
     /// # Errors
     /// When the name has no address, or cannot be resolved.
@@ -40,9 +40,9 @@ impl Resolve for SystemResolver {
 /// Why there is no connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
-    /// A rule refuses it.
+    /// A rule refuses the destination.
     Refused(Rule),
-    /// It could not be reached: what to tell the reader.
+    /// The destination could not be reached: the reason, for the reader.
     Unreachable(String),
 }
 
@@ -52,8 +52,8 @@ impl Failure {
     }
 }
 
-/// Connects to a host: its name is resolved once, every address is judged, and one of those that may be reached is
-/// connected to. A refused one is never tried.
+/// Connects to a host: its name is resolved once, every address is judged, and one of the allowed addresses is
+/// connected to. A refused address is never tried.
 pub(super) async fn connect(
     gate: &Gate,
     resolver: &dyn Resolve,
@@ -89,8 +89,8 @@ pub(super) async fn connect(
         .unwrap_or_else(|_| Err(Failure::unreachable(&"it did not answer in time")))
 }
 
-/// A connection to the first of several addresses that takes one. The next is tried when one fails, or takes long
-/// (RFC 8305).
+/// A connection to the first of several addresses that accepts it. The next address is tried when an attempt fails or
+/// takes long (RFC 8305).
 pub(super) async fn any_of(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream, IpAddr)> {
     let mut rest = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
@@ -107,7 +107,7 @@ pub(super) async fn any_of(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream,
         };
         match tokio::time::timeout(patience, attempts.next()).await {
             Ok(Some((address, Ok(stream)))) => {
-                // Small messages go at once, as a browser's own connection would have them.
+                // Small messages are sent at once, as on a browser's own connection.
                 stream.set_nodelay(true)?;
                 return Ok((stream, address.ip()));
             }

@@ -1,7 +1,7 @@
 //! One connection of a browser to its proxy.
 //!
-//! A browser opens connections to a proxy for each destination, and uses them again. So a connection here keeps its way
-//! to the last destination open; while it does, the destination stays the one that was judged.
+//! A browser opens connections to a proxy for each destination, and uses them again. So a connection here keeps the
+//! link to its last destination open; a request that uses the link goes to the address that was judged.
 
 use super::{
     connect::{self, Failure, Resolve},
@@ -52,8 +52,8 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// The way to the destination was lost before it answered. The browser's connection is closed without an answer, as the
-/// destination has done it: a browser then tries once more.
+/// The link to the destination was lost before the destination answered. The browser's connection is closed without an
+/// answer, as the destination has closed the link: a browser then tries once more.
 #[derive(Debug, Error)]
 #[error("the destination closed a connection that was used again")]
 struct Lost;
@@ -65,9 +65,9 @@ struct Connection {
 
 #[derive(Default)]
 struct State {
-    /// What it is used for.
+    /// The destination of the link or of the tunnel.
     destination: Option<Destination>,
-    /// The way to it, while no request uses it.
+    /// The link to the destination, while no request uses the link.
     link: Option<Link>,
     /// What takes the place of HTTP when the answer is written.
     tunnel: Option<(OnUpgrade, Box<dyn Both>)>,
@@ -102,7 +102,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Serves a connection to its end: that of either side, of its idle time, or of the rules that allowed it.
+/// Serves a connection until either side closes it, its idle time is over, or new rules refuse its destination.
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
     let activity = Activity::default();
     let connection = Arc::new(Connection { shared, state: Mutex::default() });
@@ -142,7 +142,7 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends when rules come into force that refuse where this leads.
+    /// Ends when rules come into force that refuse the destination of this connection.
     async fn refused(&self) {
         let mut changes = self.shared.gate.changes();
         while changes.changed().await.is_ok() {
@@ -153,7 +153,7 @@ impl Connection {
         }
     }
 
-    /// Judges a destination by the rules in force, and tells if they refuse it.
+    /// Judges a destination by the rules in force, and notes a refusal.
     fn refuse(&self, destination: &Destination) -> Result<(), Failure> {
         let Destination { host, port, address } = destination;
         match self.shared.gate.policy().judge(host, *port, *address).refused() {
@@ -202,7 +202,7 @@ impl Connection {
         let address = via.is_none().then_some(address);
         let destination = Destination { host, port, address };
         self.state().destination = Some(destination.clone());
-        // Other rules may have come into force meanwhile; from here on a change is seen.
+        // Other rules may have come into force meanwhile; from here on `refused` sees a change.
         let Destination { host, port, .. } = &destination;
         match self.refuse(&destination) {
             Err(Failure::Refused(rule)) => {
@@ -252,7 +252,7 @@ impl Connection {
         }
     }
 
-    /// The way to a destination that was used before, if it is still open and still allowed.
+    /// The link of the last request, if it leads to this destination, is still open and is still allowed.
     fn link_to(&self, host: &Host<String>, port: u16) -> Option<Link> {
         let link = self.state().link.take()?;
         let destination = self.state().destination.clone()?;
@@ -277,7 +277,7 @@ fn refusal(host: &Host<String>, port: u16, rule: &Rule) -> Refusal {
     Refusal { host: host.to_string(), port, rule: rule.clone() }
 }
 
-/// The host and port of a request to a proxy: one with a whole `http` URL, or `CONNECT`.
+/// The host and port of a request to a proxy, which has a whole `http` URL or is a `CONNECT`.
 fn destination<T>(request: &Request<T>) -> Option<(Host<String>, u16)> {
     let uri = request.uri();
     let usual = match (request.method() == Method::CONNECT, uri.scheme_str()) {
@@ -289,11 +289,11 @@ fn destination<T>(request: &Request<T>) -> Option<(Host<String>, u16)> {
     Some((parse_host(authority.host())?, authority.port_u16().or(usual)?))
 }
 
-/// Makes a request to a proxy one to its destination, or to a proxy further on.
+/// Turns a request to this proxy into a request to its destination, or to the proxy further on.
 fn prepare(request: &mut Request<Incoming>, via: Option<&Proxy>) {
     remove_hop_by_hop(request.headers_mut());
     *request.version_mut() = Version::HTTP_11;
-    // What was judged is what is asked for.
+    // The destination is asked for the host that was judged.
     if let Some(authority) = request.uri().authority()
         && let Ok(host) = HeaderValue::from_str(authority.as_str())
     {

@@ -12,7 +12,7 @@ use tokio::sync::{
     watch,
 };
 
-/// A destination that was refused. Never more of a URL than this.
+/// A destination that was refused. No more of the URL than this is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The host, as it was named.
@@ -23,14 +23,15 @@ pub struct Refusal {
     pub rule: Rule,
 }
 
-/// Who is to know of a refusal before the browser hears of it.
+/// Is told of a refusal before the browser is answered.
 #[async_trait]
 pub trait Hear: Send + Sync {
-    /// Takes in a refusal. The browser is answered when this ends.
+    /// Takes in a refusal. The browser is answered when this future ends.
     async fn hear(&self, refusal: &Refusal);
 }
 
-/// The rules that a proxy enforces. They can be exchanged while it runs: what is open and refused from then on is closed.
+/// The rules that a proxy enforces. They can be exchanged while the proxy runs: open connections that the new rules
+/// refuse are closed.
 pub struct Gate {
     policy: watch::Sender<Arc<Policy>>,
     refused: Sender<Refusal>,
@@ -46,7 +47,7 @@ impl Gate {
         (Arc::new(Self { policy, refused, hearer: OnceLock::new() }), refusals)
     }
 
-    /// Has `hearer` told of each refusal before the browser is answered. Only the first one is kept.
+    /// Has `hearer` told of each refusal before the browser is answered. Only the first hearer is kept.
     pub fn set_hearer(&self, hearer: impl Hear + 'static) {
         let _ = self.hearer.set(Box::new(hearer));
     }
@@ -77,7 +78,7 @@ impl Gate {
         let _ = self.refused.try_send(refusal);
     }
 
-    /// Tells of a refusal, before the browser is answered.
+    /// Tells the hearer of a refusal, before the browser is answered.
     pub(super) async fn tell(&self, refusal: &Refusal) {
         if let Some(hearer) = self.hearer.get() {
             hearer.hear(refusal).await;

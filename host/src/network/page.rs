@@ -1,4 +1,4 @@
-//! What a browser is answered that gets no connection.
+//! The answers to a browser whose request gets no connection.
 
 use super::{connect::Failure, rules::Rule};
 use http_body_util::Full;
@@ -22,7 +22,7 @@ pub(super) fn failed(host: &str, port: u16, failure: &Failure) -> Response<Full<
     }
 }
 
-/// The answer to what is no request to a proxy.
+/// The answer to a message that is no request to a proxy.
 pub(super) fn malformed() -> Response<Full<Bytes>> {
     page(StatusCode::BAD_REQUEST, "Not understood", "This proxy takes requests for http URLs, and CONNECT.")
 }
@@ -49,7 +49,7 @@ fn page(status: StatusCode, title: &str, words: &str) -> Response<Full<Bytes>> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // It stands in the origin of the host that was refused.
+    // The page has the origin of the host that was refused, and may load nothing.
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
     response
 }

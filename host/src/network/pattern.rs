@@ -1,4 +1,4 @@
-//! How a rule names what it is about: a host, an address or a network, and ports.
+//! Patterns of destinations in rules: a host, an address or a network, and ports.
 
 use super::address::{Forms, Net};
 use codemode_spec::limits::NETWORK_PATTERN_CHARS_MAX;
@@ -7,24 +7,24 @@ use std::{fmt, net::IpAddr, ops::RangeInclusive, str::FromStr};
 use thiserror::Error;
 use url::Host;
 
-/// What a rule is about.
+/// The destinations that a rule is about.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
     /// The hosts.
     pub host: HostPattern,
-    /// The ports; `None` is all of them.
+    /// The ports; `None` is all ports.
     pub ports: Option<RangeInclusive<u16>>,
 }
 
 /// The hosts of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum HostPattern {
-    /// All of them.
+    /// All hosts.
     Any,
     /// One name.
     Name(String),
-    /// Every name below one, which is not meant itself.
+    /// Every name below this one, but not this name itself.
     Below(String),
     /// Addresses, and every name that leads to one of them.
     Net(Net),
@@ -55,7 +55,7 @@ pub enum PatternFault {
 }
 
 impl Pattern {
-    /// One about all ports.
+    /// A pattern for all ports of these hosts.
     #[must_use]
     pub const fn of(host: HostPattern) -> Self {
         Self { host, ports: None }
@@ -65,7 +65,7 @@ impl Pattern {
         self.ports.as_ref().is_none_or(|ports| ports.contains(&port))
     }
 
-    /// Whether it is about a host as it is named.
+    /// Whether the pattern is about a host as the request names it.
     pub(super) fn names(&self, host: &Host<String>, port: u16) -> bool {
         let Host::Domain(name) = host else { return matches!(self.host, HostPattern::Any) && self.has_port(port) };
         self.has_port(port)
@@ -79,19 +79,20 @@ impl Pattern {
             }
     }
 
-    /// Whether it is about one of these addresses.
+    /// Whether the pattern is about one of these addresses.
     pub(super) fn has_any_of(&self, mut addresses: impl Iterator<Item = IpAddr>, port: u16) -> bool {
         let HostPattern::Net(net) = self.host else { return false };
         self.has_port(port) && addresses.any(|address| net.contains(address))
     }
 
-    /// Whether it is about an address that stands for itself: what an address only may lead to is not allowed by that.
+    /// Whether the pattern is about this address or the address that it surely stands for. Addresses to which it only
+    /// may lead do not count: nothing is allowed for their sake.
     pub(super) fn has_surely(&self, forms: &Forms, port: u16) -> bool {
         self.has_any_of([forms.itself].into_iter().chain(forms.inner), port)
     }
 }
 
-/// A host as it is compared: in lower case, in ASCII, an address as an address, without a dot at its end.
+/// A host in the form for comparisons: in lower case, in ASCII, an address as an address, without a dot at its end.
 pub(super) fn host(text: &str) -> Option<Host<String>> {
     let text = match text.strip_suffix('.') {
         Some(rest) if !rest.is_empty() => rest,
@@ -103,7 +104,7 @@ pub(super) fn host(text: &str) -> Option<Host<String>> {
     }
 }
 
-/// The address of a host that is one.
+/// The address, of a host that is written as an address.
 pub(super) fn literal(host: &Host<String>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,

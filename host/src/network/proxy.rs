@@ -20,7 +20,7 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long it is waited when no connection can be accepted, as without a free file descriptor.
+/// How long to wait when no connection can be accepted, as without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
 /// A proxy that listens and does not serve yet: a client that connects waits.
@@ -31,7 +31,7 @@ pub struct ForwardProxy {
     shared: Shared,
 }
 
-/// A proxy that serves, for as long as this lives.
+/// A proxy that serves until this value is dropped.
 #[derive(Debug)]
 pub struct Serving {
     _accepting: AbortOnDropHandle<()>,
@@ -41,28 +41,28 @@ impl ForwardProxy {
     /// Listens on a free port of the loopback interface.
     ///
     /// # Errors
-    /// When there is none.
+    /// When no port is free.
     pub async fn bind(gate: Arc<Gate>, resolver: Arc<dyn Resolve>, upstream: Upstream) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         Ok(Self { listener, address, shared: Shared { gate, resolver, upstream } })
     }
 
-    /// Where it listens.
+    /// The address at which the proxy listens.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves those connections of which `is_ours` says so, by where they come from; it may block. All others are closed
-    /// without a word. To be called within a runtime.
+    /// Serves the connections that `is_ours` accepts by their peer address; `is_ours` may block. All others are closed
+    /// without an answer. To be called within a runtime.
     #[must_use]
     pub fn serve(self, is_ours: impl Fn(SocketAddr) -> bool + Send + Sync + 'static) -> Serving {
         let (shared, is_ours) = (Arc::new(self.shared), Arc::new(is_ours));
         let listener = self.listener;
         let accepting = tokio::spawn(async move {
             let places = Arc::new(Semaphore::new(NETWORK_CONNECTIONS_MAX));
-            // Ends them all when it is dropped.
+            // Dropping the set ends all connections.
             let mut connections = JoinSet::new();
             // The semaphore is never closed.
             while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -85,7 +85,7 @@ impl ForwardProxy {
 }
 
 async fn serve(shared: Arc<Shared>, stream: TcpStream) {
-    // Fails only when it is closed already.
+    // Fails only when the connection is closed already.
     let _ = stream.set_nodelay(true);
     connection::serve(shared, stream).await;
 }

@@ -17,7 +17,7 @@ use url::Host;
 /// fe80::a9fe:a9fe in OpenStack.
 const LINK_LOCAL: &[Net] = &[Net::v4(169, 254, 0, 0, 16), Net::v6(0xfe80 << 112, 10)];
 
-/// The other addresses at which clouds do so, as their own documentation has them:
+/// The other addresses at which clouds hand out credentials, as their own documentation has them:
 /// - AWS, "Instance metadata service" and "EKS Pod Identity Agent": fd00:ec2::254, fd00:ec2::23
 /// - Google Cloud, "About VM metadata", for machines with IPv6 alone: fd20:ce::254
 /// - Alibaba Cloud, "Instance metadata": 100.100.100.200
@@ -36,12 +36,12 @@ const METADATA: &[Net] = &[
     Net::v6(0xfd00_a9fe_a9fe_u128 << 80 | 0x0001, 128),
 ];
 
-/// The names of the same services: where a proxy further on resolves, the name is all that is seen.
+/// The names of the same services: where a proxy further on resolves names, only the name can be judged.
 const METADATA_NAMES: &[&str] =
     &["metadata.google.internal", "metadata.goog", "metadata.tencentyun.com", "instance-data.ec2.internal"];
 
-/// What Chromium asks by itself, flags or not, and no page needs (seen at a proxy with Chromium 156). What pages use as
-/// well, such as accounts.google.com, is not here.
+/// Hosts that Chromium contacts by itself, flags or not, and that no page needs (seen at a proxy with Chromium 156).
+/// Hosts that pages use as well, such as accounts.google.com, are not listed.
 const OWN_SERVICES: &[&str] = &[
     "clients2.google.com",
     "clientservices.googleapis.com",
@@ -54,25 +54,25 @@ const OWN_SERVICES: &[&str] = &[
     "update.googleapis.com",
 ];
 
-/// What may be reached. What `deny` names is refused; if `allow` names anything, the rest is refused too.
+/// What may be reached. Destinations that `deny` names are refused; if `allow` is not empty, all others are too.
 ///
 /// A name is judged together with each address that it leads to: a rule about addresses holds for every name that
 /// leads there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkRules {
-    /// If it is not empty, nothing else may be reached.
+    /// If this list is not empty, no other destination may be reached.
     pub allow: Vec<Pattern>,
-    /// May not be reached, whatever is allowed.
+    /// Destinations that may not be reached, whatever `allow` says.
     pub deny: Vec<Pattern>,
 }
 
-/// A pattern that is none.
+/// A text that is no valid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFault {
-    /// The list that it stands in.
+    /// The list in which the text stands.
     pub list: &'static str,
-    /// Its text; the beginning of it, if it is long.
+    /// The text, or its beginning if it is long.
     pub text: String,
     /// What is wrong.
     pub fault: PatternFault,
@@ -81,14 +81,14 @@ pub struct RuleFault {
 /// Everything that is wrong with lists of patterns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFaults {
-    /// Lists with more patterns than may be.
+    /// Lists with too many patterns.
     pub too_long: Vec<&'static str>,
-    /// Patterns that are none.
+    /// Texts that are no valid patterns.
     pub faults: Vec<RuleFault>,
 }
 
 impl RuleFaults {
-    /// One sentence for each.
+    /// One sentence for each fault.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         let too_long =
@@ -111,7 +111,7 @@ impl NetworkRules {
     /// Reads the rules.
     ///
     /// # Errors
-    /// With every pattern that is none.
+    /// With every text that is no valid pattern.
     pub fn parse(lists: &NetworkLists) -> Result<Self, RuleFaults> {
         let mut wrong = RuleFaults { too_long: Vec::new(), faults: Vec::new() };
         let mut read = |list: &'static str, texts: &[String]| {
@@ -150,7 +150,7 @@ impl NetworkRules {
         if let Some(pattern) = self.deny.iter().find(|pattern| is_about(pattern)) {
             return Decision::Refused(Rule::Deny { owner, pattern: pattern.clone() });
         }
-        // A call's rules lift none of what holds by default.
+        // The rules of a call do not lift the default refusals.
         if owner == Owner::Operator
             && let Some(rule) = self.default_of(host, port, forms)
         {
@@ -168,8 +168,8 @@ impl NetworkRules {
         }
     }
 
-    /// What refuses a destination unless an operator names it: by its name, or by a network that holds nothing but such
-    /// addresses. `*` and `0.0.0.0/0` do not.
+    /// The default rule that refuses a destination, unless an operator's `allow` names the destination: by its name, or
+    /// by a network that holds nothing but such addresses. `*` and `0.0.0.0/0` do not count.
     fn default_of(&self, host: &Host<String>, port: u16, forms: Option<&Forms>) -> Option<Rule> {
         if let Host::Domain(name) = host {
             let is_named = |pattern: &Pattern| {
@@ -206,7 +206,7 @@ impl NetworkRules {
     }
 }
 
-/// Whose rule it is.
+/// The author of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The operator's, from the file of defaults.
@@ -220,30 +220,30 @@ pub enum Owner {
 pub enum Rule {
     /// A pattern of `deny`.
     Deny {
-        /// Whose.
+        /// The author of the pattern.
         owner: Owner,
-        /// Which.
+        /// The pattern that decided.
         pattern: Pattern,
     },
     /// A pattern of `allow`.
     Allow {
-        /// Whose.
+        /// The author of the pattern.
         owner: Owner,
-        /// Which.
+        /// The pattern that decided.
         pattern: Pattern,
     },
-    /// That `allow` is not empty, and no pattern of it is about the destination.
+    /// `allow` is not empty, and none of its patterns is about the destination.
     NotAllowed {
-        /// Whose.
+        /// The author of the list.
         owner: Owner,
     },
     /// By default: an address of the own link.
     LinkLocal(Net),
     /// By default: an address at which a cloud hands out the credentials of its machines.
     Metadata(Net),
-    /// The same by name.
+    /// By default: a name of such an address.
     MetadataName(&'static str),
-    /// By default: what the browser asks by itself.
+    /// By default: a host that the browser contacts by itself.
     OwnService(&'static str),
     /// By default the rest is allowed.
     Default,
@@ -271,14 +271,14 @@ impl fmt::Display for Rule {
 /// A judgement, with the rule that decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It may be reached.
+    /// The destination may be reached.
     Allowed(Rule),
-    /// It may not.
+    /// The destination may not be reached.
     Refused(Rule),
 }
 
 impl Decision {
-    /// The rule, if it may not be reached.
+    /// The rule that refused, if the destination may not be reached.
     #[must_use]
     pub fn refused(self) -> Option<Rule> {
         match self {
@@ -291,10 +291,10 @@ impl Decision {
 /// The rules of an operator and of a call. Both must allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
-    /// The operator's.
+    /// The operator's rules.
     #[serde(default)]
     pub operator: NetworkRules,
-    /// The call's.
+    /// The call's rules; `None` narrows nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<NetworkRules>,
 }
@@ -312,8 +312,8 @@ impl Policy {
         self.operator.is_default() && self.call.as_ref().is_none_or(NetworkRules::is_default)
     }
 
-    /// Judges a destination: a host as it is named, and the address that it leads to, if that is known. An address that
-    /// is named as the host needs no second one.
+    /// Judges a destination: a host as it is named, and the address that it leads to, if that is known. A host that is
+    /// written as an address needs no `address`.
     #[must_use]
     pub fn judge(&self, host: &Host<String>, port: u16, address: Option<IpAddr>) -> Decision {
         let address = super::pattern::literal(host).or(address);
@@ -321,7 +321,7 @@ impl Policy {
         let decided = self.operator.judge(Owner::Operator, host, port, forms.as_ref());
         match (&decided, &self.call) {
             (Decision::Allowed(_), Some(call)) => match call.judge(Owner::Call, host, port, forms.as_ref()) {
-                // That a call says nothing decides nothing.
+                // A call without a rule for the destination leaves the decision to the operator's rules.
                 Decision::Allowed(Rule::Default) => decided,
                 by_call => by_call,
             },
@@ -329,7 +329,7 @@ impl Policy {
         }
     }
 
-    /// The rule that refuses a name whatever it leads to: such a name is not even resolved.
+    /// The rule that refuses a name whatever its addresses are: such a name is not even resolved.
     #[must_use]
     pub fn refuses_name(&self, host: &Host<String>, port: u16) -> Option<Rule> {
         let rule = self.judge(host, port, None).refused()?;

@@ -1,4 +1,4 @@
-//! Bytes in both directions, and whether any have gone lately.
+//! Copies bytes in both directions, and tells when a connection is idle.
 
 use codemode_spec::limits::{NETWORK_IDLE_MS, NETWORK_TUNNEL_BUFFER_BYTES};
 use std::{
@@ -24,16 +24,16 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Both for T {}
 pub(super) async fn join(client: &mut dyn Both, server: &mut dyn Both) {
     let (mut client, mut server) = (client, server);
     let bytes = NETWORK_TUNNEL_BUFFER_BYTES;
-    // How it ended is between the two.
+    // How the tunnel ended concerns only its two sides.
     let _ = copy_bidirectional_with_sizes(&mut client, &mut server, bytes, bytes).await;
 }
 
-/// Counts what goes over a stream.
+/// Counts the bytes that go over a stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activity(Arc<AtomicU64>);
 
 impl Activity {
-    /// Ends when nothing has gone for the time that a connection may be idle.
+    /// Ends when no byte has gone for the time that a connection may be idle.
     pub(super) async fn idle(&self) {
         let mut before = None;
         loop {

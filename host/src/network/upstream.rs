@@ -1,4 +1,4 @@
-//! The proxy further on that a machine is told to use, in the environment as everywhere.
+//! The proxy further on that the environment of this process names, by the usual variables.
 
 use super::{
     address::Net,
@@ -21,7 +21,7 @@ use thiserror::Error;
 use tokio::net::TcpStream;
 use url::{Host, Url};
 
-/// For what a proxy is used.
+/// The kind of traffic for which a proxy is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     /// A request for an `http` URL.
@@ -30,10 +30,10 @@ pub(super) enum Scheme {
     Connect,
 }
 
-/// The proxies of the environment, and for what they are not used. None by default.
+/// The proxies of the environment, and the destinations for which they are not used. No proxy by default.
 ///
-/// A name that goes to such a proxy is judged as it stands and is resolved there: rules about addresses hold only for
-/// addresses that are written as such, and allow no name. Loopback never goes there.
+/// A name that goes to such a proxy is judged unresolved, and the proxy resolves it: rules about addresses hold only
+/// for addresses that are written as such, and allow no name. Loopback never goes there.
 #[derive(Clone, Debug, Default)]
 pub struct Upstream {
     http: Option<Arc<Proxy>>,
@@ -44,10 +44,10 @@ pub struct Upstream {
 /// A proxy of the environment whose address cannot be used. Its value may hold a password and is not told.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UpstreamFault {
-    /// It is no URL with a host.
+    /// The value is no URL with a host.
     #[error("the proxy in {0} is no URL: write http://HOST:PORT")]
     NotAUrl(&'static str),
-    /// It is spoken to by something else than HTTP.
+    /// The URL has another scheme than `http`.
     #[error("the proxy in {0} has the scheme {1}: only http can be used")]
     Scheme(&'static str, String),
 }
@@ -72,26 +72,26 @@ impl fmt::Display for Proxy {
     }
 }
 
-/// For what no proxy is used.
+/// Destinations for which no proxy is used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Exception {
     All,
-    /// A name and those below it.
+    /// A name and the names below it.
     Name(String, Option<u16>),
     Net(Net, Option<u16>),
 }
 
 impl Upstream {
     /// As the environment of this process says: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case or
-    /// else in upper case. A tunnel goes through that of `https_proxy`, plain requests through that of `http_proxy`.
+    /// else in upper case. A tunnel goes through the proxy of `https_proxy`, other requests through `http_proxy`'s.
     ///
     /// # Errors
-    /// When a proxy is named that cannot be used: to go around it in silence is no choice.
+    /// When a proxy is named that cannot be used: it must not be bypassed in silence.
     pub fn of_environment() -> Result<Self, UpstreamFault> {
         Self::of(|name| env::var(name).ok())
     }
 
-    /// The same for other variables.
+    /// As [`Self::of_environment`], with the variables read by `variable`.
     ///
     /// # Errors
     /// As [`Self::of_environment`].
@@ -109,13 +109,13 @@ impl Upstream {
         })
     }
 
-    /// Whether there is any.
+    /// Whether there is no proxy.
     #[must_use]
     pub const fn is_none(&self) -> bool {
         self.http.is_none() && self.connect.is_none()
     }
 
-    /// The proxy for a destination, if one is to be used.
+    /// The proxy to use for a destination; `None` connects directly.
     pub(super) fn route(&self, scheme: Scheme, host: &Host<String>, port: u16) -> Option<Arc<Proxy>> {
         let proxy = match scheme {
             Scheme::Http => self.http.as_ref(),
@@ -150,7 +150,7 @@ impl Proxy {
         Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
     }
 
-    /// Connects to it. An operator named it: no rule is asked.
+    /// Connects to this proxy. An operator named the proxy, so no rule is asked.
     pub(super) async fn connect(&self, resolver: &dyn Resolve) -> Result<(TcpStream, IpAddr), Failure> {
         let failed = |error: &dyn fmt::Display| Failure::Unreachable(format!("the proxy {self}: {error}"));
         let connecting = async {
@@ -173,7 +173,7 @@ impl Proxy {
     }
 }
 
-/// The bytes of a part of a URL.
+/// The bytes of a percent-encoded part of a URL.
 fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -194,7 +194,7 @@ fn decoded(text: &str) -> Vec<u8> {
 }
 
 impl Exception {
-    /// What cannot be read excepts nothing.
+    /// An entry that cannot be read excepts no destination.
     fn parse(entry: &str) -> Option<Self> {
         if entry == "*" {
             return Some(Self::All);
