@@ -1,4 +1,4 @@
-//! Browsers in processes of their own: each has a keeper, which starts it and ends it.
+//! Browsers in processes of their own: each has a keeper, which starts and ends the browser.
 
 use super::{
     door,
@@ -30,23 +30,24 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// The hidden command of the program by which it becomes a keeper.
+/// The hidden command that makes a process of the program a keeper.
 pub(crate) const KEEP: &str = "keep";
 /// How long a keeper may take to tell how the start went: longer than the browser may take.
 const LAUNCH_MAX: Duration = Duration::from_secs(25);
 /// How long a browser may take to end before that is an error.
 const END_MAX: Duration = Duration::from_secs(16);
-/// How long its keeper may take for that: for the browser to write down what it holds, and some seconds to kill it.
+/// How long a keeper may take to end its browser: time for the browser to write down what it holds, and some seconds
+/// to kill it.
 const KEEPER_END_MAX: Duration = Duration::from_secs(11);
 /// How long a keeper may take to make itself known.
 const KEEPER_START_MAX: Duration = Duration::from_secs(2);
-/// How often it is looked whether a browser has ended.
+/// How often to look whether a browser has ended.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
 /// How long a keeper may take to bring network rules into force.
 const NARROW_MAX: Duration = Duration::from_secs(10);
-/// What a keeper may say.
+/// The longest answer of a keeper.
 pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024;
-/// What a keeper may be told: two pairs of lists of network rules above all, escaped twice.
+/// The longest order for a keeper: two pairs of lists of network rules above all, escaped twice.
 pub(super) const ORDER_BYTES_MAX: u64 = 1024 * 1024;
 const _: () =
     assert!(4 * NETWORK_PATTERNS_MAX * (NETWORK_PATTERN_CHARS_MAX + 16) + 64 * 1024 < ORDER_BYTES_MAX as usize);
@@ -54,32 +55,32 @@ const _: () =
 /// A browser to be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchOrder {
-    /// The session that it is for.
+    /// The session that the browser is for.
     pub session: String,
-    /// Names its profile.
+    /// The name of the browser's profile.
     pub profile: String,
     /// Whether the profile stays when the browser ends.
     pub profile_kept: bool,
-    /// The program; `None` finds one.
+    /// The browser's program; `None` finds a program.
     pub executable: Option<PathBuf>,
     /// Without a window.
     pub headless: bool,
     /// Where downloads go.
     pub downloads_dir: PathBuf,
-    /// What it may reach of the machine.
+    /// What the browser may reach of the machine.
     #[serde(default)]
     pub confinement: Confinement,
-    /// What it may reach, as JSON; `None` is what holds by default.
+    /// The network rules for the browser, as JSON; `None` is the default rules.
     pub network: Option<String>,
 }
 
-/// Starts and ends browsers. A simulation has its own.
+/// Starts and ends browsers. A simulation has an implementation of its own.
 #[async_trait]
 pub trait Browsers: Send + Sync {
-    /// Starts the browser of a session, and notes in the store that it runs.
+    /// Starts the browser of a session, and notes in the store that the browser runs.
     ///
     /// # Errors
-    /// When it does not start; nothing is left of it then.
+    /// When the browser does not start; nothing is left of the browser then.
     async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport>;
 
     /// A channel to the browser of a session, for the execution that holds a lease on it.
@@ -88,19 +89,19 @@ pub trait Browsers: Send + Sync {
     /// When the lease is not held, or the browser cannot be reached.
     async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport>;
 
-    /// Waits until what the lease of a live session orders is what its browser may reach.
+    /// Waits until the network rules that the lease of a live session orders are in force.
     ///
     /// # Errors
-    /// When its keeper does not bring that about.
+    /// When the keeper does not bring the rules into force in time.
     async fn narrowed(&self, _session: &SessionRow) -> Result<(), ErrorReport> {
         Ok(())
     }
 
-    /// Ends what is left of the browser of a session that is marked as closing, and marks it as ended. It need not have
-    /// started, and may have ended by itself.
+    /// Ends what is left of the browser of a session that is marked as closing, and marks the session as
+    /// ended. The browser need not have started, and may have ended by itself.
     ///
     /// # Errors
-    /// When it is not certain that it ended: the session stays as it is.
+    /// When it is not certain that the browser ended: the session stays as it is.
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport>;
 
     /// Whether the keeper of a session lives.
@@ -109,17 +110,17 @@ pub trait Browsers: Send + Sync {
     /// Removes the profile of a key. The caller holds the key's lease, and the key's browser has ended.
     ///
     /// # Errors
-    /// When it cannot be removed, or a browser uses it all the same.
+    /// When the profile cannot be removed, or a browser uses the profile all the same.
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport>;
 
     /// Removes the saved cookies of a key. The caller holds the key's lease.
     ///
     /// # Errors
-    /// When they cannot be removed.
+    /// When the cookies cannot be removed.
     async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport>;
 }
 
-/// What a keeper answers.
+/// A keeper's answer to the order to start a browser.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Started {
@@ -135,7 +136,7 @@ pub struct BrowsersOfKeepers {
     locks: ProcessLocks,
     /// The keepers that this host process started, by session.
     children: Mutex<HashMap<String, Child>>,
-    /// The browsers that were found, by what was asked for: to see whether one works it must be run.
+    /// The programs that were found, by the path that was asked for: to see whether a program works it must be run.
     found: tokio::sync::Mutex<HashMap<Option<PathBuf>, PathBuf>>,
 }
 
@@ -164,7 +165,7 @@ impl BrowsersOfKeepers {
             .arg(KEEP)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Not the host's: a program that reads that to its end would wait for the browser.
+            // Not the host's stderr: a program that reads the host's stderr to its end would wait for the browser.
             .stderr(Stdio::null())
             .current_dir("/")
             // Signals of the host's terminal are not meant for the keeper.
@@ -200,7 +201,7 @@ impl BrowsersOfKeepers {
         children
     }
 
-    /// The browser to start.
+    /// The browser program to start.
     async fn executable(&self, asked: Option<&Path>) -> Result<PathBuf, ErrorReport> {
         let mut found = self.found.lock().await;
         let asked = asked.map(Path::to_owned);
@@ -216,7 +217,7 @@ impl BrowsersOfKeepers {
         Ok(path)
     }
 
-    /// Ends what dead processes left, a browser without a keeper above all.
+    /// Ends and removes what dead processes left, above all a browser without a keeper.
     async fn reap(&self) -> Result<(), ErrorReport> {
         let profiles = self.places.profiles();
         let reaped = tokio::task::spawn_blocking(move || codemode_chromium::reap(&profiles)).await;
@@ -263,7 +264,7 @@ impl Browsers for BrowsersOfKeepers {
             .browser
             .as_ref()
             .map(|browser| ProcessId { pid: browser.keeper_pid, start_ticks: browser.keeper_started });
-        // The signal has the keeper look into the store, where it reads what to do.
+        // The signal has the keeper look into the store, which says what to do.
         if let Some(keeper) = keeper {
             keeper.terminate();
         }
@@ -288,7 +289,8 @@ impl Browsers for BrowsersOfKeepers {
                 self.store.session_ended(&session.id, reason).await?;
                 break;
             }
-            // A keeper that was stopped reads nothing. The kernel kills its browser with it.
+            // A keeper that was stopped does not read the store. When it is killed, the kernel kills its browser as
+            // well.
             if let Some(keeper) = keeper.filter(|_| began.elapsed() > KEEPER_END_MAX) {
                 keeper.kill();
             }
@@ -299,7 +301,7 @@ impl Browsers for BrowsersOfKeepers {
             }
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
-        // Fails, as it should, if something was downloaded.
+        // A folder with downloads is not empty and stays: the removal fails then, as it should.
         let _ = tokio::fs::remove_dir(self.places.downloads(&session.id)).await;
         Ok(())
     }
@@ -325,7 +327,7 @@ impl Browsers for BrowsersOfKeepers {
     }
 }
 
-/// Removes a file, and the unfinished copies beside it of processes that died while they wrote it anew.
+/// Removes a file and the unfinished copies beside it, which processes left that died while they replaced the file.
 fn remove_with_copies(file: &Path) -> io::Result<()> {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(()) };
     let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };

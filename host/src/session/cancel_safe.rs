@@ -1,4 +1,4 @@
-//! A leased session as providers have it: a call that is dropped leaves nothing half done, and nothing leased.
+//! The leased session that providers get: a call that is dropped leaves no change half done and no lease held.
 
 use super::leased::LeasedSession;
 use async_trait::async_trait;
@@ -7,8 +7,8 @@ use codemode_spec::{ErrorCode, ErrorReport, session::LeaseFacts};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// A session whose every change is carried out to its end, in a task of its own, and which is released at the latest
-/// when this is dropped.
+/// A session whose every change is carried out to its end, in a task of its own, and which is released when this value
+/// is dropped, if not before.
 pub(super) struct CancelSafe {
     session: Arc<LeasedSession>,
 }

@@ -1,4 +1,4 @@
-//! Time as leases need it: the same for all processes of a machine, and not moved when a user sets the clock.
+//! The time by which leases expire: the same for all processes of a machine, and not moved when a user sets the clock.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -7,15 +7,15 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Where the time of leases comes from.
+/// The source of the time of leases.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since the Unix epoch: for people to read, never to decide by.
+    /// Milliseconds since the Unix epoch: for people to read; no decision depends on it.
     fn wall_ms(&self) -> i64;
 
-    /// Milliseconds since the boot, those asleep included: what expiry is decided by.
+    /// Milliseconds since the boot, time asleep included: decides expiry.
     fn steady_ms(&self) -> i64;
 
-    /// Names the boot: steady times of different boots cannot be compared, and no process lives through two of them.
+    /// The id of the boot: steady times of different boots cannot be compared, and no process lives through two boots.
     fn boot(&self) -> &str;
 }
 

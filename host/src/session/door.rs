@@ -1,12 +1,12 @@
 //! The way to a session's browser: a Unix socket in the state folder, at which the browser's keeper listens.
 //!
-//! A client says which lease it holds; the keeper looks into the store whether that is so, gives it a protocol session of
-//! its own in the browser, and from there on passes messages on, of which each is preceded by another look: the keeper is
-//! the only one who can write to the browser, so nothing can come between look and write that the browser would see in
-//! another order. When the lease is lost, so is the connection; before the next holder is let in, everything that the last
-//! one had in the browser is gone.
+//! A client says which lease it holds. The keeper checks the lease in the store, gives the client a protocol session of
+//! its own in the browser, and from then on passes messages on. The lease is checked again before each message: the
+//! keeper is the only process that can write to the browser, so that no other message can come between check and write.
+//! When the lease is lost, the connection is closed; before the next holder is let in, everything that the last holder
+//! had in the browser is gone.
 //!
-//! Operators may look what the pages show without a lease: the keeper asks the browser for them.
+//! Operators may see the URLs of the pages without a lease: the keeper asks the browser for them.
 
 use super::{
     rules::lease_after_promotion,
@@ -40,20 +40,20 @@ use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
 /// How long either side may take for the first words, the browser's answer included.
 const GREETING_MAX: Duration = Duration::from_secs(10);
-/// The socket's address in the kernel has room for so many bytes of a path.
+/// Bytes of a path for which a socket's address in the kernel has room.
 const ADDRESS_BYTES_MAX: usize = 100;
 
-/// What a client says first.
+/// The first message of a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Hello {
-    /// It holds this lease.
+    /// The client holds this lease.
     Use { lease: String, token: u64, execution: String },
-    /// It wants to know what the pages show.
+    /// The client wants the URLs of the pages.
     Look,
 }
 
-/// What the keeper answers.
+/// The keeper's answer to the first message.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Welcome {
@@ -61,11 +61,11 @@ enum Welcome {
     Root(String),
     /// The pages' URLs.
     Pages(Vec<String>),
-    /// No.
+    /// The client is not let in.
     Refused(Box<ErrorReport>),
 }
 
-/// The keeper's side. The socket goes with it, and its clients leave.
+/// The keeper's side. When it is dropped, the socket is removed and its clients are disconnected.
 pub(super) struct Door {
     inner: Arc<Inner>,
     path: PathBuf,
@@ -104,7 +104,7 @@ impl Door {
             ErrorReport::new(ErrorCode::IoError, format!("could not listen at {}: {error}", path.display()))
         };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
-        // That of a dead keeper: no other session has this name.
+        // The socket of a dead keeper: no other session has this name.
         let _ = fs::remove_file(&path);
         let (address, _folder) = address(&path).map_err(failed)?;
         let listener = UnixListener::bind(address).map_err(failed)?;
@@ -115,7 +115,7 @@ impl Door {
         Ok(Self { inner, path, _accepting: AbortOnDropHandle::new(accepting) })
     }
 
-    /// Has the clients leave whose lease is not held any more.
+    /// Disconnects the clients whose lease is not held any more.
     pub(super) async fn close_to_others(&self) {
         let inner = &self.inner;
         let guests: Vec<_> = {
@@ -142,11 +142,11 @@ async fn accept(listener: UnixListener, inner: Arc<Inner>) {
     let own = rustix::process::geteuid().as_raw();
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // No file descriptor is left, it may be: others end first.
+            // Perhaps no file descriptor is left: other connections must end first.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        // The folder is closed to other users already.
+        // A second check: the folder is closed to other users already.
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
             tokio::spawn(Arc::clone(&inner).receive(stream));
         }
@@ -193,7 +193,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Has the clients leave that came with another lease, and waits until nothing of them is left in the browser.
+    /// Disconnects the clients that came with another lease, and waits until nothing of them is left in the browser.
     async fn make_room_for(&self, pass: &Pass) -> Result<(), ErrorReport> {
         let lease = pass.lease().clone();
         let others: Vec<_> = {
@@ -217,12 +217,12 @@ impl Inner {
         self.check(pass).await.is_ok()
     }
 
-    /// Whether a client may go on. Its lease may have become another one: that of the key for which its execution promoted
-    /// the session.
+    /// Whether a client may go on. Its lease may have become the lease of a key: the key for which its execution
+    /// promoted the session.
     async fn check(&self, pass: &Pass) -> Result<(), StoreError> {
         let lease = pass.lease().clone();
         let Err(error) = self.store.lease_check(&lease, &self.session).await else { return Ok(()) };
-        // Only the lease on a session alone can have become that of a key.
+        // Only the lease on a session without a key can have become the lease of a key.
         if matches!(error, StoreError::NotHeld(_))
             && lease.name.key().is_none()
             && let Some(session) = self.store.session(&self.session).await?
@@ -236,7 +236,7 @@ impl Inner {
         Err(error)
     }
 
-    /// What the pages show.
+    /// The URLs of the pages.
     async fn pages(&self) -> Vec<String> {
         let targets = self.relay.call("Target.getTargets", json!({}), GREETING_MAX).await.unwrap_or_default();
         let pages = targets["targetInfos"].as_array().into_iter().flatten().filter(|target| target["type"] == "page");
@@ -257,7 +257,7 @@ impl Pass {
     }
 }
 
-/// Goes to a session's browser with a lease.
+/// Connects to a session's browser under a lease.
 ///
 /// # Errors
 /// The keeper's refusal, and `CDP_CONNECTION_FAILED` when there is no keeper, with [`REFUSED`] if that is certain.
@@ -276,7 +276,7 @@ pub(super) async fn enter(
     }
 }
 
-/// What the pages of a session's browser show; nothing if it does not say.
+/// The URLs of the pages of a session's browser; none if the keeper does not answer.
 pub(super) async fn pages(folder: &Path, session: &str) -> Vec<String> {
     match greet(folder, session, &Hello::Look).await {
         Ok((Welcome::Pages(pages), _)) => pages,
@@ -330,7 +330,7 @@ fn socket(folder: &Path, session: &str) -> PathBuf {
     folder.join(session).with_extension("sock")
 }
 
-/// A path for the kernel, which takes short ones only: by its folder's descriptor, if it is too long.
+/// The path of a socket for the kernel, which takes short paths only: a long path goes by its folder's descriptor.
 fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else { return Ok((path.to_owned(), None)) };
     if path.as_os_str().len() <= ADDRESS_BYTES_MAX {
@@ -340,7 +340,7 @@ fn address(path: &Path) -> io::Result<(PathBuf, Option<OwnedFd>)> {
     Ok((Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(name), Some(folder)))
 }
 
-/// Words before the messages: their length and their JSON, so that nothing of what follows is read with them.
+/// Sends a greeting: its length and its JSON, so that its reader takes no byte of the messages that follow.
 async fn say(stream: &mut UnixStream, words: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_vec(words)?;
     let length = u32::try_from(text.len()).map_err(|_| io::ErrorKind::InvalidData)?;

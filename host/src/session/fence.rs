@@ -1,4 +1,5 @@
-//! What the browser of a keeper may reach: its proxy, the rules that its lease orders, and the refusals in the audit.
+//! What a keeper's browser may reach: the browser's proxy, the rules that the lease orders, and the refusals in the
+//! audit.
 
 use super::store::{
     Store, StoreError,
@@ -12,16 +13,16 @@ use serde_json::json;
 use std::{collections::HashMap, fmt::Display, net::SocketAddr, sync::Arc};
 use tokio::sync::mpsc::Receiver;
 
-/// The rules, as a lease orders them: `None` is what holds by default.
+/// The rules that a lease orders, as JSON: `None` is the default rules.
 pub(super) type Ordered = Option<String>;
 
-/// Writes rules as they are ordered.
+/// Writes rules in the form in which a lease orders them.
 pub(super) fn ordered(policy: &Policy) -> Ordered {
     // Plain data can be written as JSON.
     (!policy.is_default()).then(|| serde_json::to_string(policy).unwrap_or_default())
 }
 
-/// Between one browser and the network.
+/// Stands between one browser and the network.
 pub(super) struct Fence {
     gate: Arc<Gate>,
     address: SocketAddr,
@@ -33,7 +34,7 @@ pub(super) struct Fence {
 }
 
 enum Proxy {
-    /// It listens, and the browser is not there yet.
+    /// The proxy listens, and the browser has not started yet.
     Bound(Box<ForwardProxy>),
     Serving {
         _serving: Serving,
@@ -41,7 +42,7 @@ enum Proxy {
     Closed,
 }
 
-/// What was refused to one lease, and how often: it is noted the first, second, fourth, eighth … time.
+/// What was refused to one lease, and how often: a refusal is noted the first, second, fourth, eighth … time.
 #[derive(Default)]
 struct Noted {
     token: Option<u64>,
@@ -105,16 +106,16 @@ impl Fence {
         if row.network == self.enforced {
             return Ok(());
         }
-        // What cannot be read was written by a newer host, which waits in vain and says so.
+        // Rules that cannot be read were written by a newer host, which waits in vain and says so.
         let Ok(policy) = policy(&row.network) else { return Ok(()) };
         self.gate.replace(policy);
         self.enforced = row.network;
-        // Whatever is open sees it before the host is told.
+        // Open connections see the new rules before the host is told.
         tokio::task::yield_now().await;
         store.session_network_held(session, self.enforced.as_deref()).await
     }
 
-    /// Notes what was refused, before the session ends or is another lease's.
+    /// Notes what was refused, before the session ends or goes to another lease.
     pub(super) async fn note(&mut self, store: &dyn Store, session: &str) -> Result<(), StoreError> {
         while let Ok(refusal) = self.refusals.try_recv() {
             self.waiting.push(refusal);
@@ -158,7 +159,7 @@ impl Hear for Clients {
 }
 
 impl Noted {
-    /// What to note of a refusal, if anything.
+    /// Counts a refusal. Gives the detail to note, if this refusal is to be noted.
     fn count(&mut self, host: String, port: u16, rule: String) -> Option<serde_json::Value> {
         let known = (host, port, rule);
         if self.counts.len() >= NETWORK_REFUSALS_NOTED_MAX && !self.counts.contains_key(&known) {
@@ -172,7 +173,7 @@ impl Noted {
     }
 }
 
-/// The rules that are ordered.
+/// Reads the rules that a lease orders.
 fn policy(order: &Ordered) -> serde_json::Result<Policy> {
     order.as_deref().map_or_else(|| Ok(Policy::default()), serde_json::from_str)
 }

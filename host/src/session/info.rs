@@ -15,31 +15,31 @@ use std::time::Duration;
 /// A session, for an operator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionInfo {
-    /// Names the session.
+    /// The session's id.
     pub id: String,
     /// The key whose shared browser it is.
     pub key: Option<String>,
-    /// The mode in which it was asked for.
+    /// The mode in which the session was asked for.
     pub mode: String,
-    /// Its life: starting, live, closing, ended.
+    /// The session's state: starting, live, closing, ended.
     pub state: SessionState,
-    /// Why it ended.
+    /// Why the session ended.
     pub reason: Option<EndReason>,
-    /// The lease on it, with its holder.
+    /// The lease on the session, with its holder.
     pub lease: Option<LeaseRow>,
-    /// Since when it exists, in milliseconds.
+    /// For how long the session has existed, in milliseconds.
     pub age_ms: i64,
-    /// For how long no execution has used it.
+    /// For how long no execution has used the session.
     pub idle_ms: Option<i64>,
-    /// In how long it ends if no execution uses it.
+    /// In how long the session ends if no execution uses it.
     pub expires_in_ms: Option<i64>,
-    /// The main process of its browser.
+    /// The main process of the session's browser.
     pub browser_pid: Option<u32>,
-    /// The process that keeps it.
+    /// The process of the browser's keeper.
     pub keeper_pid: Option<u32>,
     /// Memory of the browser's processes, in KiB: what they share counts in part.
     pub memory_kib: Option<u64>,
-    /// What its pages show.
+    /// The URLs of the browser's pages.
     pub urls: Vec<String>,
 }
 
@@ -59,10 +59,10 @@ pub(super) async fn list(
     Ok(futures::future::join_all(rows.map(|row| describe(places, row, &leases, wall_ms))).await)
 }
 
-/// The session of this id; else the live one of this key; else the last of this key.
+/// The session of this id; else the live session of this key; else the last session of this key.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` when there is none; when the store cannot be read.
+/// `INVALID_ARGUMENT` when there is no such session; when the store cannot be read.
 pub(super) async fn find(store: &dyn Store, name: &str) -> Result<SessionRow, ErrorReport> {
     let found = match store.session(name).await? {
         Some(row) => Some(row),

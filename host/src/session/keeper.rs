@@ -1,7 +1,7 @@
 //! The keeper: the small process that starts one browser, and ends it when no execution may use it any more.
 //!
-//! It holds no state of its own: what it must know is in the store, and it looks there again and again. It outlives the
-//! host that started it. If it dies itself, the browser dies with it (the kernel kills it, and its debugging pipe
+//! A keeper holds no state of its own: what it must know is in the store, which it polls. It outlives the host that
+//! started it. If the keeper dies, its browser dies as well (the kernel kills the browser, and the debugging pipe
 //! closes), and the ledger tells the next start what is left to remove.
 
 use super::{
@@ -34,11 +34,11 @@ use tokio::{
 const START_MAX: Duration = Duration::from_secs(20);
 /// How long a browser may take to write down what it holds.
 const QUIT_MAX: Duration = Duration::from_secs(6);
-/// How often the keeper looks into the store, and after its browser.
+/// How often the keeper polls the store and its browser.
 const LOOK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Keeps one browser, which is ordered on standard input, until it has ended. What became of the start is told in one
-/// line on standard output.
+/// Keeps one browser until it has ended. The order to start the browser comes on standard input; one line on standard
+/// output tells whether the browser started.
 ///
 /// # Errors
 /// When the browser could not be ended: the next sweep tries again.
@@ -64,11 +64,11 @@ fn tell(started: &Started) {
     let _ = io::stdout().write_all(line.as_bytes()).and_then(|()| io::stdout().flush());
 }
 
-/// The signals that a keeper may get. None of them ends it.
+/// The signals that a keeper may get. None of them ends the keeper.
 struct Asked {
     /// To look into the store now.
     to_look: Signal,
-    /// Those of the host's terminal, which are not meant for a keeper.
+    /// The signals of the host's terminal, which are not meant for a keeper.
     _ignored: [Signal; 2],
 }
 
@@ -89,7 +89,7 @@ struct Keeper {
     door: Option<Door>,
     store: Arc<dyn Store>,
     places: StateDir,
-    /// Which file the store is: once it is gone or replaced, no host can tell this keeper anything any more.
+    /// The identity of the store's file: once that file is gone or replaced, no host can reach this keeper any more.
     store_file: Option<(u64, u64)>,
     ttl: Duration,
     /// Tells others that this keeper lives.
@@ -133,7 +133,7 @@ impl Keeper {
         let browser = tokio::select! {
             launched = launched => launched?,
             reason = unwanted(&*store, &order.session) => {
-                // Nothing is left of it.
+                // Nothing is left of the browser.
                 store.session_ended(&order.session, reason).await?;
                 return Err(not_wanted(reason));
             }
@@ -198,7 +198,7 @@ impl Keeper {
                     blind_since.get_or_insert_with(Instant::now);
                 }
             }
-            // The store may fail for a while: what was ordered or refused meanwhile is seen later.
+            // The store may fail for a while: rules that were ordered and refusals that came meanwhile are seen later.
             let _ = self.fence.look(&*self.store, &self.session).await;
             tokio::select! {
                 () = tokio::time::sleep(LOOK_INTERVAL) => {}
@@ -218,8 +218,8 @@ impl Keeper {
         if is_shared && reason == EndReason::Idle {
             self.browser.quit(QUIT_MAX).await;
         }
-        // A script promoted the session: its profile becomes that of the key. No other browser of the key starts before this
-        // session has ended.
+        // A script promoted the session: its profile becomes the key's profile. No other browser of the key starts
+        // before this session has ended.
         let moved = row.filter(|_| !reason.forgets()).and_then(|row| Some((row.profile, profile_of_key(&row.key?))));
         if let Some((profile, of_key)) = moved
             && profile != of_key
@@ -247,7 +247,7 @@ fn not_wanted(reason: EndReason) -> ErrorReport {
     ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the browser is not wanted any more: {reason}"))
 }
 
-/// Waits until the host closes its end, which it does when it dies.
+/// Waits until the host closes its end of the pipe, as when the host dies.
 async fn gone(host: &mut Option<BufReader<Stdin>>) {
     match host {
         Some(pipe) => {

@@ -16,8 +16,8 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// A session that is leased to one execution, its lease renewed for as long as this lives. Its methods are those of a
-/// [`codemode_provider::BrowserSession`].
+/// A session that is leased to one execution, its lease renewed until this value is dropped. Its methods are those
+/// of a [`codemode_provider::BrowserSession`].
 ///
 /// # Cancellation
 /// A change that is dropped may be half done, and a lease that is not released holds until it expires:
@@ -31,8 +31,8 @@ pub struct LeasedSession {
 
 struct Shared {
     state: Mutex<State>,
-    /// Held by whatever replaces, promotes, closes or releases: these come one after the other. The store may say of a
-    /// lease that it is gone while one of them has not yet noted what came in its place.
+    /// Held by each call that replaces, promotes, closes or releases: such calls run one after the other. The store may
+    /// say that a lease is gone while such a call has not yet noted the lease that came in its place.
     changing: tokio::sync::Mutex<()>,
 }
 
@@ -44,7 +44,7 @@ struct State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,12 +63,13 @@ impl LeasedSession {
     /// Renews the lease once.
     ///
     /// # Errors
-    /// When it was lost, or the store fails.
+    /// When the lease was lost, or the store fails.
     pub async fn renew(&self) -> Result<(), ErrorReport> {
         Ok(renew(&self.lending, &self.shared).await?)
     }
 
-    /// Ends a browser whose lease is held, and removes the profile and the cookies of its key unless it only crashed.
+    /// Ends a browser whose lease is held, and removes the profile and the cookies of its key unless the browser only
+    /// crashed.
     async fn end_held(&self, session: &SessionRow, lease: &Lease, reason: EndReason) -> Result<(), ErrorReport> {
         self.require_usable()?;
         if reason == EndReason::Crashed {
@@ -84,7 +85,7 @@ impl LeasedSession {
         }
     }
 
-    /// Ends the browser and starts another one in its place, under the same lease if it is shared.
+    /// Ends the browser and starts another in its place, under the same lease if the session is shared.
     async fn begin_anew(&self, reason: EndReason) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         let LeasedBrowser { session, lease, .. } = self.browser();
@@ -132,7 +133,7 @@ impl LeasedSession {
 }
 
 impl LeasedSession {
-    /// What is known of it.
+    /// What is known of the session.
     pub fn facts(&self) -> SessionFacts {
         let LeasedBrowser { session, lease, fresh, .. } = self.browser();
         let key = session.key.clone().or_else(|| self.order.session.key.clone());
@@ -167,7 +168,7 @@ impl LeasedSession {
     /// Whether the lease still holds.
     ///
     /// # Errors
-    /// When it was lost.
+    /// When the lease was lost.
     pub async fn check(&self) -> Result<(), ErrorReport> {
         self.require_usable()?;
         let LeasedBrowser { session, lease, .. } = self.browser();
@@ -177,7 +178,7 @@ impl LeasedSession {
             let LeasedBrowser { session, lease, .. } = self.browser();
             self.lending.leases.check(&lease, &session.id).await.map_err(|error| lose(&lease, error))?;
         }
-        // Again: this process may have been stopped while it asked.
+        // Again: this process may have been stopped while it asked the store.
         self.require_usable()
     }
 
@@ -191,10 +192,10 @@ impl LeasedSession {
         self.lending.browsers.connect(&session.id, lease.reference(), self.order.execution.as_str()).await
     }
 
-    /// Starts another browser in the place of one that does not answer.
+    /// Starts another browser in the place of a browser that does not answer.
     ///
     /// # Errors
-    /// When the lease is lost, or no other one can be started.
+    /// When the lease is lost, or no other browser can be started.
     pub async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
         tracing::info!(
             session = self.browser().session.id,
@@ -204,7 +205,7 @@ impl LeasedSession {
         self.begin_anew(EndReason::Crashed).await
     }
 
-    /// The same, and removes the profile and the cookies of the key, so that the other browser begins with nothing.
+    /// As [`Self::replace`], and removes the profile and the cookies of the key, so that the new browser begins empty.
     ///
     /// # Errors
     /// As [`Self::replace`].
@@ -212,10 +213,10 @@ impl LeasedSession {
         self.begin_anew(EndReason::Reset).await
     }
 
-    /// Makes the browser the shared one of the key.
+    /// Makes the browser the shared browser of the key.
     ///
     /// # Errors
-    /// When another one is, or the key is in use.
+    /// When the key has another shared browser, or is in use.
     pub async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         self.require_usable()?;
@@ -230,7 +231,7 @@ impl LeasedSession {
         let leases = self.lending.store.leases().await?;
         let is_used = leases.iter().any(|row| row.name == of_key.as_str() && row.host_alive);
         if promotion == Promotion::IfFree && !is_used {
-            // Without taking the lease: to release it would begin the idle time anew.
+            // Check without taking the lease: releasing it would reset the idle time.
             self.require_no_other(&key).await?;
         }
         let taken = self.lending.leases.take(&self.order, &key).await?;
@@ -242,10 +243,10 @@ impl LeasedSession {
         promoted
     }
 
-    /// The same under the lease of the key.
+    /// Promotes the session under the lease of the key.
     async fn promote_under(&self, key: &str, of_key: &Lease, promotion: Promotion) -> Result<(), ErrorReport> {
         let LeasedBrowser { session, lease, .. } = self.browser();
-        // Nothing of another is to go for a browser that cannot take its place.
+        // Nothing of the other browser may be removed for a browser that cannot take its place.
         let require_own =
             async || self.lending.leases.check(&lease, &session.id).await.map_err(|error| lose(&lease, error));
         require_own().await?;
@@ -259,8 +260,8 @@ impl LeasedSession {
                 }
             }
         }
-        // The profile of the key is another browser's, and maybe another user's. It goes first: if this process dies in
-        // between, nothing is left in which the two are mixed.
+        // The profile of the key is another browser's, and maybe another user's. It is removed first: if this process
+        // dies in between, no profile is left in which the data of both are mixed.
         self.lending.forget(key, of_key).await?;
         self.lending.leases.renew(of_key).await?;
         self.lending.store.session_promote(&session.id, lease.reference(), of_key.reference()).await?;
@@ -284,7 +285,7 @@ impl LeasedSession {
     /// Ends the browser and removes the profile and the cookies of its key.
     ///
     /// # Errors
-    /// When it cannot be ended, or the lease was lost.
+    /// When the browser cannot be ended, or the lease was lost.
     pub async fn close(&self) -> Result<(), ErrorReport> {
         let _one = self.shared.changing.lock().await;
         let LeasedBrowser { session, lease, .. } = self.browser();
@@ -294,7 +295,7 @@ impl LeasedSession {
         Ok(())
     }
 
-    /// Gives it back.
+    /// Releases the lease: a shared browser stays, another is ended.
     ///
     /// # Errors
     /// When the browser cannot be ended, or the lease was lost.
@@ -314,7 +315,7 @@ impl LeasedSession {
         ended
     }
 
-    /// Whether it was given back.
+    /// Whether the lease was released.
     pub(super) fn is_released(&self) -> bool {
         self.shared.state().released
     }
@@ -325,7 +326,7 @@ impl LeasedSession {
     }
 }
 
-/// What the store says of a lease, while nothing changes it.
+/// Notes the loss of a lease that the store reports, while no other call changes the session.
 fn lose(lease: &Lease, error: StoreError) -> ErrorReport {
     if let StoreError::NotHeld(loss) = &error {
         lease.lose(loss.clone());
@@ -336,7 +337,7 @@ fn lose(lease: &Lease, error: StoreError) -> ErrorReport {
 async fn keep_renewing(lending: Arc<Lending>, shared: Arc<Shared>, every: Duration) {
     let mut next = tokio::time::interval(every);
     next.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // The first tick is at once, and the lease is new.
+    // The first tick comes at once, and the lease is new: skip that tick.
     next.tick().await;
     loop {
         next.tick().await;
@@ -348,7 +349,7 @@ async fn keep_renewing(lending: Arc<Lending>, shared: Arc<Shared>, every: Durati
             return;
         }
         if let Err(error) = renew(&lending, &shared).await {
-            // The store may fail for a while and the lease still hold: it is tried again until it is lost.
+            // The store may fail for a while and the lease still hold: renewal is tried again until the lease is lost.
             tracing::warn!(%error, "a lease could not be renewed");
         }
     }
@@ -365,7 +366,7 @@ async fn renew(lending: &Lending, shared: &Shared) -> Result<(), StoreError> {
     if now != lease || shared.state().released {
         return Ok(());
     }
-    // What became of the browser says more than that the lease is gone.
+    // How the browser ended tells the reader more than that the lease is gone.
     let loss = match lending.leases.check(&lease, &session.id).await {
         Err(StoreError::NotHeld(told)) => told,
         _ => loss,

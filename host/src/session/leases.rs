@@ -20,11 +20,11 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// How often a waiter asks whether another process has released the browser. In its own process it is told.
+/// How often a waiter asks whether another process has released the browser. A release in its own process wakes it.
 const ASK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A lease that this process was granted, and all that it knows of it: until when it holds for certain, and whether it was
-/// lost. Clones are the same lease.
+/// A lease that this process was granted, and all that the process knows of the lease: until when it holds for certain,
+/// and whether it was lost. Clones are the same lease.
 #[derive(Clone, Debug)]
 pub(super) struct Lease {
     reference: LeaseRef,
@@ -33,19 +33,19 @@ pub(super) struct Lease {
 
 #[derive(Debug)]
 struct Known {
-    /// By the steady clock. The store may know of a later end.
+    /// Until when the lease holds, by the steady clock. The store may know of a later end.
     until_ms: AtomicI64,
     lost: Mutex<Option<Loss>>,
 }
 
 impl Lease {
-    /// A lease that the store has granted, and until when it holds for certain.
+    /// A lease that the store has granted, with the time until which the lease holds for certain.
     pub(super) fn new(reference: LeaseRef, until_ms: i64) -> Self {
         let known = Known { until_ms: AtomicI64::new(until_ms), lost: Mutex::default() };
         Self { reference, known: Arc::new(known) }
     }
 
-    /// What the store knows it by.
+    /// The reference by which the store knows the lease.
     pub(super) const fn reference(&self) -> &LeaseRef {
         &self.reference
     }
@@ -55,12 +55,12 @@ impl Lease {
         self.reference.token
     }
 
-    /// How it was lost, as far as this process knows.
+    /// How the lease was lost, as far as this process knows.
     pub(super) fn lost(&self) -> Option<Loss> {
         self.known.lost().clone()
     }
 
-    /// Notes that it was lost.
+    /// Notes that the lease was lost.
     pub(super) fn lose(&self, loss: Loss) {
         *self.known.lost() = Some(loss);
     }
@@ -76,7 +76,7 @@ impl Lease {
 
 impl Known {
     fn lost(&self) -> MutexGuard<'_, Option<Loss>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.lost.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -87,14 +87,14 @@ impl PartialEq for Lease {
     }
 }
 
-/// Gets leases from the store, and looks after them. Knows no browser.
+/// Acquires leases from the store, renews and releases them. Knows no browser.
 pub(super) struct Leases {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     host: String,
     ttl: Duration,
     renew_every: Option<Duration>,
-    /// Executions that wait in this process, by the lease that they wait for.
+    /// Wakes the executions of this process that wait for a lease, by the lease's name.
     released: Mutex<HashMap<LeaseName, Weak<Notify>>>,
 }
 
@@ -109,7 +109,7 @@ impl Leases {
         Self { store, clock, host, ttl, renew_every, released: Mutex::default() }
     }
 
-    /// The host process.
+    /// The id of the host process.
     pub(super) fn host(&self) -> &str {
         &self.host
     }
@@ -129,7 +129,7 @@ impl Leases {
         let released = self.notified_of(&claim.name);
         let holder = loop {
             let is_told = released.notified();
-            // Before the store is asked: it may be slow to answer.
+            // Taken before the store is asked, which may be slow to answer.
             let until_ms = self.until_ms();
             let holder = match self.store.lease_acquire(&claim).await? {
                 Claimed::Granted(lease) => return Ok(Lease::new(lease, until_ms)),
@@ -153,12 +153,13 @@ impl Leases {
         })
     }
 
-    /// Takes the lease of a key's browser for an execution that does not wait. Gives the holder if it is not free.
+    /// Takes the lease of a key's browser for an execution that does not wait. Gives the holder if the lease
+    /// is not free.
     pub(super) async fn take(&self, order: &BrowserOrder, key: &str) -> Result<Result<Lease, Holder>, StoreError> {
         self.take_for(&self.claim(order, key)).await
     }
 
-    /// The same for what the host does itself.
+    /// As [`Self::take`], for an operation of the host itself.
     pub(super) async fn take_as_host(
         &self,
         name: LeaseName,
@@ -194,12 +195,12 @@ impl Leases {
         self.clock.wall_ms()
     }
 
-    /// Until when a lease holds for certain that is granted or renewed now.
+    /// The time until which a lease holds for certain that is granted or renewed now.
     pub(super) fn until_ms(&self) -> i64 {
         self.clock.steady_ms().saturating_add_unsigned(self.ttl_ms())
     }
 
-    /// How long a lease holds that is not renewed, in milliseconds.
+    /// How long a lease holds without being renewed, in milliseconds.
     pub(super) fn ttl_ms(&self) -> u64 {
         u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
     }
@@ -207,8 +208,8 @@ impl Leases {
     /// Renews a lease.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when the store says that it was lost. Whether that is the whole truth, the caller decides:
-    /// a promotion may have put another lease in its place.
+    /// [`StoreError::NotHeld`] when the store says that the lease was lost. The caller decides whether that is the
+    /// whole truth: a promotion may have put another lease in its place.
     pub(super) async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
         let until_ms = self.until_ms();
         self.store.lease_renew(&lease.reference, self.ttl_ms()).await?;
@@ -221,16 +222,16 @@ impl Leases {
         self.store.lease_check(&lease.reference, session).await
     }
 
-    /// Notes that a lease has expired, if it has: a process that was stopped for longer than its lease holds must know by
-    /// its own clock that it is over.
+    /// Notes that a lease has expired, if so: a process that was stopped for longer than its lease holds must know by
+    /// its own clock that the lease is over.
     pub(super) fn expire(&self, lease: &Lease) {
         if lease.lost().is_none() && lease.has_expired(self.clock.steady_ms()) {
             lease.lose(Loss::Expired);
         }
     }
 
-    /// Does what takes long, and renews a lease meanwhile. A lease that is lost all the same stops nothing: its next holder
-    /// sees to that.
+    /// Awaits `work`, which takes long, and renews a lease meanwhile. If the lease is lost all the same, `work` goes
+    /// on: the next holder of the lease sees to that.
     pub(super) async fn renewing<T>(&self, lease: &Lease, work: impl Future<Output = T>) -> T {
         let Some(every) = self.renew_every else { return work.await };
         let mut work = pin!(work);
@@ -244,24 +245,24 @@ impl Leases {
         }
     }
 
-    /// Gives a lease back.
+    /// Releases a lease.
     ///
     /// # Errors
-    /// When it was lost, or the store fails. Those who wait in this process ask again in either case.
+    /// When the lease was lost, or the store fails. The waiters of this process ask again in either case.
     pub(super) async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let released = self.store.lease_release(&lease.reference).await;
         self.notify(&lease.reference.name);
         released
     }
 
-    /// Gives back a lease that may be lost already: then there is nothing to give.
+    /// Releases a lease that may be lost already: then nothing is done.
     pub(super) async fn release_if_held(&self, lease: &Lease) {
         if let Err(error) = self.release(lease).await {
             tracing::debug!(%error, "a lease was not there to be released");
         }
     }
 
-    /// Tells those who wait in this process that they may ask again.
+    /// Wakes the waiters of this process: they ask the store again.
     pub(super) fn notify(&self, name: &LeaseName) {
         let waiting = self.released.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade);
         if let Some(waiting) = waiting {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(super) struct LeasedBrowser {
     pub(super) session: SessionRow,
     pub(super) lease: Lease,
-    /// It was started for this lease.
+    /// Whether the browser was started for this lease.
     pub(super) fresh: bool,
     /// What the reader of the answer should know.
     pub(super) warnings: Vec<String>,
@@ -36,7 +36,7 @@ pub(super) struct Lending {
     pub(super) places: StateDir,
     /// What browsers may reach of the machine.
     pub(super) confinement: Confinement,
-    /// What browsers may reach at most: a call can narrow it.
+    /// What browsers may reach at most: a call can narrow these rules.
     pub(super) network: NetworkRules,
     pub(super) new_id: Box<dyn Fn() -> String + Send + Sync>,
 }
@@ -60,8 +60,8 @@ impl Lending {
         }
     }
 
-    /// The shared browser of a key whose lease is held. If there is none, a browser is started: that of the key if
-    /// `is_wanted`, otherwise one that is not shared.
+    /// The shared browser of a key whose lease is held. If the key has none, a browser is started: the key's if
+    /// `is_wanted`, otherwise a browser that is not shared.
     async fn lend_of_key(
         &self,
         order: &BrowserOrder,
@@ -97,7 +97,7 @@ impl Lending {
                 }
                 Ok(LeasedBrowser { session, lease: lease.clone(), fresh: false, warnings: Vec::new() })
             }
-            // It ended while it was waited for.
+            // The browser ended while its lease was waited for.
             None if !is_wanted => self.start(order, None, None).await,
             found => {
                 if let Some(session) = found {
@@ -109,7 +109,7 @@ impl Lending {
         }
     }
 
-    /// Starts the browser of a key whose last one has ended.
+    /// Starts the browser of a key whose last browser has ended.
     pub(super) async fn succeed(
         &self,
         order: &BrowserOrder,
@@ -118,7 +118,7 @@ impl Lending {
     ) -> Result<LeasedBrowser, ErrorReport> {
         let before = self.store.session_ended_of_key(key).await?;
         if before.as_ref().and_then(|before| before.reason).is_some_and(EndReason::forgets) {
-            // The process that ended it may have died before the profile was removed.
+            // The process that ended the last browser may have died before it removed the profile.
             self.forget(key, lease).await?;
         }
         let mut lent = self.start(order, Some(key), Some(lease)).await?;
@@ -126,7 +126,7 @@ impl Lending {
         Ok(lent)
     }
 
-    /// Starts a browser: the shared one of a key under its lease, or one that is not shared.
+    /// Starts a browser: the shared browser of a key under the key's lease, or a browser that is not shared.
     pub(super) async fn start(
         &self,
         order: &BrowserOrder,
@@ -172,9 +172,9 @@ impl Lending {
             }
             Ok(_) => Err(ErrorReport::new(ErrorCode::SessionExpired, format!("the session {id} was ended at once"))),
             Err(error) => {
-                // An execution that has lost the lease meanwhile is told so, and not what the keeper made of that.
+                // An execution that has lost the lease meanwhile is told of the loss, and not of the keeper's error.
                 let held = self.leases.check(&granted, &id).await;
-                // Why the browser did not start says more to the reader than why it cannot be cleaned up.
+                // The failure to start tells the reader more than the failure to clean up, which is logged only.
                 if let Err(error) = self.end(&row, EndReason::NotStarted, None).await {
                     tracing::warn!(%error, "a browser that did not start could not be cleaned up");
                 }
@@ -189,7 +189,7 @@ impl Lending {
         }
     }
 
-    /// What an execution's browser may reach: what the operator allows, narrowed by what it asked for itself.
+    /// What an execution's browser may reach: what the operator allows, narrowed by the rules of the call.
     fn network_of(&self, order: &BrowserOrder) -> Result<Option<String>, ErrorReport> {
         let call = order.session.network.as_ref().map(NetworkRules::parse).transpose();
         let call = call.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
@@ -218,21 +218,21 @@ impl Lending {
         done.map(Ok)
     }
 
-    /// The session that is a key's and has not ended.
+    /// The session of a key that has not ended.
     pub(super) async fn session_of(&self, key: &str) -> Result<Option<SessionRow>, StoreError> {
         self.store.session_of_key(key).await
     }
 
     /// Removes the profile and the cookies of a key whose lease is held and whose browser has ended.
     pub(super) async fn forget(&self, key: &str, lease: &Lease) -> Result<(), ErrorReport> {
-        // To end the browser may have taken long.
+        // Ending the browser may have taken long.
         self.leases.renew(lease).await?;
         self.browsers.forget_profile(key).await?;
         self.browsers.forget_cookies(key).await
     }
 
-    /// Ends a session's browser: `under` its lease, or, without one, when no execution may use it. If that fails, the session
-    /// stays, and the next sweep ends it.
+    /// Ends a session's browser: `under` its lease, or, without one, when no execution may use it. If the browser
+    /// cannot be ended, the session stays, and the next sweep ends it.
     pub(super) async fn end(
         &self,
         session: &SessionRow,

@@ -1,5 +1,6 @@
-//! Which processes live: hosts and keepers. Each holds a lock on a file of its own, and the kernel releases that when the
-//! process dies, however it dies, and for all containers that share the folder. A process number would prove neither.
+//! Which processes live: hosts and keepers. Each holds a lock on a file of its own. The kernel releases the lock when
+//! the process dies, however it dies, and for all containers that share the folder. A process number would prove
+//! neither.
 
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -12,9 +13,9 @@ use std::{
 };
 
 const SUFFIX: &str = "lock";
-/// Of a lock file that is not yet in its place.
+/// The suffix of a lock file that is not yet in its place.
 const SUFFIX_NEW: &str = "new";
-/// After this time it is what a dead process left.
+/// After this time a dead process has left such a file.
 const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Tells living processes from dead ones.
@@ -29,20 +30,20 @@ pub struct ProcessLocks {
     folder: PrivateDir,
 }
 
-/// The lock of this process, which lives for others as long as this is kept.
+/// The lock of this process: other processes take this process for alive until this value is dropped.
 #[derive(Debug)]
 pub struct ProcessLock {
     id: String,
     folder: PrivateDir,
-    /// Locked while it is open.
+    /// The file, which is locked while it is open.
     _lock: File,
 }
 
 impl ProcessLocks {
-    /// The locks in this folder, which is made if it is not there.
+    /// The locks in this folder, which is made if it is missing.
     ///
     /// # Errors
-    /// `IO_ERROR` when it cannot be made.
+    /// `IO_ERROR` when the folder cannot be made.
     pub fn open(folder: PathBuf) -> Result<Self, ErrorReport> {
         let made = PrivateDir::make(&folder).map_err(|error| failed("use the folder", &folder, &error))?;
         Ok(Self { folder: made })
@@ -55,14 +56,14 @@ impl ProcessLocks {
     pub fn enter(&self, id: &str) -> Result<ProcessLock, ErrorReport> {
         let (name, new) = (lock_name(id), format!("{id}.{SUFFIX_NEW}"));
         let failed = |what, name: &str, error: &io::Error| failed(what, &self.folder.path().join(name), error);
-        // Locked under another name first: in its place it is never seen without its lock.
+        // Locked under another name first: under its own name the file is never seen without its lock.
         let lock = self.folder.open_or_create(&new).map_err(|error| failed("write", &new, &error))?;
         let placed = lock.lock().and_then(|()| self.folder.rename(&new, &self.folder, &name));
         placed.map_err(|error| failed("lock", &name, &error))?;
         Ok(ProcessLock { id: id.to_owned(), folder: self.folder.clone(), _lock: lock })
     }
 
-    /// Removes what dead processes left.
+    /// Removes the lock files that dead processes left.
     pub fn sweep(&self) {
         for name in self.folder.names().unwrap_or_default() {
             let is_left = match Path::new(&name).extension().and_then(OsStr::to_str) {
@@ -82,7 +83,7 @@ impl ProcessLocks {
         match self.folder.read(name) {
             Ok(Some(file)) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Ok(None) => false,
-            // A lock on a file that codemode has not made says nothing.
+            // A lock on a file that codemode has not made proves nothing.
             Err(error) => Untrusted::of(&error).is_none(),
         }
     }
@@ -104,7 +105,7 @@ impl Liveness for ProcessLocks {
 }
 
 impl ProcessLock {
-    /// Its name: ASCII letters, digits and `-`.
+    /// The name of the process: ASCII letters, digits and `-`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id

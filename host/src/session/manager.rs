@@ -28,15 +28,15 @@ use tokio_util::task::AbortOnDropHandle;
 /// What the operator can set.
 #[derive(Clone, Debug)]
 pub struct SessionSettings {
-    /// A lease that is not renewed for so long is lost.
+    /// A lease that is not renewed for this time is lost.
     pub lease_ttl: Duration,
     /// How often a lease is renewed; `None` leaves that to the simulation.
     pub renew_every: Option<Duration>,
-    /// How long what is over is remembered.
+    /// How long ended sessions, logins and audit rows are kept.
     pub retention: Retention,
     /// What browsers may reach of the machine.
     pub confinement: Confinement,
-    /// What browsers may reach at most: a call can narrow it.
+    /// What browsers may reach at most: a call can narrow these rules.
     pub network: NetworkRules,
 }
 
@@ -116,10 +116,10 @@ impl SessionManager {
         info::list(lending.store.as_ref(), &lending.places, ended_max, lending.leases.wall_ms()).await
     }
 
-    /// A session by its id, or by its key: the live one, else the last.
+    /// A session by its id, or by its key: the live session of the key, else its last.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none; when the store cannot be read.
+    /// `INVALID_ARGUMENT` when there is no such session; when the store cannot be read.
     pub async fn find(&self, name: &str) -> Result<SessionRow, ErrorReport> {
         info::find(self.lending.store.as_ref(), name).await
     }
@@ -147,16 +147,16 @@ impl SessionManager {
     }
 
     /// Ends a session for an operator, even while an execution uses it, and removes the profile and the cookies of its key.
-    /// Of a session that has ended only the latter is left to do.
+    /// If the session has ended, only the profile and the cookies are removed.
     ///
     /// # Errors
-    /// When it cannot be ended: it stays listed. When another session of the key is in use by now.
+    /// When the session cannot be ended: it stays listed. When another session of the key is in use by now.
     pub async fn close(&self, session: &SessionRow) -> Result<(), ErrorReport> {
         let lending = &self.lending;
         if session.state == SessionState::Ended {
             let Some(key) = &session.key else { return Ok(()) };
             let forget = async |lease: &Lease| {
-                // First: if this process dies here, the next holder of the key removes the rest.
+                // Noted first: if this process dies here, the next holder of the key removes the rest.
                 lending.store.session_disowned(&session.id).await?;
                 lending.forget(key, lease).await
             };
@@ -177,7 +177,8 @@ impl SessionManager {
         closed
     }
 
-    /// Takes a session away from its holder. The browser stays if it is shared and has started.
+    /// Takes a session away from its holder. The browser stays if the session is shared and the browser has
+    /// started.
     ///
     /// # Errors
     /// When the store fails.
@@ -188,7 +189,7 @@ impl SessionManager {
         Ok(holder)
     }
 
-    /// Sweeps now and again for as long as the handle is kept.
+    /// Sweeps at this interval for as long as the handle is kept.
     pub fn keep_sweeping(&self, every: Duration) -> AbortOnDropHandle<()> {
         let manager = self.clone();
         AbortOnDropHandle::new(tokio::spawn(async move {
@@ -265,7 +266,7 @@ impl SessionManager {
 pub struct Swept {
     /// The sessions that were ended.
     pub sessions: Vec<String>,
-    /// What is forgotten.
+    /// What the sweep forgot.
     pub forgotten: Forgotten,
 }
 

@@ -2,18 +2,18 @@
 
 use super::Moment;
 
-/// What is leased: the browser of a key, or one session that has none.
+/// What is leased: the browser of a key, or one session without a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseName(String);
 
 impl LeaseName {
-    /// The browser of a key.
+    /// The name for the browser of a key.
     #[must_use]
     pub fn of_key(key: &str) -> Self {
         Self(format!("key:{key}"))
     }
 
-    /// One session.
+    /// The name for one session without a key.
     #[must_use]
     pub fn of_session(id: &str) -> Self {
         Self(format!("session:{id}"))
@@ -25,13 +25,13 @@ impl LeaseName {
         ["key:", "session:"].iter().any(|kind| text.starts_with(kind)).then(|| Self(text.to_owned()))
     }
 
-    /// Its text.
+    /// The name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The key, if it is of one.
+    /// The key, if the lease is of a key's browser.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.0.strip_prefix("key:")
@@ -43,7 +43,7 @@ impl LeaseName {
 pub struct LeaseRef {
     /// What is leased.
     pub name: LeaseName,
-    /// The fencing token. It only grows, for each name, for ever.
+    /// The fencing token. For each name it only grows.
     pub token: u64,
 }
 
@@ -52,7 +52,7 @@ pub struct LeaseRef {
 pub struct Claim {
     /// What is to be leased.
     pub name: LeaseName,
-    /// To whom.
+    /// The execution that asks.
     pub execution: String,
     /// The host in which that execution runs.
     pub host: String,
@@ -63,7 +63,7 @@ pub struct Claim {
 /// The row of a lease. It stays when the lease is free, so that the token does not begin anew.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRecord {
-    /// The token of the last grant, or a larger one since it was revoked.
+    /// The token of the last grant, or a larger token since that lease was revoked.
     pub token: u64,
     /// The holder; `None` while the lease is free.
     pub execution: Option<String>,
@@ -73,11 +73,11 @@ pub struct LeaseRecord {
     pub host_lives: bool,
     /// The boot to which the times below belong.
     pub boot: String,
-    /// Since when it is held, by the steady clock.
+    /// Since when the lease is held, by the steady clock.
     pub since_steady_ms: i64,
-    /// When it expires unless it is renewed, by the steady clock.
+    /// When the lease expires unless it is renewed, by the steady clock.
     pub until_steady_ms: i64,
-    /// How often the holder has renewed it.
+    /// How often the holder has renewed the lease.
     pub renewals: u64,
     /// The last token that an operator revoked.
     pub revoked: u64,
@@ -86,13 +86,13 @@ pub struct LeaseRecord {
 /// Whether a lease is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It has no holder.
+    /// The lease has no holder.
     Free,
-    /// Its holder may use the browser.
+    /// The holder may use the browser.
     Held,
-    /// Its holder did not renew it in time, or the machine was booted since.
+    /// The holder did not renew the lease in time, or the machine was booted since.
     Expired,
-    /// The host of its holder is dead.
+    /// The holder's host is dead.
     HostDied,
 }
 
@@ -122,7 +122,8 @@ pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
     }
 }
 
-/// The row of a lease that is granted to a claim. Its token follows that of the row before, or the floor if there is none.
+/// The row of a lease that is granted to a claim. Its token follows the token of the row before, or the floor if there
+/// is no such row.
 #[must_use]
 pub fn granted(claim: &Claim, before: Option<&LeaseRecord>, token_floor: u64, now: &Moment) -> LeaseRecord {
     LeaseRecord {
@@ -157,7 +158,7 @@ pub fn freed(name: &LeaseName, lease: LeaseRecord) -> Option<LeaseRecord> {
     name.key().map(|_| LeaseRecord { execution: None, ..lease })
 }
 
-/// The row of a held lease that an operator revokes. The token grows, so that no later holder has the revoked one.
+/// The row of a held lease that an operator revokes. The token grows, so that no later holder has the revoked token.
 #[must_use]
 pub fn revoked(lease: LeaseRecord) -> LeaseRecord {
     LeaseRecord { revoked: lease.token, token: lease.token + 1, execution: None, ..lease }

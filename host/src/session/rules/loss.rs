@@ -1,4 +1,4 @@
-//! How the holder of a lease loses it, or has another one instead.
+//! How the holder of a lease loses it, or has another lease instead.
 
 use super::{
     Moment,
@@ -13,26 +13,26 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "kebab-case")]
 pub enum Loss {
-    /// It was not renewed in time.
+    /// The lease was not renewed in time.
     Expired,
-    /// Another execution holds it, or held it since.
+    /// Another execution holds the lease, or held it since.
     Taken {
         /// The token of the other execution.
         token: u64,
     },
-    /// An operator took it away.
+    /// An operator took the lease away.
     Revoked,
     /// The browser was ended.
     Ended {
         /// The session.
         session: String,
-        /// Why; `None` if even that is forgotten.
+        /// Why the session ended; `None` if the session is forgotten.
         reason: Option<EndReason>,
     },
 }
 
 impl Loss {
-    /// What the holder is told.
+    /// The error for the holder.
     #[must_use]
     pub fn report(&self) -> ErrorReport {
         let lost = |message: &str| ErrorReport::new(ErrorCode::SessionLost, message);
@@ -62,7 +62,7 @@ impl Loss {
 /// How a holder has lost its lease, given the lease's row; `None` while the lease is held.
 #[must_use]
 pub fn loss(row: Option<&LeaseRecord>, lease: &LeaseRef, now: &Moment) -> Option<Loss> {
-    // A row is removed only when nothing is known of its key, or with a session of its own.
+    // A row is removed only when no session of its key is known, or when the lease was of one session.
     let Some(row) = row else { return Some(Loss::Expired) };
     if row.revoked == lease.token {
         Some(Loss::Revoked)
@@ -81,16 +81,16 @@ pub fn loss_in_use(lost: Option<Loss>, session: Option<&SessionRow>, id: &str) -
     let is_over = session.is_none_or(|row| matches!(row.state, SessionState::Closing | SessionState::Ended));
     let reason = session.and_then(|row| row.reason);
     match lost {
-        // That the lease went to another says more than that the session is over, unless an operator ended both.
+        // The loss to another execution says more than the end of the session, unless an operator ended both.
         Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
-        // A browser may have failed to start because the lease was lost: then the loss says more.
+        // A browser may have failed to start because the lease was lost: then the loss says more than the failure.
         _ if is_over && reason != Some(EndReason::NotStarted) => Some(Loss::Ended { session: id.to_owned(), reason }),
         lost => lost,
     }
 }
 
-/// The lease that an execution has instead of the one on its session alone, since it promoted that session: the lease of the
-/// key whose session it is now.
+/// The lease that an execution has instead of the lease on its session alone, since it promoted that session: the lease
+/// of the key to which the session belongs now.
 #[must_use]
 pub fn lease_after_promotion(
     lease: &LeaseRef,

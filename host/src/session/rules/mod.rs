@@ -1,9 +1,9 @@
 //! The rules of sessions and leases: who is granted a lease, whose turn it is, how a lease is lost, what becomes of a
 //! session, what is forgotten.
 //!
-//! Every rule is a pure function of rows and a [`Moment`]. Rules know no database, read no clock and ask no process whether
-//! it lives: a store loads the rows within a transaction, calls the rule, and writes what the rule says. So a rule is
-//! written once, whatever database keeps the rows, and a table of rows is its test.
+//! Every rule is a pure function of rows and a [`Moment`]. Rules know no database, read no clock and do not ask whether
+//! a process lives: a store loads the rows within a transaction, calls the rule, and writes what the rule says. So a
+//! rule is written once, whatever database keeps the rows, and a table of rows is its test.
 
 mod lease;
 mod loss;
@@ -30,16 +30,17 @@ pub use session::{
 /// A moment, as the clocks of a machine tell it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Milliseconds since the Unix epoch: for people to read. Only what ended before the last boot is judged by it.
+    /// Milliseconds since the Unix epoch: for people to read. It decides only the age of what ended before the last
+    /// boot.
     pub wall_ms: i64,
-    /// Milliseconds since the boot: what expiry is decided by.
+    /// Milliseconds since the boot: decides expiry.
     pub steady_ms: i64,
-    /// Names the boot. Steady times of different boots cannot be compared.
+    /// The id of the boot. Steady times of different boots cannot be compared.
     pub boot: String,
 }
 
 impl Moment {
-    /// The steady time so many milliseconds later.
+    /// The steady time `ms` milliseconds later.
     #[must_use]
     pub const fn after_ms(&self, ms: u64) -> i64 {
         self.steady_ms.saturating_add_unsigned(ms)

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub enum Claimed {
     /// The lease is granted.
     Granted(LeaseRef),
-    /// Another execution holds it, or comes first. An execution that asks again keeps its place in the queue.
+    /// Another execution holds the lease, or comes first. An execution that asks again keeps its place in the queue.
     Busy(Holder),
-    /// As many wait already as may.
+    /// The queue is full.
     QueueFull(Holder),
 }
 
@@ -23,11 +23,11 @@ pub enum Claimed {
 pub struct Holder {
     /// The execution.
     pub execution: String,
-    /// Its token.
+    /// The token of its lease.
     pub token: u64,
-    /// For how long, in milliseconds.
+    /// For how long it has held the lease, in milliseconds.
     pub held_ms: i64,
-    /// When it ends unless it is renewed, in milliseconds from now.
+    /// When the lease expires unless it is renewed, in milliseconds from now.
     pub expires_in_ms: i64,
     /// Executions in the queue.
     pub waiting: u32,
@@ -57,7 +57,7 @@ pub struct Waiter {
     pub host_lives: bool,
     /// The boot to which the time below belongs.
     pub boot: String,
-    /// When it has left the queue unless it asks again, by the steady clock.
+    /// When the execution has left the queue unless it asks again, by the steady clock.
     pub until_steady_ms: i64,
 }
 
@@ -75,7 +75,7 @@ impl Waiter {
     }
 }
 
-/// What a claim is answered.
+/// The answer to a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The lease is granted now.
@@ -86,7 +86,7 @@ pub enum Turn {
     TakesPlace,
     /// The claim has no place: no execution ever held the lease, and another execution has the first claim to it.
     NoPlace,
-    /// As many wait already as may.
+    /// The queue is full.
     QueueFull,
 }
 
@@ -101,15 +101,15 @@ fn queue<'a>(waiters: &'a [Waiter], now: &Moment) -> Vec<&'a Waiter> {
     waiters.iter().filter(|waiter| is_waiting(waiter, now)).collect()
 }
 
-/// The executions whose rows go when `asks` looks at the queue: all that have left, but for the one that asks, which keeps
-/// its place however late it is.
+/// The executions whose rows are removed when `asks` looks at the queue: all that have left, except for `asks` itself,
+/// which keeps its place however late it asks.
 #[must_use]
 pub fn left_the_queue<'a>(waiters: &'a [Waiter], asks: &str, now: &Moment) -> Vec<&'a str> {
     let left = waiters.iter().filter(|waiter| waiter.execution != asks && !is_waiting(waiter, now));
     left.map(|waiter| waiter.execution.as_str()).collect()
 }
 
-/// What a claim is answered, given the lease's row and the rows of its queue, first come first.
+/// The answer to a claim, given the lease's row and the rows of its queue, first come first.
 #[must_use]
 pub fn turn(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> Turn {
     let is_own = |waiter: &&Waiter| waiter.execution == claim.execution;
@@ -133,7 +133,7 @@ pub fn may_take(lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -
     !is_held(lease, now) && queue(waiters, now).is_empty()
 }
 
-/// Whether a claim waits on without a change of any row: it is not its turn, and it asked a moment ago.
+/// Whether a claim waits on without a change of any row: its turn has not come, and it asked a moment ago.
 #[must_use]
 pub fn still_waits(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> bool {
     let queue = queue(waiters, now);

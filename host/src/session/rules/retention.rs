@@ -1,4 +1,4 @@
-//! What is forgotten, and when.
+//! Which sessions, leases, logins and audit rows are forgotten, and when.
 
 use super::{
     Moment,
@@ -10,7 +10,7 @@ use codemode_spec::limits::{AUDIT_ROWS_MAX, AUDIT_ROWS_PARTS, LOGINS_KEPT_MS, SE
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// How long what is over is remembered.
+/// How long ended sessions, unused logins and audit rows are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Ended sessions: for so long a late execution is told what became of its browser. In milliseconds.
@@ -32,7 +32,7 @@ impl Default for Retention {
 pub struct Stale {
     /// The session.
     pub id: String,
-    /// The key, if nothing else is known of it: its profile and its cookies have to go first.
+    /// The key, if no other session of the key is known: its profile and its cookies have to be removed first.
     pub last_of: Option<String>,
 }
 
@@ -67,8 +67,8 @@ pub fn stale(sessions: &[SessionRecord], retention: &Retention, now: &Moment) ->
     stale.collect()
 }
 
-/// Whether the profile of a key is rather `other`'s than `session`'s. A session that is being started has no logins yet, and
-/// may never have any.
+/// Whether the profile of a key belongs to `other` rather than to `session`. A session that is being started has no
+/// logins yet, and may never have any.
 fn follows(other: &SessionRecord, session: &SessionRecord) -> bool {
     let has_run =
         other.row.state == SessionState::Live || other.row.reason.is_some_and(|reason| reason != EndReason::NotStarted);
@@ -77,7 +77,8 @@ fn follows(other: &SessionRecord, session: &SessionRecord) -> bool {
     other.row.id != session.row.id && has_run && is_later
 }
 
-/// For how long a session has ended. The wall clock, which may be set at any time, judges only those of earlier boots.
+/// For how long a session has ended. The wall clock, which may be set at any time, decides only for sessions of earlier
+/// boots.
 fn age_ms(session: &SessionRecord, now: &Moment) -> i64 {
     if session.row.boot == now.boot {
         now.steady_ms - session.idle_steady_ms
@@ -86,15 +87,15 @@ fn age_ms(session: &SessionRecord, now: &Moment) -> i64 {
     }
 }
 
-/// Whether the row of a waiter goes with a sweep. A waiter whose host died goes when its time is over, or when the lease is
-/// asked for.
+/// Whether a sweep removes the row of a waiter. The row of a waiter whose host died is removed when its time is over,
+/// or when an execution asks for the lease.
 #[must_use]
 pub fn is_forgotten_waiter(waiter: &Waiter, now: &Moment) -> bool {
     waiter.boot != now.boot || waiter.until_steady_ms < now.steady_ms
 }
 
-/// Whether the row of a lease goes: no execution holds it or waits for it, and no session of its key is known. The
-/// floor of all tokens rises to the largest token that goes so.
+/// Whether the row of a lease is removed: no execution holds it or waits for it, and no session of its key is known.
+/// The floor of all tokens rises to the largest token that is removed so.
 #[must_use]
 pub fn is_unused_lease(
     name: &LeaseName,
@@ -105,8 +106,8 @@ pub fn is_unused_lease(
     lease.execution.is_none() && !name.key().is_some_and(is_known_key) && !is_waited_for(name)
 }
 
-/// The last row of the audit that is to be removed, if there are more rows than may stay. Some go besides, so that it is
-/// not soon to be done again: each cut costs a checkpoint.
+/// The last row of the audit that is to be removed, if there are more rows than may stay. More rows
+/// are removed than necessary, so that the next cut is not soon due: each cut costs a checkpoint.
 #[must_use]
 pub const fn audit_cut(last: u64, removed: u64, rows_max: u64) -> Option<u64> {
     if last - removed <= rows_max { None } else { Some(last - (rows_max - rows_max / AUDIT_ROWS_PARTS)) }

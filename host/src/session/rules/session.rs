@@ -29,13 +29,13 @@ pub enum SessionState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
-    /// Its execution was over, and it was not shared.
+    /// Its execution was over, and the session was not shared.
     Done,
     /// Its execution was lost: its host died, or was stopped for too long.
     Abandoned,
-    /// A script closed it.
+    /// A script closed the session.
     Closed,
-    /// A script began anew.
+    /// A script reset the session.
     Reset,
     /// A script put its own browser in the place of this one.
     Replaced,
@@ -45,12 +45,12 @@ pub enum EndReason {
     Crashed,
     /// Its browser did not start.
     NotStarted,
-    /// An operator closed it.
+    /// An operator closed the session.
     Operator,
 }
 
 impl EndReason {
-    /// In words.
+    /// The reason in words, for readers.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -66,8 +66,8 @@ impl EndReason {
         }
     }
 
-    /// Whether the profile and the cookies of its key are to be removed. The process that ended the session may die before
-    /// it has done that; the next holder of the key then does it first.
+    /// Whether the profile and the cookies of its key are to be removed. The process that ended the session may die
+    /// before it has removed them; the next holder of the key then removes them first.
     #[must_use]
     pub const fn forgets(self) -> bool {
         matches!(self, Self::Closed | Self::Reset | Self::Operator)
@@ -113,7 +113,7 @@ pub struct BrowserFacts {
     /// Its program.
     #[serde(default)]
     pub program: PathBuf,
-    /// What is missing of the walls around it.
+    /// The walls around the browser that are missing.
     #[serde(default)]
     pub shortfalls: Vec<String>,
     /// The number of its main process.
@@ -133,7 +133,7 @@ pub struct SessionRow {
     pub mode: SessionMode,
     /// The key that it is the shared browser of.
     pub key: Option<String>,
-    /// Its life.
+    /// Where it is in its life.
     pub state: SessionState,
     /// Names the profile.
     pub profile: String,
@@ -157,7 +157,7 @@ pub struct SessionRow {
     pub boot: String,
     /// What its browser may reach, as the last lease ordered it.
     pub network: Option<String>,
-    /// The same as its keeper enforces it.
+    /// What its browser may reach, as its keeper enforces it.
     pub network_held: Option<String>,
 }
 
@@ -176,7 +176,7 @@ pub struct SessionRecord {
     pub row: SessionRow,
     /// Since when no execution uses it, or when it ended: by the steady clock of its boot.
     pub idle_steady_ms: i64,
-    /// The last audit row at its end: tells which one of two ended later, whatever the clocks say.
+    /// The last audit row at its end: tells which of two sessions ended later, whatever the clocks say.
     pub ended_after: Option<u64>,
 }
 
@@ -194,7 +194,7 @@ pub enum Watch {
 pub struct Fate {
     /// What its keeper is to do.
     pub watch: Watch,
-    /// Whether its holder has lost the lease, which is to be noted.
+    /// Whether its holder has lost the lease; the loss is to be noted.
     pub lease_lost: bool,
 }
 
@@ -203,7 +203,7 @@ pub struct Fate {
 pub struct Ages {
     /// Since when it exists, up to its end.
     pub age_ms: i64,
-    /// For how long no execution has used it; `None` while one holds it, and after its end.
+    /// For how long no execution has used it; `None` while an execution holds it, and after its end.
     pub idle_ms: Option<i64>,
     /// In how long it ends if no execution uses it.
     pub ends_in_ms: Option<i64>,
@@ -272,7 +272,7 @@ pub fn attached(mut session: SessionRecord, ttl_ms: u64, network: Option<&str>, 
     session
 }
 
-/// The row of a session that becomes the shared one of a key; `None` unless its browser runs.
+/// The row of a session that becomes the shared session of a key; `None` unless its browser runs.
 #[must_use]
 pub fn promoted(mut session: SessionRecord, key: &str, now: &Moment) -> Option<SessionRecord> {
     if session.row.state != SessionState::Live {
@@ -300,14 +300,14 @@ pub fn closing(mut session: SessionRecord, reason: EndReason) -> Option<SessionR
         return None;
     }
     session.row.state = SessionState::Closing;
-    // The first reason stands, unless a later one has the profile removed: that must not be missed.
+    // The first reason stands, unless a later reason has the profile removed: that must not be missed.
     let stands = session.row.reason.filter(|noted| noted.forgets() || !reason.forgets());
     session.row.reason = Some(stands.unwrap_or(reason));
     Some(session)
 }
 
-/// The row of a session of whose browser nothing is left; `None` if that is known already. `audit_last` is the last row of
-/// the audit.
+/// The row of an ended session, of whose browser nothing is left; `None` if the row says so already. `audit_last` is
+/// the last row of the audit.
 #[must_use]
 pub fn ended(
     session: SessionRecord,
@@ -346,9 +346,9 @@ pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) 
     let watch = match (standing, &row.key) {
         (Standing::Held, _) => Watch::Keep,
         (_, None) => Watch::End(EndReason::Abandoned),
-        // The execution for which it is being started has lost it.
+        // The execution for which the session is being started has lost its lease.
         _ if row.state == SessionState::Starting => Watch::End(EndReason::NotStarted),
-        // It is idle from the moment at which the loss is noted.
+        // The session is idle from the moment at which the loss is noted.
         (Standing::Expired | Standing::HostDied, Some(_)) => Watch::Keep,
         (Standing::Free, Some(_)) if row.boot != now.boot => Watch::End(EndReason::Crashed),
         (Standing::Free, Some(_)) if now.steady_ms >= idle_steady_ms.saturating_add_unsigned(row.ttl_ms) => {
@@ -364,19 +364,19 @@ pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) 
 pub struct KeeperView {
     /// Its browser has ended by itself.
     pub browser_has_ended: bool,
-    /// The store's file is the one that it was at the start.
+    /// The store's file is the same as at the start.
     pub has_its_store: bool,
-    /// For how long the store could not be read, in milliseconds; 0 if it can.
+    /// For how long the store could not be read, in milliseconds; 0 if the store can be read.
     pub blind_ms: u64,
 }
 
-/// Why a keeper ends its browser without the store's word, if it does. `ttl_ms` is how long the session is kept unused.
+/// Why a keeper ends its browser without the store's decision, if so. `ttl_ms` is how long the session is kept unused.
 #[must_use]
 pub fn ends_without_store(view: KeeperView, ttl_ms: u64) -> Option<EndReason> {
     if view.browser_has_ended {
         Some(EndReason::Crashed)
     } else if !view.has_its_store {
-        // No host can tell this keeper anything any more.
+        // No host can reach this keeper any more.
         Some(EndReason::Abandoned)
     } else {
         // As if the lease had been lost when the store was last read.
@@ -384,7 +384,7 @@ pub fn ends_without_store(view: KeeperView, ttl_ms: u64) -> Option<EndReason> {
     }
 }
 
-/// Why a sweep ends a session, if it does: the store's word for its keeper, or that no keeper is left to hear that.
+/// Why a sweep ends a session, if so: the store's decision for its keeper, or that no keeper is left.
 #[must_use]
 pub fn ends_in_sweep(state: SessionState, watch: &Watch, has_keeper: bool) -> Option<EndReason> {
     match (state, watch) {
@@ -395,13 +395,14 @@ pub fn ends_in_sweep(state: SessionState, watch: &Watch, has_keeper: bool) -> Op
     }
 }
 
-/// Whether an execution can be given the browser of a session, or needs another one.
+/// Whether an execution can be given the browser of a session, or needs another browser.
 #[must_use]
 pub fn is_usable(state: SessionState, has_keeper: bool) -> bool {
     state == SessionState::Live && has_keeper
 }
 
-/// The last of a key's sessions that has ended. A session whose browser never started does not count: it left nothing.
+/// The last of a key's sessions that has ended. A session whose browser never started does not count: it left
+/// no profile.
 #[must_use]
 pub fn last_ended(of_key: Vec<SessionRecord>) -> Option<SessionRow> {
     let ran = |row: &SessionRow| {

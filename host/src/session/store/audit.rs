@@ -1,26 +1,26 @@
 //! The audit: what happened to sessions, leases and executions, each row bound to the one before it.
 //!
 //! A row's hash is BLAKE3 over the hash of the row before and its own words. A row that was edited, removed or moved
-//! breaks the chain where it stood; rows removed from the end are missed by the head, which names the last one. What
-//! retention removes is stood for by the checkpoint, which names the last row that is gone.
+//! breaks the chain where it stood; rows removed from the end are detected by the head, which names the last row. For
+//! rows that retention removed there is a checkpoint, which names the last row that is gone.
 
 use super::StoreError;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// What can happen.
+/// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventKind {
     /// A session was made.
     #[serde(rename = "session.created")]
     SessionCreated,
-    /// Its browser runs.
+    /// The browser of a session runs.
     #[serde(rename = "session.started")]
     SessionStarted,
     /// An execution uses a session that was there before.
     #[serde(rename = "session.attached")]
     SessionAttached,
-    /// A session became the shared one of a key.
+    /// A session became the shared session of a key.
     #[serde(rename = "session.promoted")]
     SessionPromoted,
     /// A script had its browser replaced by a fresh one.
@@ -41,7 +41,7 @@ pub enum EventKind {
     /// A lease was given.
     #[serde(rename = "lease.acquired")]
     LeaseAcquired,
-    /// A lease was extended for the first, second, fourth, eighth … time: the others are not told one by one.
+    /// A lease was extended for the first, second, fourth, eighth … time: other renewals have no row.
     #[serde(rename = "lease.renewed")]
     LeaseRenewed,
     /// A holder lost its lease.
@@ -59,13 +59,13 @@ pub enum EventKind {
     /// A script began.
     #[serde(rename = "execution.started")]
     ExecutionStarted,
-    /// It ended.
+    /// A script ended.
     #[serde(rename = "execution.ended")]
     ExecutionEnded,
-    /// It did something that has an effect.
+    /// A script made a call that has an effect.
     #[serde(rename = "call")]
     Call,
-    /// A page or a frame of its was taken from it, because it went to a scheme that is not for scripts.
+    /// A page or a frame was taken from a script, because it went to a scheme that is not for scripts.
     #[serde(rename = "policy.refused")]
     PolicyRefused,
     /// A page was refused a destination by a network rule.
@@ -77,7 +77,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// As it is written.
+    /// The name in the audit, as `lease.acquired`.
     #[must_use]
     pub fn name(self) -> String {
         match serde_json::to_value(self) {
@@ -92,15 +92,15 @@ impl EventKind {
 pub struct Event {
     /// What happened.
     pub kind: EventKind,
-    /// To the browser of which key.
+    /// The key whose browser it happened to.
     pub key: Option<String>,
-    /// To which session.
+    /// The session that it happened to.
     pub session: Option<String>,
-    /// By or to which execution.
+    /// The execution that did it, or that it happened to.
     pub execution: Option<String>,
-    /// Under which token.
+    /// The token of the lease under which it happened.
     pub token: Option<u64>,
-    /// What else there is to say.
+    /// Further facts.
     pub detail: Json,
 }
 
@@ -111,35 +111,35 @@ impl Event {
         Self { kind, key: None, session: None, execution: None, token: None, detail: Json::Null }
     }
 
-    /// Of this key.
+    /// The event, about this key.
     #[must_use]
     pub fn key(mut self, key: Option<&str>) -> Self {
         self.key = key.map(str::to_owned);
         self
     }
 
-    /// Of this session.
+    /// The event, about this session.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
         self.session = Some(session.to_owned());
         self
     }
 
-    /// Of this execution.
+    /// The event, about this execution.
     #[must_use]
     pub fn execution(mut self, execution: &str) -> Self {
         self.execution = Some(execution.to_owned());
         self
     }
 
-    /// Under this token.
+    /// The event, under this token.
     #[must_use]
     pub const fn token(mut self, token: u64) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// With this besides.
+    /// The event, with these further facts.
     #[must_use]
     pub fn detail(mut self, detail: Json) -> Self {
         self.detail = detail;
@@ -168,10 +168,10 @@ pub struct AuditRow {
     /// The token of the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<u64>,
-    /// What else there is to say, as JSON text.
+    /// Further facts, as JSON text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
-    /// The hash that binds it to all before it, in hexadecimal digits.
+    /// The hash that binds the row to all rows before it, in hexadecimal digits.
     pub hash: String,
 }
 
@@ -187,27 +187,27 @@ impl AuditRow {
 
 /// Events that are to be added to the audit once their turn has come.
 pub trait Batch: Send {
-    /// The events, asked for once: what came since the batch was enqueued goes with it.
+    /// The events, asked for once: events that came since the batch was enqueued are included.
     fn take(&mut self) -> Vec<Event>;
 
-    /// Is told of those that could not be written.
+    /// Is told of the events that could not be written.
     fn failed(&mut self, events: Vec<Event>, error: StoreError);
 }
 
-/// What the chain ends with, and what retention has removed of it.
+/// The head of the chain: its last row, and the last row that retention has removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditHead {
-    /// The place of the last row; 0 if there is none.
+    /// The place of the last row; 0 if there is no row.
     pub last: u64,
-    /// Its hash.
+    /// The hash of the last row.
     pub hash: String,
-    /// The place of the last row that retention removed; 0 if there is none.
+    /// The place of the last row that retention removed; 0 if no row was removed.
     pub removed: u64,
-    /// Its hash.
+    /// The hash of that row.
     pub removed_hash: String,
 }
 
-/// Which rows.
+/// Which rows of the audit to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
     /// Of this key.
@@ -218,7 +218,7 @@ pub struct AuditFilter {
     pub execution: Option<String>,
     /// Not before this time, in milliseconds since the Unix epoch.
     pub since_ms: Option<i64>,
-    /// The last of them, at most so many.
+    /// At most this many rows, the last that match.
     pub limit: usize,
 }
 
@@ -254,15 +254,15 @@ pub struct Verdict {
     pub rows: u64,
     /// Rows that a checkpoint stands for.
     pub removed: u64,
-    /// The last row that was found in its place, and its hash: an operator who notes both elsewhere can tell later that nothing
-    /// up to there was replaced by another chain.
+    /// The last row that was found in its place. An operator who notes its place and its hash elsewhere can tell later
+    /// that no row up to there was replaced by another chain.
     pub last: u64,
-    /// See above.
+    /// The hash of the last row that was found in its place.
     pub hash: String,
-    /// The first row that is not as it must be.
+    /// The first row that is not as it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_at: Option<u64>,
-    /// What is wrong with it.
+    /// What is wrong with that row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
@@ -279,14 +279,14 @@ impl Verifier {
     /// For rows that begin after `removed` rows, the last of which had the hash `previous`.
     #[must_use]
     pub fn new(removed: u64, previous: String, known: Option<KnownRow>) -> Self {
-        // The last one that retention removed is still known by its hash.
+        // The last row that retention removed is still known by its hash.
         let known = known.filter(|known| *known != KnownRow { id: removed, hash: previous.clone() });
         let verdict =
             Verdict { intact: true, rows: 0, removed, last: removed, hash: previous, broken_at: None, fault: None };
         Self { verdict, known }
     }
 
-    /// Looks at the next row. `false` if it is broken: there is no sense in looking further.
+    /// Checks the next row. `false` if the chain is broken there: no further row need be checked.
     pub fn row(&mut self, row: &AuditRow) -> bool {
         self.verdict.rows += 1;
         let next = self.verdict.last + 1;
@@ -306,7 +306,7 @@ impl Verifier {
         true
     }
 
-    /// Looks whether the last row is the one that the head names.
+    /// Checks that the last row is the row that the head names.
     #[must_use]
     pub fn end(mut self, last: u64, hash: &str) -> Verdict {
         if self.verdict.intact && (self.verdict.last != last || self.verdict.hash != hash) {

@@ -1,4 +1,4 @@
-//! What a database must be able to do, and the store that it is with that.
+//! What a database must be able to do, and the store that every such database is.
 
 use super::{
     AuditStore, LeaseStore, SessionStore, StoreError,
@@ -20,19 +20,19 @@ use std::{
 /// What a transaction is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It writes: what it reads holds until it is committed, and it is durable then.
+    /// The transaction writes: what it reads holds until it is committed, and it is durable then.
     Write,
-    /// It only reads, all of it at one moment.
+    /// The transaction only reads, all rows as of one moment.
     Read,
-    /// It reads a few rows before each effect of a script: it must not wait for those who write. It may fail instead, and is
-    /// asked for as [`Access::Read`] then.
+    /// The transaction reads a few rows before each effect of a script: it must not wait for writers. It may fail
+    /// instead, and is run as [`Access::Read`] then.
     ReadNow,
 }
 
 /// What is done within a transaction. May be called again if the database has to repeat the transaction. It blocks: a
 /// database with an asynchronous driver runs it on a thread that may.
 pub type Work = Box<dyn FnMut(&mut dyn Tables) -> Result<(), StoreError> + Send>;
-/// Is told how a transaction ended that no caller waits for.
+/// Called with the outcome of a transaction that no caller waits for.
 pub type Finish = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Runs transactions.
@@ -44,11 +44,11 @@ pub trait Database: Send + Sync {
     /// Those of `work`, and when the transaction cannot be committed.
     async fn transact(&self, access: Access, work: Work) -> Result<(), StoreError>;
 
-    /// Runs one that writes, without having the caller wait: after this delay at the latest, and before the transactions that
-    /// are asked for later, but for those that read now.
+    /// Runs a writing transaction without having the caller wait: after this delay at the latest, and before all
+    /// transactions that are asked for later, except for [`Access::ReadNow`].
     fn enqueue(&self, delay: Duration, work: Work, finish: Finish);
 
-    /// What the database can tell without a transaction. `None` where it would cost as much as one.
+    /// What the database can tell without a transaction. `None` where that would cost as much as a transaction.
     fn glance(&self) -> Option<Glance<'_>> {
         None
     }
@@ -73,14 +73,14 @@ where
 }
 
 fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
+    // No code panics while it holds this lock.
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[async_trait]
 impl<D: Database> LeaseStore for D {
     async fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError> {
-        // Most who ask have asked a moment ago, and nothing has changed since: then nothing is written.
+        // Most waiters asked a moment ago, and nothing has changed since: then nothing is written.
         let asked = claim.clone();
         let holder = run(self, Access::Read, move |tables| leases::still_waits(tables, &asked)).await?;
         if let Some(holder) = holder {
@@ -271,7 +271,7 @@ impl<D: Database> AuditStore for D {
         let finish = move |result: Result<(), StoreError>| {
             if let Err(error) = result {
                 let (batch, events) = &mut *lock(&taken);
-                // If the transaction could not even begin, they were not asked for.
+                // If the transaction could not even begin, the events were not taken yet.
                 let events = events.take().unwrap_or_else(|| batch.take());
                 batch.failed(events, error);
             }

@@ -1,20 +1,20 @@
-//! Why the store could not do it, and what to do about that.
+//! Why an operation of the store failed, and what to do about that.
 
 use super::Loss;
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::path::PathBuf;
 use thiserror::Error;
 
-/// Why the store could not do it.
+/// Why an operation of the store failed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// Another process has it locked.
+    /// Another process has locked the store.
     #[error("the session store {path} is locked by another process")]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be written.
+    /// The store cannot be written.
     #[error("the session store {path} cannot be written: {cause}")]
     NotWritable {
         /// The file.
@@ -28,7 +28,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// Its file is no store, or a damaged one.
+    /// The file is no store, or a damaged store.
     #[error("the session store {path} is damaged: {cause}")]
     Damaged {
         /// The file.
@@ -36,13 +36,13 @@ pub enum StoreError {
         /// What is wrong.
         cause: String,
     },
-    /// A newer codemode wrote it.
+    /// A newer codemode wrote the store.
     #[error("the session store {path} was written by a newer codemode")]
     Newer {
         /// The file.
         path: PathBuf,
     },
-    /// Something else.
+    /// Any other failure.
     #[error("the session store {path} failed: {cause}")]
     Failed {
         /// The file.
@@ -50,13 +50,13 @@ pub enum StoreError {
         /// Why.
         cause: String,
     },
-    /// As many sessions live as may.
+    /// The number of live sessions is at its bound.
     #[error("{sessions} browser sessions live already, which is the most")]
     TooManySessions {
-        /// How many.
+        /// How many sessions live.
         sessions: usize,
     },
-    /// The lease that this needs is not held any more.
+    /// The lease that the operation needs is not held any more.
     #[error("the lease is not held any more")]
     NotHeld(Loss),
 }

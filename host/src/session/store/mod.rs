@@ -49,19 +49,19 @@ pub trait LeaseStore: Send + Sync {
     /// When the store fails.
     async fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError>;
 
-    /// The same for a claim that does not wait: a claim that is refused has no place in the queue.
+    /// As [`Self::lease_acquire`], for a claim that does not wait: if it is refused, it has no place in the queue.
     ///
     /// # Errors
     /// When the store fails.
     async fn lease_take(&self, claim: &Claim) -> Result<Result<LeaseRef, Holder>, StoreError>;
 
-    /// Takes a lease at once, away from its holder and before all who wait: for an operator. Tells who had it.
+    /// Takes a lease at once, away from its holder and before all waiters: for an operator. Gives the last holder.
     ///
     /// # Errors
     /// When the store fails.
     async fn lease_seize(&self, claim: &Claim) -> Result<(LeaseRef, Option<Holder>), StoreError>;
 
-    /// Leaves the queue.
+    /// Takes an execution out of the queue of a lease.
     ///
     /// # Errors
     /// When the store fails.
@@ -70,19 +70,19 @@ pub trait LeaseStore: Send + Sync {
     /// Extends a lease that is held.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when it was lost.
+    /// [`StoreError::NotHeld`] when the lease was lost.
     async fn lease_renew(&self, lease: &LeaseRef, ttl_ms: u64) -> Result<(), StoreError>;
 
-    /// Looks whether a lease is held, and its session lives.
+    /// Checks that a lease is held and its session lives.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when it was lost.
+    /// [`StoreError::NotHeld`] when the lease was lost.
     async fn lease_check(&self, lease: &LeaseRef, session: &str) -> Result<(), StoreError>;
 
-    /// Gives a lease back; its session, if it is shared, begins to be idle.
+    /// Releases a lease; if its session is shared, the session is idle from now on.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when it was lost, and nothing is changed then.
+    /// [`StoreError::NotHeld`] when the lease was lost; nothing is changed then.
     async fn lease_release(&self, lease: &LeaseRef) -> Result<(), StoreError>;
 
     /// Takes a lease away from its holder.
@@ -134,7 +134,7 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn session_network_held(&self, id: &str, network: Option<&str>) -> Result<(), StoreError>;
 
-    /// The session that is a key's and has not ended.
+    /// The session of a key that has not ended.
     ///
     /// # Errors
     /// When the store fails.
@@ -158,17 +158,17 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn sessions(&self) -> Result<Vec<SessionRow>, StoreError>;
 
-    /// Makes a session that is held by `lease` the shared one of the key that is held by `of_key`, and frees the former.
-    /// The key has no session that has not ended, and its profile and cookies were removed.
+    /// Makes a session that is held by `lease` the shared session of the key that is held by `of_key`, and frees
+    /// `lease`. All sessions of the key must have ended, and its profile and cookies must have been removed.
     ///
     /// # Errors
     /// [`StoreError::NotHeld`] when one of the leases was lost, or the session ended.
     async fn session_promote(&self, id: &str, lease: &LeaseRef, of_key: &LeaseRef) -> Result<(), StoreError>;
 
-    /// Notes that a session's browser is to end. `false` if it has ended already.
+    /// Notes that a session's browser is to end. `false` if the session has ended already.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when it is to end `under` a lease that was lost.
+    /// [`StoreError::NotHeld`] when the browser is to end `under` a lease that was lost.
     async fn session_closing(&self, id: &str, reason: EndReason, under: Option<&LeaseRef>) -> Result<bool, StoreError>;
 
     /// Notes that nothing of a session's browser is left.
@@ -195,7 +195,8 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn stale(&self, retention: &Retention) -> Result<Vec<Stale>, StoreError>;
 
-    /// Notes the leases that were lost, and forgets these ended sessions, and of the rest what is too old or too much.
+    /// Notes the leases that were lost, forgets these ended sessions, and removes waiters, leases and audit rows that
+    /// need not be kept.
     ///
     /// # Errors
     /// When the store fails.
@@ -205,7 +206,7 @@ pub trait SessionStore: Send + Sync {
 /// Keeps the audit: an append-only chain of rows.
 #[async_trait]
 pub trait AuditStore: Send + Sync {
-    /// Adds to the audit.
+    /// Adds events to the audit.
     ///
     /// # Errors
     /// When the store fails.
@@ -217,14 +218,14 @@ pub trait AuditStore: Send + Sync {
     /// When the store fails.
     async fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
 
-    /// Checks the chain of the audit, and that a row of it is still the one that was seen before.
+    /// Checks the chain of the audit, and that `known`, a row that was seen before, is still part of the chain.
     ///
     /// # Errors
     /// When the store fails.
     async fn audit_verify(&self, known: Option<KnownRow>) -> Result<Verdict, StoreError>;
 
-    /// Adds a batch of events without waiting for it, in one transaction: after this delay at the latest, and before whatever
-    /// the store is asked to write later.
+    /// Adds a batch of events without waiting for it, in one transaction: after this delay at the latest, and before
+    /// all writes that the store is asked for later.
     fn audit_enqueue(&self, batch: Box<dyn Batch>, delay: Duration);
 
     /// Waits until every batch that was enqueued before is written, or has failed.

@@ -9,7 +9,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The leases that were seen to hold at one version of a store.
+/// The leases that were seen to hold at one version of the store.
 #[derive(Debug, Default)]
 pub struct Seen {
     leases: Mutex<Leases>,
@@ -18,8 +18,8 @@ pub struct Seen {
 #[derive(Debug, Default)]
 struct Leases {
     version: i64,
-    /// In which session each is used, and until when it holds, in milliseconds since the boot. No more than hold at one
-    /// version.
+    /// For each lease, the session in which it is used, and until when the lease holds, in milliseconds since the boot.
+    /// Only the leases of one version.
     held: HashMap<LeaseRef, (String, i64)>,
 }
 
@@ -57,7 +57,7 @@ impl Glance<'_> {
 
 impl Seen {
     fn leases(&self) -> MutexGuard<'_, Leases> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.leases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -26,7 +26,7 @@ pub trait Tables {
     /// The rows of all leases, by name.
     fn leases(&mut self) -> Result<Vec<(LeaseName, LeaseRecord)>, StoreError>;
 
-    /// Writes the row of a lease, be there one of this name or not.
+    /// Writes the row of a lease, whether or not a row of this name exists.
     fn lease_put(&mut self, name: &LeaseName, lease: &LeaseRecord) -> Result<(), StoreError>;
 
     /// Removes the row of a lease.
@@ -47,19 +47,19 @@ pub trait Tables {
     /// Writes the row of a waiter: at the end of the queue, or in the place that this execution has.
     fn waiter_put(&mut self, name: &LeaseName, waiter: &Waiter) -> Result<(), StoreError>;
 
-    /// Removes an execution from a queue. `false` if it was not there.
+    /// Removes an execution from a queue. `false` if the execution was not in the queue.
     fn waiter_remove(&mut self, name: &LeaseName, execution: &str) -> Result<bool, StoreError>;
 
     /// The row of a session.
     fn session(&mut self, id: &str) -> Result<Option<SessionRecord>, StoreError>;
 
-    /// The session of a key that has not ended. There is one at most.
+    /// The session of a key that has not ended. There is at most one such session.
     fn session_of_key(&mut self, key: &str) -> Result<Option<SessionRecord>, StoreError>;
 
     /// All sessions of a key, ended or not.
     fn sessions_of_key(&mut self, key: &str) -> Result<Vec<SessionRecord>, StoreError>;
 
-    /// All sessions: those that have not ended first, then the older ones first.
+    /// All sessions: first the sessions that have not ended; within each part, older sessions first.
     fn sessions(&mut self) -> Result<Vec<SessionRecord>, StoreError>;
 
     /// How many sessions have not ended.
@@ -68,7 +68,7 @@ pub trait Tables {
     /// The keys of all sessions, each once.
     fn session_keys(&mut self) -> Result<Vec<String>, StoreError>;
 
-    /// Writes the row of a session, be there one of this id or not.
+    /// Writes the row of a session, whether or not a row of this id exists.
     fn session_put(&mut self, session: &SessionRecord) -> Result<(), StoreError>;
 
     /// Removes the row of a session.
@@ -77,7 +77,8 @@ pub trait Tables {
     /// What the audit ends with; `None` if even that was removed, which no operation does.
     fn audit_head(&mut self) -> Result<Option<AuditHead>, StoreError>;
 
-    /// Writes what the audit ends with. A head that was removed stays so: [`super::AuditStore::audit_verify`] tells.
+    /// Writes the head of the audit. A head that was removed is not written again:
+    /// [`super::AuditStore::audit_verify`] reports it.
     fn audit_head_put(&mut self, head: &AuditHead) -> Result<(), StoreError>;
 
     /// The hash of a row of the audit.
@@ -86,7 +87,7 @@ pub trait Tables {
     /// Adds a row to the audit.
     fn audit_put(&mut self, row: &AuditRow) -> Result<(), StoreError>;
 
-    /// Removes the rows of the audit up to this one; tells how many there were.
+    /// Removes the rows of the audit up to this row; gives their number.
     fn audit_remove_up_to(&mut self, id: u64) -> Result<usize, StoreError>;
 
     /// The last rows of the audit that pass the filter, oldest first.

@@ -1,4 +1,4 @@
-//! The audit: its chain is continued, checked and cut.
+//! The audit: continues, checks and cuts its chain.
 
 use super::Done;
 use crate::session::{
@@ -11,7 +11,7 @@ use crate::session::{
 use serde_json::json;
 
 pub(super) fn append(tables: &mut dyn Tables, event: &Event) -> Done<()> {
-    // Without a head, what is written continues nothing, which a check tells.
+    // Without a head, the new rows continue no chain, which a check detects.
     let head = tables.audit_head()?.unwrap_or_default();
     let Event { kind, key, session, execution, token, detail } = event.clone();
     let detail = if detail.is_null() { String::new() } else { detail.to_string() };
@@ -40,7 +40,7 @@ pub(in crate::session::store) fn verify(tables: &mut dyn Tables, known: Option<K
         is_whole
     })?;
     let verdict = verifier.end(last, &hash);
-    // What was removed has a row that says so, or retention did not remove it.
+    // Rows that retention removed have a checkpoint that says so; without it, retention did not remove them.
     let said = json!({"removed_up_to": removed, "hash": removed_hash}).to_string();
     if verdict.intact && removed > 0 && checkpoint.as_deref() != Some(said.as_str()) {
         return Ok(

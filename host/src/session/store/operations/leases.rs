@@ -74,7 +74,7 @@ pub(in crate::session::store) fn give_up(tables: &mut dyn Tables, name: &LeaseNa
     Ok(())
 }
 
-/// Renews a lease, or notes that it has expired: that is written although the answer is a refusal.
+/// Renews a lease, or notes that it has expired: the note is written although the answer is a refusal.
 pub(in crate::session::store) fn renew(tables: &mut dyn Tables, lease: &LeaseRef, ttl_ms: u64) -> Done<Option<Loss>> {
     let row = tables.lease(&lease.name)?;
     let lost = rules::loss(row.as_ref(), lease, tables.now());
@@ -95,7 +95,7 @@ pub(in crate::session::store) fn renew(tables: &mut dyn Tables, lease: &LeaseRef
     Ok(None)
 }
 
-/// Until when a lease holds, in milliseconds since the boot, if it is held and the session that is used under it lives.
+/// Until when a lease holds, in milliseconds since the boot, if the lease is held and its session lives.
 pub(in crate::session::store) fn check(tables: &mut dyn Tables, lease: &LeaseRef, session: &str) -> Done<i64> {
     let (row, used) = (tables.lease(&lease.name)?, tables.session(session)?);
     let lost = rules::loss(row.as_ref(), lease, tables.now());
@@ -158,7 +158,7 @@ pub(super) fn grant(tables: &mut dyn Tables, claim: &Claim, before: Option<Lease
     Ok(LeaseRef { name: claim.name.clone(), token: lease.token })
 }
 
-/// Notes that the holder of a lease has lost it, if it has, and frees the lease. Its session is idle from now on.
+/// If the holder of a lease has lost it: notes the loss and frees the lease. Its session is idle from now on.
 pub(super) fn note_loss(tables: &mut dyn Tables, name: &LeaseName, lease: LeaseRecord) -> Done<()> {
     let Some(how) = rules::standing(&lease, tables.now()).lost_how() else { return Ok(()) };
     let event = Event::new(EventKind::LeaseLost).key(name.key()).token(lease.token).detail(json!({"how": how}));

@@ -100,7 +100,8 @@ pub(in crate::session::store) fn promote(
     audit::append(tables, &Event { execution, ..event })
 }
 
-/// Notes that the browser of a session is to end, `under` a lease if there is one. `false` if it has ended already.
+/// Notes that the browser of a session is to end, `under` a lease if there is one. `false` if the session has
+/// ended already.
 pub(in crate::session::store) fn closing(
     tables: &mut dyn Tables,
     id: &str,
@@ -168,7 +169,8 @@ pub(in crate::session::store) fn stale(tables: &mut dyn Tables, retention: &Rete
     Ok(rules::stale(&sessions, retention, tables.now()))
 }
 
-/// Notes the leases that were lost, and forgets these ended sessions, and of the rest what is too old or too much.
+/// Notes the leases that were lost, forgets these ended sessions, and removes waiters, leases and audit rows that need
+/// not be kept.
 pub(in crate::session::store) fn forget(
     tables: &mut dyn Tables,
     sessions: &[String],

@@ -20,16 +20,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Never changed once it has shipped: what comes later is a step of its own.
+/// The migrations. A step is never changed once it has shipped: a later change is a step of its own.
 const STEPS: &[M<'static>] =
     &[M::up(include_str!("schema/0001_sessions.sql")), M::up(include_str!("schema/0002_network.sql"))];
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
 /// How long a transaction of another process is waited for.
 const BUSY_MAX: Duration = Duration::from_secs(5);
-/// How long another process may take to open it, and to bring it up to date.
+/// How long another process may take to open the store and to migrate it.
 const TURN_MAX: Duration = Duration::from_secs(30);
-/// How often it is tried again.
+/// How often opening is tried again.
 const TURN_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A connection to a store. As a [`Database`] it runs each transaction where it is awaited, and blocks that thread
@@ -42,7 +42,7 @@ pub struct SqliteConnection {
 }
 
 impl SqliteConnection {
-    /// Opens the store in this file, and makes it if it is not there.
+    /// Opens the store in this file, and makes the file if it is missing.
     ///
     /// # Errors
     /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
@@ -50,8 +50,8 @@ impl SqliteConnection {
         let failed = |error: rusqlite::Error| told(path, &error);
         let not_writable =
             |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
-        // SQLite would make the file readable for others. A file that is there is not opened: closing it again would release
-        // the locks of every connection to it in this process.
+        // SQLite would make the file readable for other users. An existing file is not opened: closing it again would
+        // release the locks of every connection to it in this process.
         let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
         let folder = PrivateDir::make(folder).map_err(not_writable)?;
         match folder.create(name) {
@@ -59,7 +59,7 @@ impl SqliteConnection {
             _ => {}
         }
         folder.require_file(name).map_err(not_writable)?;
-        // One process after the other: those that find an old store at the same time would all migrate it.
+        // One process after the other: processes that find an old store at the same time would all migrate it.
         let turn = Path::new(name).with_extension("lock");
         let turn = folder.open_or_create(turn).map_err(not_writable)?;
         let deadline = Instant::now() + TURN_MAX;
@@ -71,15 +71,15 @@ impl SqliteConnection {
                 Err(TryLockError::Error(error)) => return Err(not_writable(error)),
             }
         }
-        // The files beside it, SQLite itself opens through no link.
+        // SQLite itself follows no link when it opens the files beside the store.
         let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, liveness)
     }
 
-    /// A second connection to the same store, which only reads: it fails rather than wait for another connection.
+    /// A second connection to the same store, only for reading: it fails rather than wait for another connection.
     ///
     /// # Errors
-    /// When it cannot be opened again.
+    /// When the store cannot be opened again.
     pub fn reader(&self) -> Result<Self, StoreError> {
         let open = || {
             let connection = Connection::open_with_flags(&self.path, READ_ONLY)?;
@@ -125,7 +125,7 @@ impl SqliteConnection {
         Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, liveness })
     }
 
-    /// Changes with each change by another connection, of this process or another one; `None` if that cannot be told now.
+    /// A number that changes with each change by another connection, of this or another process; `None` if unknown now.
     pub(super) fn version(&self) -> Option<i64> {
         let connection = self.lock();
         let version = connection.prepare_cached("PRAGMA data_version");
@@ -154,7 +154,7 @@ impl SqliteConnection {
         let failed = |error: rusqlite::Error| told(&self.path, &error);
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
-        // After the transaction has begun: it may have waited for another process.
+        // Read after the transaction has begun, which may have waited for another process.
         let now = Moment {
             wall_ms: self.clock.wall_ms(),
             steady_ms: self.clock.steady_ms(),

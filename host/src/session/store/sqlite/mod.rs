@@ -24,14 +24,14 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// The store in a file. Its transactions run on a thread of their own, one after the other: they block, and those who ask
-/// must not. The thread ends with the store.
+/// The store in a file. Its transactions run on a thread of their own, one after the other: they block, and their
+/// callers must not. The thread ends with the store.
 pub struct SqliteStore {
     jobs: mpsc::Sender<Job>,
-    /// Answers what is asked before each effect. What is being written meanwhile does not delay it: a write waits for the
-    /// disk, and before each effect is too often for that.
+    /// Answers the checks before each effect. A transaction that writes meanwhile does not delay them: a write waits
+    /// for the disk, and before each effect is too often for that.
     reader: SqliteConnection,
-    /// By the reader: another connection writes.
+    /// The leases as the reader saw them: another connection writes.
     seen: Seen,
 }
 
@@ -40,12 +40,12 @@ struct Job {
     access: Access,
     work: Work,
     finish: Finish,
-    /// How long it may wait for others; `None` is not at all.
+    /// How long the job may wait for others; `None` does not wait.
     delay: Option<Duration>,
 }
 
 impl SqliteStore {
-    /// Opens the store in this file, and makes it if it is not there.
+    /// Opens the store in this file, and makes the file if it is missing.
     ///
     /// # Errors
     /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
@@ -94,7 +94,7 @@ impl Database for SqliteStore {
     }
 }
 
-/// Carries the transactions out in their order: those that may wait go before whatever comes after them.
+/// Carries the transactions out in their order: those that may wait are run before any later transaction.
 fn serve(connection: &SqliteConnection, jobs: &Receiver<Job>) {
     let mut waiting: Vec<Job> = Vec::new();
     let mut due = Instant::now();

@@ -350,7 +350,7 @@ fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// The word of a value, or its JSON if it is no word.
+/// The text of a value, or its JSON if the value is no text.
 fn text(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Json::String(word)) => word,
