@@ -1,4 +1,4 @@
-//! One connection to a browser: commands out, answers back to the callers that wait, events into the log.
+//! One connection to a browser: sends commands, gives answers to the waiting callers and puts events into the log.
 
 use crate::{
     endpoint::Endpoint,
@@ -34,24 +34,24 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long a polite goodbye may take; the browser does not need it.
+/// How long closing the WebSocket in order may take; the browser does not need that.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A command to a browser.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// Its full name, as `Page.navigate`.
+    /// The command's full name, as `Page.navigate`.
     pub method: &'a str,
-    /// Its parameters; `null` for none.
+    /// The command's parameters; `null` for none.
     pub params: Json,
-    /// The protocol session to send it to; `None` for the browser itself.
+    /// The protocol session to which the command goes; `None` for the browser itself.
     pub session: Option<&'a str>,
     /// How long the answer may take, sending included.
     pub timeout: Duration,
 }
 
-/// A connection to a browser. Clones are the same connection; it ends when [`Connection::close`] is called or the last
-/// of them is dropped.
+/// A connection to a browser. Clones are the same connection, which ends when [`Connection::close`] is called or the
+/// last clone is dropped.
 ///
 /// Events reach the log before the answers that the browser sent after them reach their callers.
 #[derive(Clone)]
@@ -67,14 +67,15 @@ struct Inner {
 
 /// What callers and the reading task share. The task does not hold [`Inner`], so that the last clone can be dropped.
 struct Shared {
-    /// Callers write themselves: a task in between would cost every command a change of task. `None` once the connection
-    /// is closed, so that the socket is as well, however long a clone is kept.
+    /// Callers write commands themselves: a task in between would cost every command a change of task. `None` once the
+    /// connection is closed, so that the socket is closed as well, however long a clone is kept.
     writer: tokio::sync::Mutex<Option<Writer>>,
-    /// The protocol session below which this connection works. Callers do not see it: to them it is the browser.
+    /// The protocol session below which this connection works. Callers do not see this session: to them it is
+    /// the browser.
     root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
-    /// For answers that their callers have not taken yet.
+    /// The memory for answers that their callers have not taken yet.
     room: Room,
     refusals: Refusals,
     closed: CancellationToken,
@@ -83,8 +84,8 @@ struct Shared {
 #[derive(Default)]
 struct Pending {
     calls: HashMap<u64, Call>,
-    /// Why the connection is closed, once it is.
-    /// Invariant: no call is added any more after it is set, so none can wait for ever.
+    /// Why the connection is closed, once it is closed.
+    /// Invariant: no call is added after this is set, so that no call can wait for ever.
     closed: Option<String>,
 }
 
@@ -94,7 +95,7 @@ struct Call {
     answer: oneshot::Sender<Result<Answer, CdpError>>,
 }
 
-/// A value in the codec's bytes, and its place in the memory of the host.
+/// A value in the codec's bytes, and the room that it takes in the memory of the host.
 #[derive(Debug, Default)]
 struct Answer {
     value: Vec<u8>,
@@ -115,7 +116,7 @@ impl Connection {
     /// Connects to a browser.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` if nothing answers there as a WebSocket in time.
+    /// `CDP_CONNECTION_FAILED` if no WebSocket answers at the endpoint in time.
     ///
     /// # Cancellation
     /// May be dropped at any time: the socket is closed.
@@ -131,7 +132,8 @@ impl Connection {
         Ok(Self::of(writer, reader, None))
     }
 
-    /// The connection over a socket of a [`crate::Relay`], which has attached the root session for it.
+    /// The connection over a socket of a [`crate::Relay`], which has attached the root session for this
+    /// connection.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED` when the runtime does not take the socket.
@@ -154,14 +156,14 @@ impl Connection {
         Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) }
     }
 
-    /// Shares the room of a host, one permit a byte, for answers that their callers have not taken yet: as long as there
-    /// is none, nothing is read; an answer that waits for it too long fails. Without it, this connection has its own
-    /// bound alone.
+    /// Shares the room of a host, one permit a byte, for answers that their callers have not taken yet: while there is
+    /// no room, nothing is read; an answer that waits too long for room fails. Without a shared room, only this
+    /// connection's own bound holds.
     pub fn share_room(&self, host: Arc<Semaphore>) {
         self.inner.shared.room.share(host);
     }
 
-    /// Sends a command and waits for its answer, read as JSON. Any number run at the same time.
+    /// Sends a command and waits for its answer, read as JSON. Any number of calls run at the same time.
     ///
     /// # Errors
     /// As [`CdpError`] says.
@@ -179,7 +181,8 @@ impl Connection {
         Ok(value.to_plain_json().unwrap_or_default())
     }
 
-    /// As [`Connection::call`], with the answer in the bytes of the value codec: nothing is made of what is only passed on.
+    /// As [`Connection::call`], with the answer in the bytes of the value codec: an answer that is only passed on is
+    /// not parsed into values.
     ///
     /// # Errors
     /// As [`CdpError`] says.
@@ -205,7 +208,7 @@ impl Connection {
         }
     }
 
-    /// Sends one of the typed commands of chromiumoxide and reads its answer as the type that belongs to it.
+    /// Sends one of the typed commands of chromiumoxide and reads its answer as the type that belongs to the command.
     ///
     /// # Errors
     /// As [`Connection::call`], and [`CdpError::Malformed`] if the answer does not fit the type.
@@ -230,15 +233,15 @@ impl Connection {
         &self.inner.shared.events
     }
 
-    /// How many refusals of network rules the relay has told of so far: a point from which to ask for them.
+    /// How many refusals of network rules the relay has told of so far: a point for [`Self::refusal_of`].
     #[must_use]
     pub fn refusals_told(&self) -> u64 {
         self.inner.shared.refusals.count()
     }
 
-    /// The refusal of a destination by network rules, if the relay has told of one from a point on. It is told before the
-    /// browser hears of it, and so before the answer of a command that failed because of it. Only the connection over a
-    /// relay is ever told.
+    /// The refusal of a destination by network rules, if the relay has told of one since `from`. The relay tells of a
+    /// refusal before the browser is answered, and so before the answer of a command that failed because of it. Only a
+    /// connection over a relay is ever told.
     #[must_use]
     pub fn refusal_of(&self, host: &str, port: u16, from: u64) -> Option<RefusedDestination> {
         self.inner.shared.refusals.of(host, port, from)
@@ -258,7 +261,8 @@ impl Connection {
         self.inner.shared.closed.cancelled().await;
     }
 
-    /// Ends the connection: calls that still wait fail, the browser goes on. Does nothing if it has already ended.
+    /// Ends the connection: calls that still wait fail, the browser goes on. Does nothing if the connection has ended
+    /// already.
     ///
     /// # Cancellation
     /// May be dropped at any time: the connection has ended all the same.
@@ -278,7 +282,7 @@ impl Connection {
     async fn exchange(&self, command: Command<'_>, held: impl Send) -> Result<Answer, CdpError> {
         let Inner { shared, next_id, .. } = &*self.inner;
         let id = next_id.fetch_add(1, Ordering::Relaxed);
-        // Entered before it is sent: the answer may be there before `send` returns.
+        // Entered before the command is sent: the answer may be there before `send` returns.
         let (answer, answered) = oneshot::channel();
         let _entry = shared.enter(id, &command, answer)?;
         shared.send(id, command, held).await?;
@@ -302,7 +306,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Reads until the connection ends, and lets go of the socket then.
+/// Reads until the connection ends, and closes the socket then.
 async fn read(mut reader: Reader, shared: Arc<Shared>) {
     let broken = loop {
         let text = match reader.next().await {
@@ -340,12 +344,13 @@ impl Shared {
         Ok(Entry { shared: self, id })
     }
 
-    /// Sends a command, unless the connection ends first: a browser that does not read any more would hold it up for ever.
+    /// Sends a command, unless the connection ends first: a browser that does not read any more would
+    /// block it for ever.
     async fn send(&self, id: u64, command: Command<'_>, held: impl Send) -> Result<(), CdpError> {
         let send = async {
             let mut writer = self.writer.lock().await;
             let Some(writer) = writer.as_mut() else { return Err(self.closed_error()) };
-            // Written out when it is its turn, so that there is one such text at a time.
+            // Serialized when its turn has come, so that there is only one such text at a time.
             let Command { method, params, session, .. } = command;
             let session = session.or(self.root.as_deref());
             let text = text_of(&Outgoing { id, method, params: &params, session })?;
@@ -359,7 +364,7 @@ impl Shared {
         }
     }
 
-    /// One message of the browser.
+    /// Takes in one message of the browser.
     async fn take(&self, text: &str) {
         match message::parse(text) {
             Ok(Incoming { id: Some(id), error: Some(error), .. }) => self.answer(id, Err(CdpError::refusal(error))),
@@ -386,16 +391,16 @@ impl Shared {
             }
             Err(Unreadable::TooLarge { id }) => self.too_large(id, text.len()),
             Err(Unreadable::Malformed { id: Some(id), reason }) => self.answer(id, Err(CdpError::Malformed { reason })),
-            // The reader of the events is told that there is one less.
+            // The reader of the events is told that one event is missing.
             Err(Unreadable::TooDeep { id: None }) => self.too_large(None, text.len()),
-            // No call and no reader waits for what is no message.
+            // No call and no reader waits for a text that is no message.
             Ok(_) | Err(Unreadable::Malformed { id: None, .. }) => {
                 tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read");
             }
         }
     }
 
-    /// A message that was too long to be kept, of which there are the first bytes.
+    /// Takes in a message that was too long to be kept, of which only the first bytes are there.
     fn passed(&self, head: &[u8], bytes: usize) {
         self.too_large(message::id_of_head(head), bytes);
     }
@@ -444,7 +449,7 @@ impl Shared {
         }
     }
 
-    /// Ends the connection because its socket has, and says what a call that meets it should say.
+    /// Ends the connection because its socket has ended. Gives the error for a call that meets the end.
     fn close_by(&self, Broken { reason, too_large }: Broken) -> CdpError {
         self.close(&reason, too_large.as_ref());
         too_large.unwrap_or_else(|| self.closed_error())
@@ -474,7 +479,7 @@ impl Shared {
     }
 
     fn pending(&self) -> MutexGuard<'_, Pending> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -491,7 +496,7 @@ fn text_of(outgoing: &Outgoing<'_>) -> Result<String, CdpError> {
     }
 }
 
-/// Takes as many bytes as a command may have.
+/// A writer that takes as many bytes as a command may have.
 struct Bounded(Vec<u8>);
 
 impl io::Write for Bounded {

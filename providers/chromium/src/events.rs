@@ -1,4 +1,4 @@
-//! The events of one connection: a bounded ring that can be read from any point on, and waited upon.
+//! The events of one connection: a bounded ring that readers read from any point on and wait upon.
 
 use codemode_spec::limits::{EVENT_RING_BYTES_MAX, EVENT_RING_MAX};
 use serde_json::Value as Json;
@@ -12,22 +12,22 @@ use tokio::sync::Notify;
 /// One event of the browser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Its place in the connection's stream of events, counted from 0.
+    /// The event's place in the connection's stream of events, counted from 0.
     pub seq: u64,
-    /// Its full name, as `Page.loadEventFired`.
+    /// The event's full name, as `Page.loadEventFired`.
     pub method: String,
-    /// The protocol session that it belongs to; `None` for the browser itself.
+    /// The protocol session that the event belongs to; `None` for the browser itself.
     pub session: Option<String>,
-    /// What it says.
+    /// The event's parameters.
     pub params: Json,
-    /// What it takes in memory, about.
+    /// About how many bytes the event takes in memory.
     pub bytes: usize,
 }
 
 /// Events read from a cursor on.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
-    /// Those that match, oldest first.
+    /// The events that match, oldest first.
     pub events: Vec<Arc<Event>>,
     /// Where to read on: the sequence number after the last event that was looked at.
     pub next: u64,
@@ -35,10 +35,10 @@ pub struct Batch {
     pub dropped: u64,
 }
 
-/// The events of one connection. The newest are kept, bounded by number and by what they take in memory; readers never slow
-/// the connection down, they lose the oldest and are told how many.
+/// The events of one connection. The newest events are kept, bounded by number and by memory. Readers never slow the
+/// connection down: a slow reader loses the oldest events and is told how many.
 ///
-/// Invariant: sequence numbers have no gaps, so what was dropped is known by arithmetic.
+/// Invariant: sequence numbers have no gaps, so the number of dropped events is known by arithmetic.
 pub struct EventLog {
     ring: Mutex<Ring>,
     changed: Notify,
@@ -47,7 +47,7 @@ pub struct EventLog {
 
 #[derive(Default)]
 struct Ring {
-    /// `None` for one that was too large.
+    /// `None` for an event that was too large.
     kept: VecDeque<Option<Arc<Event>>>,
     bytes: usize,
     bytes_max: usize,
@@ -61,7 +61,7 @@ impl Ring {
         self.next - self.kept.len() as u64
     }
 
-    /// Takes out the oldest until the rest is within the bounds.
+    /// Takes out the oldest events until the rest is within the bounds.
     fn push_out(&mut self, events_max: usize) -> Vec<Option<Arc<Event>>> {
         let mut pushed_out = Vec::new();
         while self.kept.len() > events_max || self.bytes > self.bytes_max {
@@ -72,7 +72,7 @@ impl Ring {
         pushed_out
     }
 
-    /// What there is of the events from a cursor on.
+    /// The kept events from a cursor on.
     fn from(&self, cursor: u64) -> impl Iterator<Item = Option<&Arc<Event>>> {
         let skip = usize::try_from(cursor.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
         self.kept.range(skip.min(self.kept.len())..).map(Option::as_ref)
@@ -103,7 +103,7 @@ impl EventLog {
         self.since_within(cursor, limit, usize::MAX, matches)
     }
 
-    /// As [`EventLog::since`], and at most so many bytes of events, but always one.
+    /// As [`EventLog::since`], and at most `bytes_max` bytes of events, but always one event.
     #[must_use]
     pub fn since_within(&self, cursor: u64, limit: usize, bytes_max: usize, matches: &dyn Fn(&Event) -> bool) -> Batch {
         let ring = self.ring();
@@ -161,8 +161,8 @@ impl EventLog {
         self.ring().kept.iter().rev().flatten().find(|event| matches(event)).cloned()
     }
 
-    /// Appends an event that takes about `bytes` in memory. One that is larger than the whole ring is dropped alone: it would
-    /// push out all others, and itself.
+    /// Appends an event that takes about `bytes` in memory. An event that is larger than the whole ring is dropped at
+    /// once: it would push out all others, and itself.
     pub(crate) fn push(&self, method: String, session: Option<String>, params: Json, bytes: usize) {
         self.append(|seq| Some(Arc::new(Event { seq, method, session, params, bytes })), bytes);
     }
@@ -172,7 +172,7 @@ impl EventLog {
         self.append(|_| None, 0);
     }
 
-    /// Keeps no more than so many bytes from now on.
+    /// Keeps no more than `bytes_max` bytes from now on.
     pub fn keep(&self, bytes_max: usize) {
         let pushed_out = {
             let mut ring = self.ring();
@@ -183,7 +183,7 @@ impl EventLog {
     }
 
     fn append(&self, event: impl FnOnce(u64) -> Option<Arc<Event>>, bytes: usize) {
-        // What is pushed out is dropped after the lock is: it may be a large tree.
+        // Events that are pushed out are dropped after the lock is released: they may be large trees.
         let pushed_out = {
             let mut ring = self.ring();
             let event = event(ring.next).filter(|_| bytes <= ring.bytes_max);

@@ -1,10 +1,10 @@
 //! Launches a browser and makes sure that it ends.
 //!
-//! It ends in one of three ways, each for the case that the one before it did not come to pass: its [`Browser`] is closed
-//! or dropped; the process that launched it dies, and with it our ends of the debugging pipe, whereupon Chromium ends by
-//! itself; or [`crate::reap`] finds its ledger without an owner.
+//! A browser ends in one of three ways, each for the case that the way before it failed: its [`Browser`] is closed or
+//! dropped; the process that launched it dies, and with that process our ends of the debugging pipe, whereupon Chromium
+//! ends by itself; or [`crate::reap`] finds its ledger without an owner.
 //!
-//! It has no port: its protocol is spoken on the debugging pipe, whose ends only its owner holds.
+//! A browser has no port: its protocol is spoken on the debugging pipe, whose ends only its owner holds.
 
 use crate::{
     confine::{ConfineMode, Confinement, Identity, NO_USER_OF_ITS_OWN},
@@ -22,21 +22,21 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use std::{path::Path, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// How often it is looked whether a browser that quits has ended.
+/// How often to look whether a browser that quits has ended.
 const QUIT_INTERVAL: Duration = Duration::from_millis(5);
-/// How long the last words of a browser that has closed its pipe are waited for.
+/// How long to wait for the last words of a browser that has closed its pipe.
 const WORDS_MAX: Duration = Duration::from_secs(1);
 /// How Chromium says that its own sandbox cannot be had.
 const NO_SANDBOX: &[&str] = &["No usable sandbox", "Failed to move to new namespace", "zygote_host_impl_linux"];
 /// What an answer says of a browser without Chromium's own sandbox.
 const WITHOUT_SANDBOX: &str = "Chromium runs without its own sandbox, because this host runs as root and this system \
      gives the browser no user of its own: run codemode as an ordinary user, or with the capability CAP_SYS_ADMIN.";
-/// What to do about that where it is not put up with.
+/// The remedy, where a browser without its own sandbox is refused.
 const NEEDS_CAPABILITY: &str = "As root, codemode needs the capability CAP_SYS_ADMIN to run a browser as a user of its own: \
      add it (docker run --cap-add=SYS_ADMIN), or run codemode as an ordinary user. With confine = \"try\" the browser \
      starts all the same, without Chromium's own sandbox.";
 
-/// A browser that we launched and own. It ends with this value.
+/// A browser that this process launched and owns. It ends when this value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     owned: Owned,
@@ -48,9 +48,9 @@ impl Browser {
     /// Launches a browser with a fresh profile and waits until it can be spoken to.
     ///
     /// # Errors
-    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, if another one has the profile and does not
-    /// let go of it within a few seconds, or if it cannot be confined and must be; `IO_ERROR` if there can be no profile.
-    /// Either way nothing is left of it.
+    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, if another browser has the profile and
+    /// does not release it within a few seconds, or if the browser cannot be confined and must be; `IO_ERROR` if there
+    /// can be no profile. Either way nothing is left of the browser.
     ///
     /// # Cancellation
     /// May be dropped at any time: the processes are killed and the profile is removed before the drop returns.
@@ -101,7 +101,7 @@ impl Browser {
                 return Ok(Self { owned, relay, endpoint });
             }
             Ok(Err(CdpError::Closed { .. })) => {
-                // Its last words may still be on their way; they end with it.
+                // The browser's last words may still be on their way; they end with the browser.
                 let _ = timeout_at(deadline.min(Instant::now() + WORDS_MAX), listening).await;
                 format!("{executable} ended before it could be connected to")
             }
@@ -133,10 +133,10 @@ impl Browser {
         }
     }
 
-    /// A connection to it, below a protocol session of its own.
+    /// A connection to the browser, below a protocol session of its own.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` when it does not answer.
+    /// `CDP_CONNECTION_FAILED` when the browser does not answer.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -144,31 +144,31 @@ impl Browser {
         self.relay.connect().await
     }
 
-    /// Its debugging pipe.
+    /// The relay at the browser's debugging pipe.
     #[must_use]
     pub fn relay(&self) -> &Relay {
         &self.relay
     }
 
-    /// Where its port is, if it was told to listen.
+    /// The endpoint of the browser's port, if it was launched to listen.
     #[must_use]
     pub fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
-    /// What is missing of the walls around it, in sentences for the reader of an answer.
+    /// The walls around the browser that are missing, in sentences for the reader of an answer.
     #[must_use]
     pub fn shortfalls(&self) -> &[String] {
         &self.owned.shortfalls
     }
 
-    /// The number of its main process, which is also that of its process group.
+    /// The number of the browser's main process, which is also the number of its process group.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.owned.pid
     }
 
-    /// Its profile folder.
+    /// The browser's profile folder.
     #[must_use]
     pub fn profile(&self) -> &Path {
         self.owned.ledger.profile()
@@ -179,27 +179,27 @@ impl Browser {
         self.owned.ledger.keep_as(name);
     }
 
-    /// Whether its main process has ended, by itself or by another's hand.
+    /// Whether the browser's main process has ended, by itself or killed by another process.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        // Not waited for: until its group is dealt with, its number must stay its own.
+        // Not reaped: until the process group is ended, the number must not be reused.
         !is_running(self.owned.pid.cast_signed())
     }
 
-    /// The end of what it wrote to its standard error: why it died, if it did.
+    /// The end of what the browser wrote to its standard error: the reason, if it died.
     #[must_use]
     pub fn last_words(&self) -> String {
         self.owned.last_words()
     }
 
-    /// Asks it to end by itself, as it does when its user quits: only then is all written down that a kept profile has.
-    /// Gives up in the end, whatever it does; [`Self::close`] is for the rest.
+    /// Asks the browser to end by itself, as when its user quits: only then does it write everything into a kept
+    /// profile. Gives up after `patience`; [`Self::close`] does the rest.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn quit(&self, patience: Duration) {
         let quitting = async {
-            // Its answer may be lost with it.
+            // The answer may be lost when the browser ends.
             let _ = self.relay.execute(&CloseParams::default(), patience).await;
             while !self.has_ended() {
                 tokio::time::sleep(QUIT_INTERVAL).await;
@@ -214,7 +214,7 @@ impl Browser {
     /// `IO_ERROR` if a process does not end or the profile cannot be removed; [`crate::reap`] will try again.
     ///
     /// # Cancellation
-    /// May be dropped at any time: it goes on in the background to its end.
+    /// May be dropped at any time: closing goes on in the background to its end.
     pub async fn close(self) -> Result<(), ErrorReport> {
         self.owned.close().await
     }
@@ -225,7 +225,7 @@ fn lacks_sandbox(report: &ErrorReport) -> bool {
     NO_SANDBOX.iter().any(|sign| words.contains(sign))
 }
 
-/// What to do about a failure that is known.
+/// The remedy for a known failure.
 fn remedy(words: &str) -> Option<&'static str> {
     [
         (

@@ -24,24 +24,24 @@ use std::{
 };
 
 const SUFFIX: &str = "ledger";
-/// Of a profile that stays when its browser ends. That it stays follows from the file's name, as the profile does.
+/// The suffix for a profile that stays when its browser ends. The file's name alone tells that, and names the profile.
 const SUFFIX_KEPT: &str = "kept-ledger";
 /// How long the processes of one dead host may take to go.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
 /// How long to wait for the name of a kept profile. Where a browser may be started with that profile, another process
 /// holds the name only briefly: to remove what a dead browser left, to remove the profile or to replace it.
 pub(crate) const NAME_PATIENCE: Duration = Duration::from_secs(8);
-/// How often it is looked whether a name is free.
+/// How often to look whether a name is free.
 pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
-/// Begins the name that a profile gets when it is to be removed.
+/// The prefix of the name that a profile gets when it is to be removed.
 const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
-/// A ledger has three lines; what is longer is none.
+/// A ledger has three lines; a longer file is no ledger.
 const LEDGER_BYTES_MAX: u64 = 64 * 1024;
-/// Files by which Chromium sees that a profile is in use.
+/// The files by which Chromium sees that a profile is in use.
 const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
 const TEMPORARY_PREFIX: &str = "codemode-";
-/// The rest of its name, in hexadecimal digits.
+/// The length of the rest of a temporary folder's name, in hexadecimal digits.
 const TEMPORARY_DIGITS: usize = 16;
 /// A socket's path has at most 107 bytes, of which Chromium takes 45 and the folder's name 26.
 const TEMPORARY_BYTES_MAX: usize = 36;
@@ -55,44 +55,44 @@ pub struct Reaped {
     pub profiles: usize,
 }
 
-/// One line of a ledger. Lines are only appended: a torn last one is left out, and what came before it still holds.
+/// One line of a ledger. Lines are only appended: a torn last line is left out, and the lines before it still hold.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 enum Line {
-    /// The first, before the folders exist. The owner's number is for people to read.
+    /// The first line, written before the folders exist. The owner's number is for people to read.
     Opened { owner_pid: u32, boot_id: String, temporary: PathBuf },
     /// The browser runs.
     Started { pid: i32, start_ticks: u64 },
-    /// It is ready, and this is its program: with a wrapper script, not the one that was started.
+    /// The browser is ready, and this is its program: with a wrapper script, not the program that was started.
     Runs { executable: PathBuf },
 }
 
 /// The ownership of one browser's processes and folders.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// Locked for as long as it is open.
+    /// The ledger's file, which is locked for as long as it is open.
     file: File,
     /// The folder of the profiles, in which the ledger lies beside its profile.
     folder: PrivateDir,
-    /// The ledger's name in it.
+    /// The ledger's name in that folder.
     name: OsString,
     profile: PathBuf,
-    /// The profile stays when the browser ends.
+    /// Whether the profile stays when the browser ends.
     kept: bool,
-    /// For the browser's temporary files, which it leaves behind when it is killed. Not in the profile: one of them is a
-    /// socket, and the paths of sockets must be short.
+    /// The folder for the browser's temporary files, which a killed browser leaves behind. Not in the profile: one of
+    /// the files is a socket, and the paths of sockets must be short.
     temporary: Option<PathBuf>,
-    /// The processes, once they run.
+    /// The group of the browser's processes, once they run.
     group: Option<Group>,
     /// The name under which the profile is kept when the browser ends.
     heir: Option<String>,
-    /// Their program, once that is known.
+    /// The browser's program, once it is known.
     executable: Option<PathBuf>,
 }
 
 impl Ledger {
-    /// Takes a name and makes its folders, readable for this user only. What a dead one left of the name is ended and
-    /// removed first. `None` while a living one has it.
+    /// Takes a name and makes its folders, readable for this user only. What a dead owner left under the name is ended
+    /// and removed first. `None` while a living owner has the name.
     ///
     /// A profile that is `kept` may be there already, and stays.
     pub(crate) fn try_open(profiles_dir: &Path, name: &str, kept: bool) -> Result<Option<Self>, ErrorReport> {
@@ -105,7 +105,7 @@ impl Ledger {
             let message = format!("could not {what} {}", path.display());
             move |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("{message}: {error}"))
         };
-        // Absolute, because the browser is told of it and processes are known by it.
+        // Absolute, because the browser is given this path and processes are recognised by it.
         let folder = PrivateDir::make(profiles_dir).map_err(failed("use the folder", profiles_dir))?;
         let suffix = if kept { SUFFIX_KEPT } else { SUFFIX };
         let profile = folder.path().join(name);
@@ -123,7 +123,7 @@ impl Ledger {
             Err(error) => return Err(failed("write the ledger", &path)(error)),
         };
         file.lock().map_err(failed("lock the ledger", &path))?;
-        // Until it was locked it was like one that a dead owner left, and may be removed.
+        // Until it was locked, the file looked like a dead owner's ledger, and another process may have removed it.
         if !stands_at(&file, &folder, &ledger_name) {
             return Self::try_open(profiles_dir, name, kept);
         }
@@ -146,7 +146,7 @@ impl Ledger {
             return Err(failed("write the ledger", &path)(error));
         }
         let made = match ledger.folder.metadata(name) {
-            // What was there before us is not ours to remove.
+            // A folder that was there before this ledger is not ours to remove.
             Ok(_) if !kept => Err(io::ErrorKind::AlreadyExists.into()),
             _ => ledger.folder.make_folder_of_any(name).map(drop),
         };
@@ -163,7 +163,7 @@ impl Ledger {
         Ok(Some(ledger))
     }
 
-    /// The same for the name of a kept profile, which is waited for. Blocks.
+    /// As [`Self::try_open`], for the name of a kept profile: waits until the name is free. Blocks.
     fn open_kept(profiles_dir: &Path, name: &str) -> Result<Self, ErrorReport> {
         let deadline = Instant::now() + NAME_PATIENCE;
         loop {
@@ -204,8 +204,8 @@ impl Ledger {
         }
     }
 
-    /// Kills what lives of the browser, removes its folders and then the entry itself. If something cannot be removed
-    /// the entry stays, for a later [`reap`].
+    /// Kills what lives of the browser, removes its folders and then the ledger itself. If something cannot be removed
+    /// the ledger stays, for a later [`reap`].
     pub(crate) fn close(&self, patience: Duration) -> Result<usize, ErrorReport> {
         let proof = Proof { profile: &self.profile, group: self.group, executable: self.executable.as_deref() };
         let killed = proof.end(patience).map_err(|living| {
@@ -254,9 +254,9 @@ impl Ledger {
         heir.close(Duration::ZERO).map(drop)
     }
 
-    /// The next browser would take them for a sign that this one lives, if its number were given anew.
+    /// The next browser would take these files for a sign that this browser lives, if its process number were reused.
     fn remove_singletons(&self) {
-        // Only in a folder of ours: a link in its place leads to what is not.
+        // Only in a folder of ours: a link in its place may lead to a folder that is not ours.
         let Ok(Some(profile)) = self.folder.find_folder_of_any(self.profile_name()) else { return };
         for left in SINGLETONS {
             let _ = profile.remove_file(left);
@@ -276,18 +276,18 @@ impl Ledger {
     /// Takes over a ledger if its owner is dead.
     ///
     /// # Errors
-    /// When the file is not one that this user's codemode can have written: nothing that it says is believed.
+    /// When this user's codemode cannot have written the file: nothing that the file says is believed.
     fn inherit(folder: &PrivateDir, name: &OsStr) -> Result<Option<Self>, Untrusted> {
         let file = match folder.append(name) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(None),
             Err(error) => return Untrusted::of(&error).cloned().map_or(Ok(None), Err),
         };
-        // Its owner may have removed it just now, and another one may have taken the name.
+        // Its owner may have removed the file just now, and another owner may have taken the name.
         if file.try_lock().is_err() || !stands_at(&file, folder, name) {
             return Ok(None);
         }
-        // The profile follows from the file's name and never from its content: nothing else can be removed.
+        // The profile follows from the file's name and never from its content: no other folder can be removed.
         let profile = folder.path().join(name).with_extension("");
         let kept = Path::new(name).extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
         let mut ledger = Self {
@@ -316,7 +316,7 @@ impl Ledger {
                     boot_id_then = boot_id;
                     self.temporary = is_our_temporary(&temporary).then_some(temporary);
                 }
-                // Numbers of processes mean nothing after the machine was started anew.
+                // Process numbers mean nothing after a reboot.
                 Line::Started { pid, start_ticks } if boot_id_then == boot_id() => {
                     self.group = Some(Group { leader: pid, start_ticks });
                 }
@@ -336,7 +336,7 @@ impl Ledger {
 /// Blocks, mostly for a millisecond; call it once at start.
 ///
 /// # Errors
-/// `IO_ERROR` if the folder cannot be read, or with the first thing that could not be removed; the rest is.
+/// `IO_ERROR` if the folder cannot be read, or for the first profile that could not be removed; the others are removed.
 pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     let unreadable = |error: io::Error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not read {}: {error}", profiles_dir.display()))
@@ -399,7 +399,7 @@ fn not_ours(path: &Path, why: &Untrusted) -> ErrorReport {
         .with_hint("See who put it there, and remove it. Nothing that it names was touched.")
 }
 
-/// Removes a folder that processes killed a moment ago wrote to.
+/// Removes a folder to which processes wrote that were killed a moment ago.
 fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -407,7 +407,7 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether an open file is the one that has this name.
+/// Whether an open file is the file that has this name.
 fn stands_at(file: &File, folder: &PrivateDir, name: &OsStr) -> bool {
     let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     file.metadata().ok().zip(folder.metadata(name).ok()).is_some_and(|(ours, named)| id(ours) == id(named))
@@ -418,7 +418,7 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-/// A path that nothing has yet, short enough for a socket somewhere below it.
+/// A path that does not exist yet, short enough for a socket somewhere below it.
 fn temporary_path() -> PathBuf {
     let usual = env::temp_dir();
     let folder = if usual.as_os_str().len() <= TEMPORARY_BYTES_MAX { usual } else { "/tmp".into() };
@@ -436,13 +436,13 @@ fn is_our_temporary(path: &Path) -> bool {
     let is_named = digits.is_some_and(|digits| {
         digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
     });
-    // Where they are made, and nowhere else: of a folder of that name elsewhere it is not known whose it is.
+    // Only where such folders are made: the owner of a folder of that name elsewhere is not known.
     let stands = path.parent().is_some_and(|parent| parent == env::temp_dir() || parent == Path::new("/tmp"));
     let is_ours = |metadata: fs::Metadata| metadata.is_dir() && may_be_a_browsers(metadata.uid());
     stands && is_named && fs::symlink_metadata(path).is_ok_and(is_ours)
 }
 
-/// Differs after each start of the machine; empty where the system does not tell.
+/// The id of the boot, which differs after each start of the machine; empty where the system does not tell.
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -25,15 +25,15 @@ use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
 const CLOSE_PATIENCE: Duration = Duration::from_secs(12);
 /// The same where the caller's thread is blocked meanwhile.
 const DROP_PATIENCE: Duration = Duration::from_secs(5);
-/// What is kept of what the browser says, from the end.
+/// How much of the end of the browser's output is kept.
 const WORDS_BYTES_KEPT: usize = 8 * 1024;
 /// What Chromium says once its port, if it has one, can be connected to.
 const LISTENING: &str = "DevTools listening on ";
 
 /// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them.
 const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
-/// The same for a browser that the kernel kills with the thread that launched it, where the system has the means: not
-/// every `setpriv` can do it.
+/// As [`BECOME_BROWSER`], for a browser that the kernel kills with the thread that launched it, where the system has
+/// the means: not every `setpriv` can do it.
 const BECOME_BOUND_BROWSER: &str = "if setpriv --pdeathsig KILL -- true >/dev/null 2>&1; \
                                     then set -- setpriv --pdeathsig KILL -- \"$@\"; fi; \
                                     exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
@@ -44,11 +44,11 @@ pub(crate) struct Owned {
     child: Child,
     pub(crate) pid: u32,
     pub(crate) ledger: Ledger,
-    /// What is missing of the walls around the browser.
+    /// The walls around the browser that are missing.
     pub(crate) shortfalls: Vec<String>,
     words: Arc<Mutex<Words>>,
     ended: bool,
-    /// The thread that started the browser ends with this.
+    /// The thread that started the browser ends when this is dropped.
     _spawned_by: std::sync::mpsc::Sender<()>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Owned {
 pub(crate) struct Begun {
     pub(crate) owned: Owned,
     pub(crate) relay: Relay,
-    /// Where its port is, once it says so, if it has one.
+    /// The endpoint of the browser's port, once the browser tells it, if it has a port.
     pub(crate) listening: oneshot::Receiver<Endpoint>,
 }
 
@@ -83,7 +83,7 @@ impl Owned {
         let stderr = stderr.map(ChildStderr::from_std).transpose().map_err(failed("could not listen to"))?;
         let (found, listening) = oneshot::channel();
         if let Some(stderr) = stderr {
-            // Ends with the last process that holds the other end, and these all end with us.
+            // The task ends with the last process that holds the other end, and these processes all end with us.
             tokio::spawn(listen(stderr, Arc::clone(&owned.words), found));
         }
         let no_pipe = || io::Error::other("it has no debugging pipe");
@@ -96,8 +96,8 @@ impl Owned {
         self.words.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
-    /// Ends it on a thread that may block. If this future is dropped, that goes on; if the runtime is shutting down and
-    /// takes no more work, the drop of `self` does the same.
+    /// Ends the browser on a thread that may block. If this future is dropped, the thread goes on; if the runtime is
+    /// shutting down and takes no more work, the drop of `self` does the same.
     pub(crate) async fn close(mut self) -> Result<(), ErrorReport> {
         let ended = tokio::task::spawn_blocking(move || {
             let ended = self.end(CLOSE_PATIENCE);
@@ -114,11 +114,12 @@ impl Owned {
     fn end(&mut self, patience: Duration) -> Result<(), ErrorReport> {
         self.ended = true;
         let Self { child, ledger, .. } = self;
-        // Our own child keeps its number until we wait for it: this cannot hit another process. Most often it is all
-        // that is needed to kill, and the children see their parent gone and end as well.
+        // Our own child keeps its number until we wait for it: this cannot hit another process. Most often this
+        // signal suffices, and the children see their parent gone and end as well.
         let _ =
             rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
-        // While its leader is not yet reaped the group is proven by it; it is reaped when nothing of it lives.
+        // While the leader is not reaped, it proves the group; so the leader is reaped when no process of the group
+        // lives.
         let closed = ledger.close(patience);
         let _ = child.kill();
         let _ = child.wait();
@@ -136,7 +137,7 @@ impl Drop for Owned {
     }
 }
 
-/// Reads what the browser says for as long as it lives: a full pipe would stop it.
+/// Reads the browser's output for as long as the browser lives: a full pipe would stop it.
 async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: oneshot::Sender<Endpoint>) {
     let (mut found, mut chunk) = (Some(found), [0; 4096]);
     while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
@@ -151,7 +152,7 @@ async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: onesho
     }
 }
 
-/// The end of what a browser said.
+/// The end of a browser's output.
 #[derive(Debug, Default)]
 struct Words {
     kept: Vec<u8>,
@@ -164,14 +165,14 @@ impl Words {
         self.kept.drain(..over);
     }
 
-    /// Where the port is, once that was said.
+    /// The address of the port, once the browser has told it.
     fn listening(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.kept);
         let (url, _) = text.split_once(LISTENING)?.1.split_once('\n')?;
         Some(url.trim().to_owned())
     }
 
-    /// Without the complaints about a missing message bus, which each start in a container is full of.
+    /// The text, without the complaints about a missing message bus, of which each start in a container is full.
     fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let lines: Vec<_> = text.lines().filter(|line| !line.is_empty() && !line.contains(":dbus/")).collect();

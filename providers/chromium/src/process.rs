@@ -22,7 +22,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often it is looked again whether killed processes are gone.
+/// How often to look again whether killed processes are gone.
 const LOOK_INTERVAL_MIN: Duration = Duration::from_millis(1);
 const LOOK_INTERVAL_MAX: Duration = Duration::from_millis(20);
 
@@ -58,13 +58,13 @@ impl ProcessId {
         self.signal(Signal::TERM);
     }
 
-    /// Kills it, if it is still the process that is meant.
+    /// Kills the process, if the number still names the process that is meant.
     pub fn kill(self) {
         self.signal(Signal::KILL);
     }
 
     fn signal(self, signal: Signal) {
-        // Held fast before it is looked at.
+        // The pidfd is opened before the process is checked.
         let Ok(process) = held(self.pid.cast_signed()) else { return };
         if self.is_alive() {
             let _ = pidfd_send_signal(&process, signal);
@@ -105,12 +105,12 @@ impl Group {
         Stat::read(pid).map(|stat| Self { leader: pid, start_ticks: stat.start_ticks })
     }
 
-    /// Whether a process is one of it.
+    /// Whether a process is a member of the group.
     pub(crate) fn has(self, pid: i32) -> bool {
         self.is_proven() && Stat::read(pid).is_some_and(|stat| !stat.dead && stat.group == self.leader)
     }
 
-    /// Its processes.
+    /// The processes of the group.
     pub(crate) fn members(self) -> impl Iterator<Item = i32> {
         let entries = fs::read_dir("/proc").ok().filter(|_| self.is_proven()).into_iter().flatten().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -151,14 +151,14 @@ impl Stat {
 pub(crate) struct Proof<'a> {
     /// The browser's profile, which no other process is told to use.
     pub profile: &'a Path,
-    /// The group that it was started in.
+    /// The group in which the browser was started.
     pub group: Option<Group>,
-    /// The program that it runs, if that was noted.
+    /// The program that the browser runs, if that was noted.
     pub executable: Option<&'a Path>,
 }
 
 impl Proof<'_> {
-    /// Every living process of the browser, that which leads the group last: it proves the others. Those that are dead
+    /// Every living process of the browser, the leader of the group last: it proves the others. Those that are dead
     /// but not yet reaped by their parent hold nothing any more and do not count.
     pub(crate) fn living(self) -> Vec<i32> {
         // Looked up before the scan: once the leader is reaped, its number may be given to another group.
@@ -174,8 +174,8 @@ impl Proof<'_> {
         living
     }
 
-    /// Kills every process of the browser and waits until none of them lives, for `patience` at most. Gives the number
-    /// of processes that were killed, or those that did not go.
+    /// Kills every process of the browser and waits until no such process lives, for `patience` at most. Gives the
+    /// number of processes that were killed, or the processes that did not end.
     pub(crate) fn end(self, patience: Duration) -> Result<usize, Vec<i32>> {
         let deadline = Instant::now() + patience;
         let (mut killed, mut interval) = (Vec::new(), LOOK_INTERVAL_MIN);
