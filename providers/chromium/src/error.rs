@@ -10,14 +10,14 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
 pub enum CdpError {
-    /// The browser refused it.
+    /// The browser refused the command.
     #[error("the browser refused the command: {message} ({code})")]
     Protocol {
         /// The JSON-RPC code.
         code: i64,
         /// The browser's own words.
         message: String,
-        /// What it added to them, as the names of wrong parameters.
+        /// What the browser added to the message, as the names of wrong parameters.
         data: Option<Json>,
     },
     /// There was no answer in time. The browser may still carry the command out.
@@ -25,16 +25,16 @@ pub enum CdpError {
     Timeout {
         /// The command.
         method: String,
-        /// How long was waited.
+        /// How long the answer was waited for.
         timeout: Duration,
     },
     /// The connection is closed, or closed while the answer was awaited.
     #[error("the connection to the browser is closed: {reason}")]
     Closed {
-        /// Why.
+        /// Why the connection is closed.
         reason: String,
     },
-    /// The session that the command was sent to was detached before the answer: its page is gone or was let go of.
+    /// The session that the command was sent to was detached before the answer: its page is gone or was detached from.
     #[error("{method} was not answered: its session was detached")]
     Detached {
         /// The command.
@@ -59,7 +59,7 @@ pub enum CdpError {
         /// The bound.
         bytes_max: usize,
     },
-    /// There was no room for the answer: others wait to be read. Other calls are not affected.
+    /// There was no room for the answer: other answers wait to be read. Other calls are not affected.
     #[error("there was no room for the answer's {bytes} bytes, as other answers were not taken")]
     NoRoom {
         /// Its size.
@@ -74,13 +74,13 @@ pub enum CdpError {
     /// The answer does not have the form of an answer. Other calls are not affected.
     #[error("the answer cannot be read: {reason}")]
     Malformed {
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         reason: String,
     },
 }
 
 impl CdpError {
-    /// What the member `error` of an answer says, of the browser's or of a relay's.
+    /// The error that the member `error` of an answer describes, of the browser's or of a relay's answer.
     pub(crate) fn refusal(mut error: Json) -> Self {
         let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
         let data = error.get_mut("data").map(Json::take);

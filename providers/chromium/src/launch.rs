@@ -120,7 +120,7 @@ impl Browser {
 
     async fn ledger(options: &LaunchOptions) -> Result<Ledger, ErrorReport> {
         let LaunchOptions { profiles_dir, name, keep_profile, .. } = options;
-        // One that is not kept is like no other.
+        // The name of a profile that is not kept is unique: there is nothing to wait for.
         let deadline = Instant::now() + if *keep_profile { NAME_PATIENCE } else { Duration::ZERO };
         loop {
             if let Some(ledger) = Ledger::try_open(profiles_dir, name, *keep_profile)? {

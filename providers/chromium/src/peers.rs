@@ -1,4 +1,4 @@
-//! Whose connection it is: whether the process at its other end is one of a browser.
+//! Tells whether the process at the other end of a connection belongs to a browser.
 
 use crate::process::Group;
 use std::{
@@ -12,17 +12,17 @@ const TABLES: [(&str, &str); 2] = [("/proc/net/tcp", ""), ("/proc/net/tcp6", "00
 
 /// The processes of one browser, as the other ends of connections on this machine.
 ///
-/// That a socket is in the hands of a process of the browser's group proves more than the user whose it is: other
-/// browsers are the same user's.
+/// The process group of a socket's holder proves more than the user of the socket: other browsers may run as the same
+/// user.
 #[derive(Debug)]
 pub struct Peers {
     group: Group,
-    /// The process that had the last one: all connections of a browser are those of its network service.
+    /// The process that held the last connection: a browser's network service holds all its connections.
     last: Mutex<Option<i32>>,
 }
 
 impl Peers {
-    /// Those of the browser with this main process; `None` if it is gone.
+    /// The processes of the browser with this main process; `None` if that process is gone.
     #[must_use]
     pub fn of(browser: u32) -> Option<Self> {
         Some(Self { group: Group::led_by(browser.cast_signed())?, last: Mutex::default() })
@@ -90,7 +90,7 @@ mod tests {
         let ours = TcpStream::connect(local).unwrap();
         let peer = v4(ours.local_addr().unwrap());
         let mut group = Command::new("/bin/sh");
-        // A child of the leader has it, as a network service does.
+        // A child of the leader holds the connection, as a network service does.
         group
             .args(["-c", "sleep 1000 & wait"])
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(ours.try_clone().unwrap())));

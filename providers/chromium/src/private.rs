@@ -24,25 +24,25 @@ use thiserror::Error;
 
 /// What other users must not be able to do: to write, by the permissions of the group or of all users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-/// Ends the name of a file that is not yet in its place.
+/// The suffix of a file that is not yet in its place.
 const SUFFIX_NEW: &str = "new";
 
-/// Why a folder or a file is not believed to be this user's alone. It is the inner error of an [`io::Error`].
+/// Why a folder or a file is not believed to be this user's alone. This is the inner error of an [`io::Error`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Untrusted {
-    /// It leads elsewhere.
+    /// The entry is a link.
     #[error("{} is a link", .0.display())]
     Link(PathBuf),
-    /// It is no folder.
+    /// The entry is no folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// It is no regular file.
+    /// The entry is no regular file.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
     /// The same file has another name, which may be anywhere.
     #[error("{} has a second name (a hard link)", .0.display())]
     HardLink(PathBuf),
-    /// It is another user's.
+    /// The file or folder belongs to another user.
     #[error("{} belongs to another user (uid {uid})", path.display())]
     Owner {
         /// The file or folder.
@@ -50,7 +50,7 @@ pub enum Untrusted {
         /// The user that it belongs to.
         uid: u32,
     },
-    /// Others can change it.
+    /// Other users can change the file or folder.
     #[error("{} can be written by other users (mode {mode:o})", path.display())]
     Writable {
         /// The file or folder.
@@ -67,7 +67,7 @@ impl From<Untrusted> for io::Error {
 }
 
 impl Untrusted {
-    /// The reason in an error, if that is what it says.
+    /// The [`Untrusted`] inside an error, if there is one.
     #[must_use]
     pub fn of(error: &io::Error) -> Option<&Self> {
         error.get_ref()?.downcast_ref()
@@ -82,10 +82,10 @@ pub struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// The folder at a path, made for this user alone if it is not there, and its parents with it.
+    /// The folder at a path. If it is missing, the folder and its missing parents are made for this user alone.
     ///
     /// # Errors
-    /// When it cannot be made or opened, or with an [`Untrusted`].
+    /// When the folder cannot be made or opened, or with an [`Untrusted`].
     pub fn make(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         if let Some(parent) = path.parent() {
@@ -98,7 +98,7 @@ impl PrivateDir {
         Self::checked(open(&path, FOLDER, Mode::empty()), path)
     }
 
-    /// The folder at a path, if it is there.
+    /// The folder at a path, if it exists.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -107,7 +107,7 @@ impl PrivateDir {
         found(Self::checked(open(&path, FOLDER, Mode::empty()), path))
     }
 
-    /// A folder in this one, made if it is not there.
+    /// A folder in this folder, made if it is missing.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -120,7 +120,7 @@ impl PrivateDir {
         Self::checked(openat(&self.handle, name, FOLDER, Mode::empty()), self.path.join(name))
     }
 
-    /// A folder in this one, if it is there.
+    /// A folder in this folder, if it exists.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -129,10 +129,10 @@ impl PrivateDir {
         found(Self::checked(openat(&self.handle, name, FOLDER, Mode::empty()), self.path.join(name)))
     }
 
-    /// Makes a folder in this one, or finds that there is one, which may be another user's: a browser's own.
+    /// Makes a folder in this folder, or opens an existing one, which may belong to another user: that of a browser.
     ///
     /// # Errors
-    /// When it cannot be made, or is a link or no folder.
+    /// When the folder cannot be made, or the entry is a link or no folder.
     pub fn make_folder_of_any(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = plain(name.as_ref())?;
         match mkdirat(&self.handle, name, Mode::RWXU) {
@@ -142,7 +142,7 @@ impl PrivateDir {
         self.open_folder_of_any(name)
     }
 
-    /// The same, if it is there.
+    /// As [`Self::make_folder_of_any`], but only opens the folder, if it exists.
     ///
     /// # Errors
     /// As [`Self::make_folder_of_any`].
@@ -162,14 +162,14 @@ impl PrivateDir {
         Ok(Self { handle: Arc::new(handle), path })
     }
 
-    /// Its path, for messages and for programs that take nothing else.
+    /// The folder's path, for messages and for programs that take nothing else.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A path of something in it that is short, whatever its own is, and that holds in this process for as long as the
-    /// folder is kept open: the path of a socket must have less than 108 bytes.
+    /// A short path of an entry, however long the folder's path is. It holds in this process while the folder is kept
+    /// open: the path of a socket must have less than 108 bytes.
     #[must_use]
     pub fn short_path(&self, name: impl AsRef<Path>) -> PathBuf {
         Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name)
@@ -178,12 +178,12 @@ impl PrivateDir {
     /// Sets mode 0700: no other user can read, write or enter the folder.
     ///
     /// # Errors
-    /// When its permissions cannot be changed.
+    /// When the folder's permissions cannot be changed.
     pub fn tighten(&self) -> io::Result<()> {
         Ok(rustix::fs::fchmod(&self.handle, Mode::RWXU)?)
     }
 
-    /// Its permissions.
+    /// The folder's permissions.
     ///
     /// # Errors
     /// When it cannot be looked at.
@@ -191,7 +191,7 @@ impl PrivateDir {
         Ok(permissions(&fstat(&self.handle)?))
     }
 
-    /// The names of what is in it.
+    /// The names of the folder's entries.
     ///
     /// # Errors
     /// When it cannot be read.
@@ -202,15 +202,15 @@ impl PrivateDir {
         names.filter(|name| !matches!(name, Ok(name) if name == "." || name == "..")).collect()
     }
 
-    /// Opens a file to be read, if it is there.
+    /// Opens a file to be read, if it exists.
     ///
     /// # Errors
-    /// When it cannot be opened, or with an [`Untrusted`].
+    /// When the file cannot be opened, or with an [`Untrusted`].
     pub fn read(&self, name: impl AsRef<OsStr>) -> io::Result<Option<File>> {
         found(self.open(name.as_ref(), OFlags::RDONLY))
     }
 
-    /// Opens a file to be read and appended to, if it is there.
+    /// Opens a file to be read and appended to, if it exists.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -218,15 +218,15 @@ impl PrivateDir {
         found(self.open(name.as_ref(), OFlags::RDWR | OFlags::APPEND))
     }
 
-    /// Makes a file to be read and appended to, which must not be there.
+    /// Makes a file to be read and appended to, which must not exist yet.
     ///
     /// # Errors
-    /// `AlreadyExists` if there is anything of that name, a link included.
+    /// `AlreadyExists` if an entry has that name, a link included.
     pub fn create(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open(name.as_ref(), OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
     }
 
-    /// Opens a file to be written, made if it is not there; what it holds stays.
+    /// Opens a file to be written, made if it is missing; its content stays.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -237,7 +237,7 @@ impl PrivateDir {
     /// Puts a file in the place of whatever has the name, whole or not at all.
     ///
     /// # Errors
-    /// When it cannot be written; what had the name stays then.
+    /// When the file cannot be written; the entry that had the name stays then.
     pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
         let name = plain(name.as_ref())?;
         // The name is random, so that no other writer has it, and begins as the name of the file that it is for.
@@ -249,10 +249,10 @@ impl PrivateDir {
         placed.inspect_err(|_| drop(self.remove_file(&new)))
     }
 
-    /// Moves what has a name into a folder, in the place of what has the new name there.
+    /// Moves the entry of a name into a folder, in the place of the entry that has the new name there.
     ///
     /// # Errors
-    /// When it cannot be moved.
+    /// When the entry cannot be moved.
     pub fn rename(&self, name: impl AsRef<OsStr>, to: &Self, new: impl AsRef<OsStr>) -> io::Result<()> {
         Ok(renameat(&self.handle, plain(name.as_ref())?, &to.handle, plain(new.as_ref())?)?)
     }
@@ -260,7 +260,7 @@ impl PrivateDir {
     /// Removes a file, or a link itself.
     ///
     /// # Errors
-    /// When it is there and cannot be removed.
+    /// When the entry exists and cannot be removed.
     pub fn remove_file(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, plain(name.as_ref())?, AtFlags::empty()) {
             Err(error) if error != Errno::NOENT => Err(error.into()),
@@ -271,7 +271,7 @@ impl PrivateDir {
     /// Removes a folder if it is empty.
     ///
     /// # Errors
-    /// When it is there and not empty, or cannot be removed.
+    /// When the folder exists and is not empty, or cannot be removed.
     pub fn remove_empty_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match unlinkat(&self.handle, plain(name.as_ref())?, AtFlags::REMOVEDIR) {
             Err(error) if error != Errno::NOENT => Err(error.into()),
@@ -282,7 +282,7 @@ impl PrivateDir {
     /// Removes a folder and everything in it; of links, there or deeper, only the links.
     ///
     /// # Errors
-    /// When something of it cannot be removed.
+    /// When a part of the folder cannot be removed.
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         match fs::remove_dir_all(self.short_path(plain(name.as_ref())?)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -290,16 +290,16 @@ impl PrivateDir {
         }
     }
 
-    /// Whether something is there that is no link, and when that was written last.
+    /// The metadata of an entry; of a link, those of the link itself.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// When the entry does not exist, or its metadata cannot be read.
     pub fn metadata(&self, name: impl AsRef<OsStr>) -> io::Result<fs::Metadata> {
         fs::symlink_metadata(self.short_path(plain(name.as_ref())?))
     }
 
-    /// That an entry is a regular file of this user's alone, or not there. It is not opened: to close a file takes the
-    /// locks of this process from it.
+    /// Requires that an entry is a regular file of this user's alone, or missing. The file is not opened: closing it
+    /// would release the locks that this process has on it.
     ///
     /// # Errors
     /// With an [`Untrusted`].
@@ -328,7 +328,7 @@ impl PrivateDir {
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// What opening failed of. Of a link the kernel says that it is one too many, or no folder.
+/// Why opening failed. For a link the kernel reports too many links, or that the entry is no folder.
 fn not_opened(error: Errno, path: &Path) -> io::Error {
     let is_link = || fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     match error {
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(why(folder.open_or_create("link").unwrap_err()), Untrusted::Link(link.clone()));
         assert_eq!(why(folder.require_file("link").unwrap_err()), Untrusted::Link(link.clone()));
         assert_eq!(folder.create("link").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        // A link that leads to nothing makes nothing there.
+        // A link to a missing file does not make that file.
         symlink(outside.path().join("new"), inside.path().join("dangling")).unwrap();
         assert!(folder.open_or_create("dangling").is_err() && !outside.path().join("new").exists());
         folder.replace("link", b"new").unwrap();

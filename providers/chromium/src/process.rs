@@ -26,15 +26,16 @@ use std::{
 const LOOK_INTERVAL_MIN: Duration = Duration::from_millis(1);
 const LOOK_INTERVAL_MAX: Duration = Duration::from_millis(20);
 
-/// The folder in a profile that crashes are put into. The crash handler leaves the process group and is known by it.
+/// The folder of a profile for crash reports. The crash handler leaves the process group and is recognised by this
+/// folder.
 pub(crate) const CRASHES: &str = "Crashes";
 
-/// A process, for as long as the machine runs: its number alone may be given to another one.
+/// A process, unique until the next boot: its number alone may be given to another process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
-    /// Its number.
+    /// The process's number.
     pub pid: u32,
-    /// When it started, in clock ticks after the boot.
+    /// When the process started, in clock ticks after the boot.
     pub start_ticks: u64,
 }
 
@@ -47,13 +48,13 @@ impl ProcessId {
         Self { pid, start_ticks }
     }
 
-    /// Whether it lives. One that is dead and not yet reaped does not.
+    /// Whether the process lives. A process that is dead and not yet reaped does not.
     #[must_use]
     pub fn is_alive(self) -> bool {
         Stat::read(self.pid.cast_signed()).is_some_and(|stat| !stat.dead && stat.start_ticks == self.start_ticks)
     }
 
-    /// Asks it to end, if it is still the process that is meant.
+    /// Asks the process to end, if the number still names the process that is meant.
     pub fn terminate(self) {
         self.signal(Signal::TERM);
     }
@@ -77,7 +78,7 @@ pub(crate) fn is_running(pid: i32) -> bool {
     Stat::read(pid).is_some_and(|stat| !stat.dead)
 }
 
-/// Memory of a process group, in KiB, of which what several processes share counts in part; `None` if the group has no
+/// Memory of a process group, in KiB; memory that several processes share counts in part. `None` if the group has no
 /// process.
 #[must_use]
 pub fn memory_kib(leader: u32) -> Option<u64> {
@@ -123,7 +124,7 @@ impl Group {
     }
 }
 
-/// What is used of `/proc/<pid>/stat`.
+/// The fields of `/proc/<pid>/stat` that are used.
 #[derive(Clone, Copy, Debug)]
 struct Stat {
     dead: bool,
@@ -158,8 +159,8 @@ pub(crate) struct Proof<'a> {
 }
 
 impl Proof<'_> {
-    /// Every living process of the browser, the leader of the group last: it proves the others. Those that are dead
-    /// but not yet reaped by their parent hold nothing any more and do not count.
+    /// Every living process of the browser, the leader of the group last: it proves the others. Processes that
+    /// are dead but not yet reaped by their parent hold nothing any more and do not count.
     pub(crate) fn living(self) -> Vec<i32> {
         // Looked up before the scan: once the leader is reaped, its number may be given to another group.
         let group = self.group();
@@ -221,7 +222,7 @@ impl Proof<'_> {
         !stat.dead && (group == Some(stat.group) || (names_profile(pid, self.profile) && self.is_program(pid)))
     }
 
-    /// Whether a process runs the browser's program or one that came with it.
+    /// Whether a process runs the browser's program or a program that came with it.
     fn is_program(self, pid: i32) -> bool {
         let Some(program) = program(pid) else { return false };
         let is_named =
@@ -230,7 +231,7 @@ impl Proof<'_> {
             Some(executable) => {
                 program == executable || (program.parent() == executable.parent() && is_named(b"crashpad"))
             }
-            // It died before it could be noted, or was noted by an older version.
+            // The browser died before its program was noted, or an older version wrote the ledger.
             None => is_named(b"chrom"),
         }
     }
@@ -272,11 +273,11 @@ fn has_argument(line: &[u8], argument: &[u8]) -> bool {
     memmem::find_iter(line, argument).any(|at| at > 0 && ends(line.get(at - 1)) && ends(line.get(at + argument.len())))
 }
 
-/// Kills a process if, once it is held fast, it is still the one that is meant.
+/// Kills a process if, once its pidfd is open, it is still the process that is meant.
 fn kill(pid: i32, is_meant: impl FnOnce() -> bool) {
     let Ok(process) = held(pid) else { return };
     if is_meant() {
-        // It may have died in between, and that was the aim.
+        // The process may have died in between, which is what was wanted.
         let _ = pidfd_send_signal(&process, Signal::KILL);
     }
 }
@@ -335,7 +336,7 @@ mod tests {
         let mut others = [
             sleeper(&browser, &[&format!("{user_data_dir}-2")]),
             sleeper(&beside, &[user_data_dir]),
-            // A person who looks for it.
+            // A user who searches for the folder.
             sleeper(Path::new("/bin/sh"), &["mynote", user_data_dir]),
         ];
         let pids = [named.id(), rewritten.id(), handler.id()].map(u32::cast_signed);

@@ -1,10 +1,10 @@
 //! One browser's debugging pipe, shared by clients.
 //!
 //! Each client works below a protocol session of its own (`Target.attachToBrowserTarget`), its *root session*. The relay
-//! passes on whole messages only: from a client those that name a protocol session of that client, from the browser those
-//! of such a session to the client that has it. When a client goes, its root session is detached, and with it the browser
-//! drops everything below: sessions, interceptors, disposable contexts (seen on Chromium 156). The next client finds a
-//! clean protocol.
+//! passes on whole messages only: from a client the messages that name a protocol session of that client, from the
+//! browser the messages of a session to the client that has the session. When a client goes, its root session is
+//! detached, and with it the browser drops everything below: sessions, interceptors, disposable contexts (seen on
+//! Chromium 156). The next client finds a clean protocol.
 
 use crate::{
     connection::Connection,
@@ -39,14 +39,14 @@ use std::{
 use tokio::{net::UnixStream, sync::oneshot, task::AbortHandle};
 use tokio_util::{codec::FramedRead, sync::CancellationToken};
 
-/// What the relay asks the browser for itself is answered at once, or the browser is stuck.
+/// The browser answers the relay's own commands within this time, or the browser is stuck.
 const ASK_MAX: Duration = Duration::from_secs(10);
 
-/// How the names of the relay's own events begin. Chromium has no such domain; what it says under one is not passed on.
+/// The domain of the relay's own events. Chromium has no such domain; its messages with such a name are not passed on.
 const OWN_DOMAIN: &str = "Codemode.";
 
-/// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last one is dropped,
-/// whereupon Chromium ends.
+/// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last clone is
+/// dropped, whereupon Chromium ends.
 #[derive(Clone)]
 pub struct Relay {
     owner: Arc<Owner>,
@@ -70,7 +70,7 @@ struct State {
     /// The client of each protocol session.
     sessions: HashMap<String, Arc<Client>>,
     clients: usize,
-    /// Commands of the relay itself.
+    /// The pending commands of the relay itself.
     pending: HashMap<u64, oneshot::Sender<Result<Json, CdpError>>>,
 }
 
@@ -81,14 +81,15 @@ struct Client {
     gone: CancellationToken,
 }
 
-/// A client that has its root session and is about to be served. Dropped unserved, it is detached in the background.
+/// A client that has its root session and is about to be served. If it is dropped unserved, its root session is
+/// detached in the background.
 pub struct Attached {
     relay: Relay,
     client: Arc<Client>,
     detached: bool,
 }
 
-/// What a message is routed by.
+/// The members by which a message is routed.
 #[derive(Deserialize)]
 struct Head<'a> {
     id: Option<u64>,
@@ -118,7 +119,8 @@ struct Answer {
 }
 
 impl Relay {
-    /// The relay of a browser whose debugging pipe has these ends on our side. Must be called inside of a tokio runtime.
+    /// The relay for the ends of a browser's debugging pipe that this process holds. Must be called inside of a tokio
+    /// runtime.
     ///
     /// # Errors
     /// When the runtime does not take the ends of the pipe.
@@ -161,7 +163,7 @@ impl Relay {
         tokio::time::timeout(timeout, exchange).await.unwrap_or_else(late)
     }
 
-    /// Sends a typed command to the browser itself, and reads its answer as the type that belongs to it.
+    /// Sends a typed command to the browser itself, and reads its answer as the type that belongs to the command.
     ///
     /// # Errors
     /// As [`Self::call`], and [`CdpError::Malformed`] if the answer does not fit the type.
@@ -175,10 +177,10 @@ impl Relay {
         T::response_from_value(answer).map_err(malformed)
     }
 
-    /// A client's root session.
+    /// Attaches a root session for a new client.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` when the browser does not give one, or has as many clients as it may have.
+    /// `CDP_CONNECTION_FAILED` when the browser does not give a session, or has as many clients as it may have.
     ///
     /// # Cancellation
     /// May be dropped at any time; a session that was attached meanwhile ends with the browser.
@@ -193,7 +195,7 @@ impl Relay {
         }
         let answer = self.execute(&AttachToBrowserTargetParams::default(), ASK_MAX).await;
         let answer = answer.map_err(|error| match error {
-            // That the pipe is closed is certain.
+            // It is certain that the pipe is closed.
             CdpError::Closed { .. } => failed(&error).with_detail(REFUSED, true),
             CdpError::Timeout { timeout, .. } => {
                 failed(&format!("there was no answer within {} ms", timeout.as_millis()))
@@ -230,8 +232,8 @@ impl Relay {
         Ok(connection)
     }
 
-    /// Tells all clients of a destination that network rules refuse: they know of it when this ends, before whatever the
-    /// browser says from then on.
+    /// Tells all clients of a destination that network rules refuse: they are told when this future ends, before any
+    /// later message of the browser.
     ///
     /// # Cancellation
     /// May be dropped at any time: some clients are told, others not.
@@ -274,15 +276,15 @@ impl Attached {
         &self.client.root
     }
 
-    /// Ends the service from elsewhere when it is cancelled.
+    /// A token that ends the service when it is cancelled.
     #[must_use]
     pub fn stop(&self) -> CancellationToken {
         self.client.gone.clone()
     }
 
     /// Passes messages on until the client or the browser goes, [`Self::stop`] is cancelled, or `admits` refuses a message
-    /// of the client: it is asked before each of them, when nothing can come between the question and the write. Then
-    /// detaches the root session.
+    /// of the client: `admits` is asked before each message, so late that nothing can come between its answer and the
+    /// write. Then detaches the root session.
     ///
     /// # Cancellation
     /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
@@ -291,7 +293,7 @@ impl Attached {
             Ok((input, output)) => self.pass_on(input, output, admits).await,
             Err(error) => tracing::warn!(%error, "a client of the browser cannot be waited for"),
         }
-        // First the client, so that it sees the end at once; then what it had in the browser.
+        // First the client's socket, so that the client sees the end at once; then its sessions in the browser.
         self.client.gone.cancel();
         self.client.stream.lock().await.take();
         self.detach().await;
@@ -321,7 +323,7 @@ impl Attached {
     /// Passes a message of the client on; `false` ends the service.
     async fn pass<F: Future<Output = bool> + Send>(&self, message: Bytes, admits: &(impl Fn() -> F + Sync)) -> bool {
         let inner = &self.relay.owner.inner;
-        // Only what is read as one message with one session is passed on: never to the browser itself.
+        // Only a text that is one message with one session is passed on: no message goes to the browser itself.
         let Ok(Head { session: Some(session), id, .. }) = serde_json::from_slice(&message) else { return false };
         let is_own = inner.state().sessions.get(&*session).is_some_and(|client| Arc::ptr_eq(client, &self.client));
         if !is_own {
@@ -332,11 +334,11 @@ impl Attached {
             return true;
         }
         let mut pipe = inner.pipe.lock().await;
-        // What another sender left behind goes first: the question is asked right before the write.
+        // The bytes that another sender left behind are written first: `admits` is asked right before the write.
         pipe.finish().await.is_ok() && admits().await && pipe.send(message).await.is_ok()
     }
 
-    /// Detaches the root session: what is below it ends.
+    /// Detaches the root session: all sessions below it end.
     pub async fn detach(mut self) {
         self.detach_now().await;
     }
@@ -371,17 +373,17 @@ fn forget(relay: &Relay, client: &Arc<Client>) {
 
 async fn detach(relay: &Relay, root: &str) {
     let detach = DetachFromTargetParams::builder().session_id(root.to_owned()).build();
-    // It may have ended with the browser.
+    // The session may have ended with the browser.
     let _ = relay.execute(&detach, ASK_MAX).await;
 }
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One message of the browser.
+    /// Takes in one message of the browser.
     async fn take(&self, message: Bytes) {
         let Ok(Head { id, method, session }) = serde_json::from_slice(&message) else {
             tracing::warn!(bytes = message.len(), "skipped a message of the browser that cannot be routed");
@@ -427,7 +429,8 @@ impl Inner {
         client.deliver(message).await;
     }
 
-    /// A message that is too long to be held: its client, or the relay's own caller, is told that it is missing.
+    /// Takes in a message that is too long to be held: its client, or the relay's own caller, is told that it is
+    /// missing.
     async fn passed_over(&self, head: &[u8], tail: &[u8], bytes: usize) {
         tracing::warn!(bytes, "passed over a message of the browser that is too long");
         let id = message::id_of_head(head);
@@ -463,7 +466,8 @@ impl Inner {
 }
 
 impl Client {
-    /// Sends a message to the client. One that does not read for too long is let go: it would hold up all others.
+    /// Sends a message to the client. A client that does not read for too long is dropped: it would
+    /// block all others.
     async fn deliver(&self, message: Bytes) {
         let deliver = async {
             match self.stream.lock().await.as_mut() {
