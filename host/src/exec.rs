@@ -98,7 +98,7 @@ pub struct Settings {
 /// How an execution went.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// Which.
+    /// The id of the execution.
     pub id: ExecutionId,
     /// The shaped result, or why there is none.
     pub outcome: Result<Shaped, ErrorReport>,

@@ -53,23 +53,23 @@ pub struct StateDir {
 /// Why a folder is not used.
 #[derive(Debug, Error)]
 pub enum StateDirError {
-    /// Nothing says where it is.
+    /// Nothing says where the state folder is.
     #[error("there is no state folder: the environment names no home folder")]
     NoHome,
-    /// It cannot be made or looked at.
+    /// The state folder cannot be made or looked at.
     #[error("could not {doing} {}: {source}", path.display())]
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
+        /// The file or folder.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
     },
-    /// It is another user's, or others can write to it.
+    /// The state folder is another user's, or other users can write to it.
     #[error("the state folder cannot be trusted: {0}")]
     Untrusted(Untrusted),
-    /// Others can read it, and it holds what is not ours.
+    /// Other users can read the state folder, and it holds entries that are not ours.
     #[error("the state folder {} can be read by other users (mode {mode:o}), and it holds other things: {}", path.display(), other.display())]
     Shared {
         /// The folder.

@@ -15,12 +15,12 @@ pub struct Manifest {
     pub methods: Vec<Method>,
 }
 
-/// A method.
+/// A method of a namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Method {
-    /// An identifier.
+    /// The method's name, an identifier.
     pub name: String,
-    /// What it does, in a sentence.
+    /// What the method does, in a sentence.
     pub doc: String,
     /// The forms in which it may be called; at least one.
     pub signatures: Vec<Signature>,

@@ -114,7 +114,7 @@ pub struct Turn {
 pub enum State {
     /// The script's promise is settled.
     Done {
-        /// With what.
+        /// The result or the error with which the promise settled.
         outcome: Outcome,
         /// Rejections that nothing handled, as text.
         unhandled: Vec<String>,
@@ -150,12 +150,12 @@ pub enum Outcome {
     TooLarge,
     /// With the engine's limit on recursion.
     RecursionLimit {
-        /// Where.
+        /// The stack at the limit.
         stack: String,
     },
     /// The engine did not accept the source.
     Syntax {
-        /// Why.
+        /// Why the source was not accepted.
         message: String,
         /// Line, counted from 1; 0 if unknown.
         line: u32,
@@ -198,7 +198,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// What the call takes while it waits.
+    /// The memory that the call takes while it waits, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.arguments.0.len() + self.namespace.len() + self.method.len() + CALL_BYTES / 4
@@ -208,7 +208,7 @@ impl Call {
 /// A line of the console.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleLine {
-    /// How important.
+    /// How important the line is.
     pub level: Level,
     /// What was written.
     pub text: String,

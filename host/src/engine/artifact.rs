@@ -31,7 +31,7 @@ pub enum ArtifactError {
     Io {
         /// What was being done.
         doing: &'static str,
-        /// To what.
+        /// The file or folder.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,

@@ -40,11 +40,11 @@ pub trait Sessions: Send + Sync {
 /// The live browser of a key, seen without a lease on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptBrowser {
-    /// Names its session.
+    /// The id of its session.
     pub session: String,
     /// What its pages show: URLs.
     pub pages: Vec<String>,
-    /// Since when it exists.
+    /// For how long it has existed.
     pub age: Duration,
     /// For how long no execution has used it; `None` while an execution holds it.
     pub idle: Option<Duration>,
@@ -54,18 +54,18 @@ pub struct KeptBrowser {
     pub holder: Option<String>,
 }
 
-/// What an execution wants.
+/// The browser session that an execution asks for.
 #[derive(Clone, Debug)]
 pub struct BrowserOrder {
-    /// Who asks.
+    /// The execution that asks.
     pub execution: ExecutionId,
-    /// Which session.
+    /// The session, as the call asks for it.
     pub session: SessionRequest,
-    /// The browser to start if one must be; `None` finds one.
+    /// The browser program to start if a browser must be started; `None` finds a program.
     pub executable: Option<PathBuf>,
     /// Without a window.
     pub headless: bool,
-    /// Until when it may be waited for, if that is sooner than the request says.
+    /// Until when the browser may be waited for, if that is sooner than the request says.
     pub deadline: Instant,
     /// Ends the wait.
     pub cancel: CancellationToken,
@@ -171,8 +171,8 @@ pub trait BrowserSession: Send + Sync {
     /// When it cannot be ended; the next sweep tries again.
     async fn close(&self) -> Result<(), ErrorReport>;
 
-    /// As [`Self::close`], and another browser takes its place under the same lease: no other execution comes in
-    /// between.
+    /// As [`Self::close`], and another browser takes its place under the same lease, so that no other execution
+    /// comes in between.
     ///
     /// # Errors
     /// When it cannot be ended, or no other one can be started.
