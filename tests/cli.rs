@@ -252,3 +252,36 @@ fn data_of_an_answer_is_put_into_a_folder() {
     assert_eq!(envelope["data"]["files"].as_array().map(Vec::len), Some(3), "{}", envelope["data"]["files"]);
     assert_eq!(envelope["data"]["files"][2]["path"], "/logs");
 }
+
+#[test]
+fn a_dump_tells_of_an_execution_and_holds_no_secret() {
+    need_browser();
+    let place = Place::new();
+    let secret = "hush-hush";
+    let code = format!("await cdp.send('Target.getTargets'); console.log('{secret}'); '{secret}'.repeat(5000)");
+    let key = "ada@hush.test";
+    let ran = envelope(&place.run(&["run", "--json", "-e", &code, "--session-key", key]));
+    let execution = ran["context"]["execution_id"].as_str().unwrap();
+    let output = place.run(&["debug", "dump", execution, "--json"]);
+    let dump = envelope(&output);
+    let data = &dump["data"];
+    assert_eq!((&dump["ok"], &data["version"]), (&json!(true), &json!(env!("CARGO_PKG_VERSION"))));
+    assert_eq!((&data["audit"], &data["files"][0]["name"]), (&json!("intact"), &json!("result.json")));
+    assert!(data["browser"].as_str().unwrap().contains("Chrom"), "{data}");
+    let rows = data["rows"].as_array().unwrap();
+    let kinds: Vec<_> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    for kind in ["execution.started", "lease.acquired", "execution.ended"] {
+        assert!(kinds.contains(&kind), "{kind}: {kinds:?}");
+    }
+    assert!(rows.iter().any(|row| row["key"] == "key-1"), "{data}");
+    let printed = seen(&output).1;
+    let folder = place.folder().to_string_lossy().into_owned();
+    for hidden in [secret, key, "getTargets'", &*folder] {
+        assert!(!printed.contains(hidden), "{hidden}: {printed}");
+    }
+    let words = place.run(&["debug", "dump", execution]);
+    assert!(seen(&words).1.contains("execution.started") && !seen(&words).1.contains(key), "{words:?}");
+    let unknown = place.run(&["debug", "dump", "x-0"]);
+    assert!(unknown.status.code() == Some(1) && seen(&unknown).2.contains("knows no execution"), "{unknown:?}");
+    place.run(&["sessions", "close", key]);
+}

@@ -2,6 +2,7 @@
 
 mod asked;
 mod audit;
+mod debug;
 mod demo;
 mod doctor;
 mod render;
@@ -58,6 +59,9 @@ enum Command {
     /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// Help to report a defect
+    #[command(subcommand)]
+    Debug(debug::DebugCommand),
     /// Keep one browser: started by codemode itself
     #[command(hide = true)]
     Keep,
@@ -85,6 +89,7 @@ impl Cli {
             Command::Types => types::print(&asked),
             Command::Sessions(command) => sessions::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,
+            Command::Debug(command) => debug::run(&asked, command).await,
             Command::Keep => ended(service::keep(asked.config.state_dir).await),
             Command::Mcp => match asked.config.service() {
                 Ok(service) => ended(mcp::serve(service, asked.stop).await),

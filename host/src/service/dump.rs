@@ -1,0 +1,126 @@
+//! What a report of a defect needs of one execution, without what is secret.
+
+use super::{host::Service, startup::blocking};
+use crate::session::store::audit::{AuditFilter, AuditRow};
+use codemode_chromium::PrivateDir;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{AUDIT_ROWS_SHOWN, DATA_FILES_MAX},
+};
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeSet, env, io, path::Path, thread};
+
+/// Files that are listed: those of a result, of console lines, and the whole result.
+const FILES_LISTED_MAX: usize = 2 * DATA_FILES_MAX + 1;
+
+/// One execution, as a report of a defect tells of it. It holds no script, argument, result or console line, which nothing
+/// but the answer has; no path of the machine; and keys only as `key-1`, `key-2` …, in the order in which they appear.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExecutionDump {
+    /// The version of this program.
+    pub version: String,
+    /// Operating system and processor, as `linux x86_64`.
+    pub system: String,
+    /// Processors that the host may use.
+    pub processors: usize,
+    /// What the browser says of itself, or why there is none. Absent with an external endpoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub browser: Option<String>,
+    /// How much confinement the settings ask for: require, try or off.
+    pub confine: String,
+    /// Whether the audit is what was written; otherwise where and why not.
+    pub audit: String,
+    /// What the audit has of the execution and of the sessions that it used, oldest first.
+    pub rows: Vec<AuditRow>,
+    /// The names of the files of its answer, with their bytes.
+    pub files: Vec<FileSize>,
+}
+
+/// A file of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileSize {
+    /// As [`Service::file`] takes it.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+impl Service {
+    /// What a report of a defect needs of an execution, by the answer's `context.execution_id`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when the audit knows no such execution; what is wrong with state folder or store.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn dump_execution(&self, execution: &str) -> Result<ExecutionDump, ErrorReport> {
+        let administration = self.administration().await?;
+        let store = administration.sessions.store();
+        let read = |filter: AuditFilter| async move { store.audit_read(&filter).await };
+        let filter = AuditFilter { limit: AUDIT_ROWS_SHOWN, ..AuditFilter::default() };
+        let mut rows = read(AuditFilter { execution: Some(execution.to_owned()), ..filter.clone() }).await?;
+        if rows.is_empty() {
+            let message = format!("the audit knows no execution {execution:?}");
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message).with_hint(
+                "Every answer names its execution in context.execution_id; `codemode audit show` lists them.",
+            ));
+        }
+        let sessions: BTreeSet<_> = rows.iter().filter_map(|row| row.session.clone()).collect();
+        for session in sessions {
+            rows.extend(read(AuditFilter { session: Some(session), ..filter.clone() }).await?);
+        }
+        rows.sort_by_key(|row| row.id);
+        rows.dedup_by_key(|row| row.id);
+        rows.drain(..rows.len().saturating_sub(AUDIT_ROWS_SHOWN));
+        hide_keys(&mut rows);
+        let audit = match self.audit_verify(None).await {
+            Ok(_) => "intact".to_owned(),
+            Err(error) => error.message,
+        };
+        let settings = self.settings();
+        let named = settings.browser.browser.clone();
+        let (folder, is_external) = (administration.state.artifacts(execution), settings.is_external());
+        let of_machine = move || {
+            let browser =
+                || codemode_chromium::find(named.as_deref()).map_or_else(|_| "none".to_owned(), |it| it.version);
+            Ok(((!is_external).then(browser), files(&folder).unwrap_or_default()))
+        };
+        let (browser, files) = blocking(of_machine).await?;
+        Ok(ExecutionDump {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            system: format!("{} {}", env::consts::OS, env::consts::ARCH),
+            processors: thread::available_parallelism().map_or(1, Into::into),
+            browser,
+            confine: settings.browser.confinement.mode.to_string(),
+            audit,
+            rows,
+            files,
+        })
+    }
+}
+
+/// Puts numbers in the place of keys, which may be names of people.
+fn hide_keys(rows: &mut [AuditRow]) {
+    let mut keys: Vec<String> = Vec::new();
+    for row in rows {
+        // A hash over a key would let it be guessed.
+        row.hash.clear();
+        let Some(key) = &mut row.key else { continue };
+        let place = keys.iter().position(|known| known == key).unwrap_or_else(|| {
+            keys.push(key.clone());
+            keys.len() - 1
+        });
+        let hidden = format!("key-{}", place + 1);
+        // A key is quoted in the detail of some kinds.
+        row.detail = row.detail.replace(&*serde_json::Value::from(key.as_str()).to_string(), &format!("{hidden:?}"));
+        *key = hidden;
+    }
+}
+
+fn files(folder: &Path) -> io::Result<Vec<FileSize>> {
+    let Some(folder) = PrivateDir::find(folder)? else { return Ok(Vec::new()) };
+    let names = folder.names()?.into_iter().take(FILES_LISTED_MAX);
+    names
+        .map(|name| Ok(FileSize { bytes: folder.metadata(&name)?.len(), name: name.to_string_lossy().into_owned() }))
+        .collect()
+}
