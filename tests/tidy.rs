@@ -238,7 +238,7 @@ fn sql_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
 }
 
-/// The engine runs whatever guest it is given; an interpreter that is repaired or replaced changes one file.
+/// The engine runs any guest that it is given; an interpreter that is repaired or replaced changes one file.
 #[test]
 fn the_interpreter_is_known_in_one_file() {
     let faults = interpreter_elsewhere(&sources());

@@ -94,7 +94,7 @@ pub struct Cut {
 /// An image of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// JSON pointer to where it stood in the result.
+    /// JSON pointer to where it stood in the result; a long one is cut and ends with `…`.
     pub path: String,
     /// Its media type.
     pub mime_type: String,
@@ -105,7 +105,8 @@ pub struct Image {
 /// Data of an answer that is no text, and was kept in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
-    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`.
+    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`. A long one is cut and
+    /// ends with `…`.
     pub path: String,
     /// Its media type.
     pub mime_type: String,

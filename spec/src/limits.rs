@@ -123,6 +123,8 @@ pub const IMAGES_MAX: usize = 8;
 pub const IMAGE_BYTES_MAX: usize = 10 * MIB;
 /// Files that an answer has of data that is no text, of its result and as many of its console lines.
 pub const DATA_FILES_MAX: usize = 16;
+/// Characters of the path that an answer gives for an image or such a file; a longer one is cut.
+pub const DATA_PATH_CHARS_MAX: usize = 1_000;
 /// A raw result that was cut for the model is kept whole as an artifact up to this size.
 pub const ARTIFACT_BYTES_MAX: usize = 32 * MIB;
 /// Time for which artifacts and downloads are kept.

@@ -11,7 +11,8 @@ use base64::{
 };
 use codemode_spec::{
     envelope::{DataFile, Image},
-    limits::{DATA_FILES_MAX, IMAGE_BYTES_MAX, IMAGES_MAX},
+    error::clip,
+    limits::{DATA_FILES_MAX, DATA_PATH_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX},
     value::JSON_TAG,
 };
 use serde_json::Value as Json;
@@ -33,7 +34,7 @@ const EMBEDDED_CHARS_MIN: usize = 200;
 const OCTETS: &str = "application/octet-stream";
 /// Between a `data:` URL's type and its data.
 const BASE64_MARK: &str = ";base64,";
-/// More characters than any declared type has.
+/// A declared type has no more characters; a longer one is a page's attempt to enlarge the answer.
 const DECLARED_CHARS_MAX: usize = 200;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -136,25 +137,25 @@ impl<'f> Taken<'f> {
     fn add(&mut self, path: &str, data: Data<'_>, attach: bool) -> String {
         let size = super::text::grouped(data.bytes.len() as u64);
         let Data { mime_type, extension, bytes, base64 } = data;
+        // A page chooses the names of keys, of which a pointer consists.
+        let mut path = path.to_owned();
+        clip(&mut path, DATA_PATH_CHARS_MAX);
         let is_image = attach && ATTACHED.contains(&&*mime_type);
         if is_image && self.images.len() < IMAGES_MAX && self.image_bytes + bytes.len() <= IMAGE_BYTES_MAX {
             self.image_bytes += bytes.len();
             let is_canonical = base64.len().is_multiple_of(4) && !base64.contains(char::is_whitespace);
             let data = if is_canonical { base64.to_owned() } else { BASE64_STANDARD.encode(bytes) };
-            let path = path.strip_prefix(RESULT).unwrap_or(path).to_owned();
+            let path = path.strip_prefix(RESULT).unwrap_or(&path).to_owned();
+            let words = format!("[image {}: {mime_type}, {size} bytes]", self.images.len() + 1);
             self.images.push(Image { path, mime_type: mime_type.into_owned(), data });
-            return format!(
-                "[image {}: {}, {size} bytes]",
-                self.images.len(),
-                self.images[self.images.len() - 1].mime_type
-            );
+            return words;
         }
         if self.files.len() < DATA_FILES_MAX && self.fault.is_none() {
             let number = self.files.len() + 1;
             match self.kept_in.keep_data(&format!("{}-{number}.{extension}", self.name), &bytes) {
                 Ok(file) => {
                     let words = format!("[{} {number}: {mime_type}, {size} bytes]", self.name);
-                    let (path, bytes) = (path.to_owned(), bytes.len() as u64);
+                    let bytes = bytes.len() as u64;
                     self.files.push(DataFile { path, mime_type: mime_type.into_owned(), bytes, file });
                     return words;
                 }
@@ -202,9 +203,12 @@ impl<'t> Data<'t> {
     }
 
     fn of(base64: &'t str, declared: Option<&'t str>, bytes_min: usize) -> Option<Self> {
-        // Most strings are no data: decided by their beginning.
-        let head = base64.get(..base64.len().min(HEAD_CHARS))?;
-        let head = LENIENT.decode(compact(head).get(..compact(head).len() / 4 * 4)?).ok()?;
+        // Most strings are no data: decided by their length and their beginning.
+        if base64.len() < bytes_min * 4 / 3 {
+            return None;
+        }
+        let head = compact(base64.get(..base64.len().min(HEAD_CHARS))?);
+        let head = LENIENT.decode(head.get(..head.len() / 4 * 4)?).ok()?;
         let (mime_type, extension) = match (infer::get(&head), declared) {
             (Some(known), _) => (known.mime_type().into(), known.extension()),
             (None, Some(declared)) => (declared.into(), extension_of(declared)),
@@ -222,7 +226,7 @@ fn compact(base64: &str) -> Cow<'_, str> {
 
 /// The type of a `data:` URL without its parameters, if it is one.
 fn declared_type(declared: &str) -> Option<&str> {
-    let mime_type = declared.split(';').next()?;
+    let mime_type = declared.split(';').next().filter(|declared| declared.len() <= DECLARED_CHARS_MAX)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
     let (kind, name) = mime_type.split_once('/')?;
     let is_type = [kind, name].iter().all(|part| !part.is_empty() && part.chars().all(is_word));
@@ -418,6 +422,23 @@ mod tests {
             taken(&mut result, |taken, _| assert!(taken.images.is_empty() && taken.files.is_empty()));
             assert_eq!(result, json!(text));
         }
+    }
+
+    #[test]
+    fn names_that_a_page_gives_its_data_are_bounded() {
+        let (long, svg) = ("k".repeat(1_000_000), base64(b"<svg>", 300));
+        let url = |declared: &str| format!("data:image/{declared};base64,{svg}");
+        let mut result =
+            json!({ long.as_str(): [png(100), pdf(300)], "a": url(&long), "b": format!("<{}>", url(&long)) });
+        let texts = (result["a"].clone(), result["b"].clone());
+        taken(&mut result, |taken, _| {
+            let paths = [&taken.images[0].path, &taken.files[0].path];
+            for path in paths {
+                assert!(path.chars().count() <= DATA_PATH_CHARS_MAX + 1 && path.ends_with('…'), "{}", path.len());
+            }
+            assert_eq!((taken.images.len(), taken.files.len()), (1, 1), "a type of such length is none");
+        });
+        assert_eq!((&result["a"], &result["b"]), (&texts.0, &texts.1));
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl Service {
     /// there is replaced. Says where they are.
     ///
     /// # Errors
-    /// As [`Self::file`], and `IO_ERROR` when the folder cannot be written to.
+    /// As [`Self::file`], also for an image that is no base64, and `IO_ERROR` when the folder cannot be written to.
     ///
     /// # Cancellation
     /// May be dropped at any time; some of the files may be there then.
@@ -65,7 +65,9 @@ impl Service {
         for (index, image) in data.images.iter().enumerate() {
             let kind = image.mime_type.rsplit('/').next().unwrap_or_default();
             let extension = if kind == "jpeg" { "jpg" } else { kind };
-            let bytes = BASE64_STANDARD.decode(&image.data).unwrap_or_default();
+            let broken =
+                |error| ErrorReport::new(ErrorCode::InvalidArgument, format!("an image is no base64: {error}"));
+            let bytes = BASE64_STANDARD.decode(&image.data).map_err(broken)?;
             saved.push(save(folder, &format!("image-{}.{extension}", index + 1), bytes).await?);
         }
         for file in data.files.iter().map(|file| &file.file).chain(&data.artifact) {

@@ -35,7 +35,7 @@ pub trait Provider: Send + Sync + 'static {
     /// Hosts call it through [`crate::restore`].
     ///
     /// The bytes lay outside of the host: they may be cut, changed, of another namespace or of another version, and are
-    /// checked like whatever comes from outside. The default takes the empty state of a runtime that keeps nothing.
+    /// checked like all input from outside. The default takes the empty state of a runtime that keeps nothing.
     ///
     /// # Errors
     /// [`not_a_state`] when the bytes are not a state of this namespace; or with what is not here any more that the state

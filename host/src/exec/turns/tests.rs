@@ -155,7 +155,7 @@ async fn what_a_state_says_is_what_the_run_does() {
     })
     .await;
     assert_eq!(outcome.outcome.err().unwrap().code, ErrorCode::TimeExceeded);
-    // Processor time that the state has as used is used, whatever the thread has used that the script goes on with.
+    // What counts is the processor time in the state, not that of the thread on which the script goes on.
     let spins = "await fake.wait(300); for (;;);";
     let (outcome, _) = run(&engine, spins, |mut state| {
         state.cpu_used = state.cpu;

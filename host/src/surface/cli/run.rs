@@ -5,7 +5,7 @@ use super::{
     render::{Text, print},
 };
 use crate::{
-    service::{self, ExecuteRequest, NetworkLists, NoObserver, SessionMode, SessionRequest, checked_key},
+    service::{self, ExecuteRequest, NetworkLists, NoObserver, Service, SessionMode, SessionRequest, checked_key},
     surface::text,
 };
 use clap::{Args, Command, error::ErrorKind, value_parser};
@@ -108,26 +108,22 @@ impl SessionArgs {
 }
 
 pub(super) async fn run(asked: &Asked, args: RunArgs) -> ExitCode {
-    let (output, folder) = (args.output, args.folder.clone());
-    let mut envelope = execute(asked, args).await.unwrap_or_else(service::refused);
-    let saved = match folder {
-        Some(folder) => save(asked, &envelope, &folder).await,
-        None => Ok(Vec::new()),
-    };
-    let saved = saved.unwrap_or_else(|error| {
-        envelope.ok = false;
-        envelope.error.get_or_insert(error);
-        Vec::new()
-    });
+    let output = args.output;
+    let (envelope, saved) = execute(asked, args).await.unwrap_or_else(|error| (service::refused(error), Vec::new()));
     print(&envelope, (!output.json).then(|| words(&envelope, &saved)))
 }
 
-/// Puts the answer's images and files into the folder, and says where they are.
-async fn save(asked: &Asked, envelope: &Envelope, folder: &Path) -> Result<Vec<PathBuf>, ErrorReport> {
+/// Puts the answer's images and files into the folder, and says where they are. That this fails is the answer's error, if it
+/// has none.
+async fn save(service: &Service, envelope: &mut Envelope, folder: &Path) -> Vec<PathBuf> {
     let (Some(execution), Some(data)) = (&envelope.context.execution_id, executed(envelope)) else {
-        return Ok(Vec::new());
+        return Vec::new();
     };
-    asked.config.service()?.save_files(execution, &data, folder).await
+    service.save_files(execution, &data, folder).await.unwrap_or_else(|error| {
+        envelope.ok = false;
+        envelope.error.get_or_insert(error);
+        Vec::new()
+    })
 }
 
 /// What the script has left, if it has run.
@@ -135,8 +131,8 @@ fn executed(envelope: &Envelope) -> Option<ExecutionData> {
     envelope.data.clone().and_then(|data| serde_json::from_value(data).ok())
 }
 
-/// The answer of the tool; an error means that the script has not begun.
-async fn execute(asked: &Asked, args: RunArgs) -> Result<Envelope, ErrorReport> {
+/// The answer of the tool, and what of it was put into a folder; an error means that the script has not begun.
+async fn execute(asked: &Asked, args: RunArgs) -> Result<(Envelope, Vec<PathBuf>), ErrorReport> {
     let session = args.session.request();
     let cancelled = || ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began");
     let code = match args.code {
@@ -153,7 +149,12 @@ async fn execute(asked: &Asked, args: RunArgs) -> Result<Envelope, ErrorReport> 
     let service = asked.config.service()?;
     service.ready(&*asked.progress, &asked.stop).await?;
     let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-    Ok(service.execute(request, Arc::new(NoObserver), asked.stop.clone()).await)
+    let mut envelope = service.execute(request, Arc::new(NoObserver), asked.stop.clone()).await;
+    let saved = match args.folder {
+        Some(folder) => save(&service, &mut envelope, &folder).await,
+        None => Vec::new(),
+    };
+    Ok((envelope, saved))
 }
 
 /// The result on standard output; what was written to the console, remarks and errors on standard error.

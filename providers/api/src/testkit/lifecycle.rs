@@ -166,7 +166,7 @@ async fn a_suspended_execution_goes_on_as_it_was(subject: &Subject<'_>) {
     life.end(Ending::Cancelled).await;
 }
 
-/// Whatever bytes come, a runtime is made or there is an error; and no error but of bytes that are a state.
+/// From any bytes a runtime is made, or an error is returned; bytes that are a state are never an error.
 async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
     let life = Life::begin(subject).await;
     life.open().await.expect("the call succeeds");
@@ -314,7 +314,7 @@ mod tests {
         what_is_no_state_is_refused(&subject(&|| Arc::new(fake.clone()))).await;
     }
 
-    /// Makes a new runtime of whatever bytes come.
+    /// Makes a new runtime of any bytes.
     struct Careless(FakeProvider);
 
     #[async_trait]
