@@ -166,7 +166,7 @@ async fn a_suspended_execution_goes_on_as_it_was(subject: &Subject<'_>) {
     life.end(Ending::Cancelled).await;
 }
 
-/// From any bytes a runtime is made, or an error is returned; bytes that are a state are never an error.
+/// Bytes that are no state of this runtime are refused with a typed error, and nothing panics.
 async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
     let life = Life::begin(subject).await;
     life.open().await.expect("the call succeeds");
