@@ -256,7 +256,7 @@ impl Holding {
 fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins() {
     let state = tempfile::tempdir().unwrap();
     // An engine of its own: no other test waits for these threads.
-    let engine = Engine::open(&crate::support::image_dir(), &|_| ()).unwrap();
+    let engine = Engine::open(&crate::support::image_dir(), &[], &|_| ()).unwrap();
     let executor = |queued_max| {
         let settings = Settings { queued_max, ..Settings::new(state.path()) };
         Executor::new(engine.clone(), Registry::new(Vec::new()).unwrap(), settings)

@@ -11,6 +11,7 @@ mod circles;
 mod cli;
 mod door;
 mod embedder;
+mod layers;
 mod lease_faults;
 mod lease_fencing;
 mod lease_sim;

@@ -44,11 +44,14 @@ impl Tabs {
             }],
             returns: json!({"type": "string"}),
             effect: Effect::Write,
+            background: false,
         };
         Self(Manifest {
             namespace: "tabs".into(),
             doc: "Tabs.".into(),
             methods: vec![method("open", "url"), method("title", "tab")],
+            layer: None,
+            declaration: None,
         })
     }
 }

@@ -2,11 +2,13 @@
 //!
 //! A namespace is a proxy: any method name is accepted and becomes a call, so that the host can say what the nearest
 //! real one is; it has no `then`, so that awaiting it is harmless; and nothing can be changed about it, so that what a
-//! script does to it before a call does not matter.
+//! script does to it before a call does not matter. Where a namespace has a layer, the script sees what that makes of it.
 
 use crate::{
     codec::{self, Refusal, data_property, hidden_property},
     fault,
+    layer::{LayeredNamespace, Layers},
+    stack,
     state::{self, FailedCall, PendingCall},
     web,
 };
@@ -23,7 +25,7 @@ use boa_engine::{
 use codemode_spec::{
     error::ErrorCode,
     limits::{ARGUMENT_BYTES_MAX, METHOD_NAME_CHARS_MAX},
-    message::{Call, CallError, Encoded, Namespace, Reply},
+    message::{Call, CallError, Encoded, Layer, Namespace, Reply},
 };
 
 /// What a namespace's proxy stands for.
@@ -39,6 +41,7 @@ struct Target {
 pub struct Bridge {
     proxy: JsObject,
     handler: JsObject,
+    layers: Layers,
 }
 
 impl Bridge {
@@ -61,16 +64,30 @@ impl Bridge {
             let function = FunctionObjectBuilder::new(context.realm(), trap).name(name.clone()).build();
             handler.insert_property(name, data_property(function));
         }
-        Ok(Self { proxy, handler })
+        Ok(Self { proxy, handler, layers: Layers::default() })
+    }
+
+    /// Evaluates a namespace's layer and keeps its function, while the image is made.
+    ///
+    /// # Errors
+    /// Why the layer cannot be used, in words for its author.
+    pub fn add_layer(&mut self, layer: &Layer, context: &mut Context) -> Result<(), String> {
+        self.layers.add(layer, context)
     }
 
     /// Puts a namespace into the globals.
     pub fn install(&self, namespace: Namespace, context: &mut Context) -> JsResult<()> {
+        let layer = self.layers.function(&namespace.name);
         let name = js_string!(namespace.name);
         let methods = namespace.methods.into_iter().map(|method| js_string!(method)).collect();
         let target = JsObject::from_proto_and_data(None, Target { name: name.clone(), methods });
-        let proxy = self.proxy.construct(&[target.into(), self.handler.clone().into()], None, context)?;
-        context.global_object().insert_property(name, hidden_property(proxy));
+        let handler = self.handler.clone();
+        let global = match layer {
+            Some(layer) => LayeredNamespace { name: name.clone(), proxy: self.proxy.clone(), target, handler, layer }
+                .global(context),
+            None => hidden_property(self.proxy.construct(&[target.into(), handler.into()], None, context)?),
+        };
+        context.global_object().insert_property(name, global);
         Ok(())
     }
 }
@@ -218,6 +235,7 @@ fn reject(pending: PendingCall, call: Option<u32>, with: CallError, context: &mu
     let PendingCall { resolvers, error, name } = pending;
     let failed = call.map_or_else(|| FailedCall::Refused(with.clone()), FailedCall::Answered);
     let place = web::error_stack(&error, context).map(|text| text.to_std_string_lossy()).unwrap_or_default();
+    let place = stack::of_script(&place);
     error.insert_property(js_string!("name"), hidden_property(js_string!("CallError")));
     error.insert_property(js_string!("message"), hidden_property(js_string!(with.message.as_str())));
     let stack = format!("CallError: {}\n{}", with.message, place.trim_end());

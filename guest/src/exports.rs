@@ -7,7 +7,7 @@ use crate::{
 };
 use codemode_spec::{
     abi::{ABI_VERSION, pack},
-    message::{self, Turn},
+    message,
 };
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -78,6 +78,16 @@ extern "C" fn codemode_initialize() {
 }
 
 #[unsafe(no_mangle)]
+extern "C" fn codemode_layer(_length: u32) -> u64 {
+    let place = answer(|guest, message| {
+        message::encode(&guest.add_layer(&message::decode(message).expect("the host wrote a Layer")))
+    });
+    // What parsing has left is closed, too.
+    memory::close_holes();
+    place
+}
+
+#[unsafe(no_mangle)]
 extern "C" fn codemode_buffer(length: u32) -> u32 {
     BUFFER.with_borrow_mut(|buffer| {
         buffer.clear();
@@ -88,23 +98,23 @@ extern "C" fn codemode_buffer(length: u32) -> u32 {
 
 #[unsafe(no_mangle)]
 extern "C" fn codemode_start(_length: u32) -> u64 {
-    turn(|guest, message| guest.start(message::decode(message).expect("the host wrote a Start")))
+    answer(|guest, message| message::encode(&guest.start(message::decode(message).expect("the host wrote a Start"))))
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn codemode_resume(_length: u32) -> u64 {
-    turn(|guest, message| guest.resume(message::decode(message).expect("the host wrote a Resume")))
+    answer(|guest, message| message::encode(&guest.resume(message::decode(message).expect("the host wrote a Resume"))))
 }
 
-fn turn(run: impl FnOnce(&mut Guest, &[u8]) -> Turn) -> u64 {
+/// Leaves in the buffer what the guest says to the message there, and tells where.
+fn answer(run: impl FnOnce(&mut Guest, &[u8]) -> Vec<u8>) -> u64 {
     let message = BUFFER.take();
-    let turn = GUEST.with_borrow_mut(|guest| {
+    let answer = GUEST.with_borrow_mut(|guest| {
         let guest = guest.as_mut().expect("the image was initialised");
-        let turn = run(guest, &message);
+        let answer = run(guest, &message);
         debug_assert!(guest.is_idle());
-        turn
+        answer
     });
-    let answer = message::encode(&turn);
     let place = pack(answer.as_ptr() as u32, answer.len() as u32);
     BUFFER.set(answer);
     place

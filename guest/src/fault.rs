@@ -2,7 +2,7 @@
 
 use crate::{
     codec::Refusal,
-    console,
+    console, stack,
     state::{self, FailedCall},
     unsupported,
 };
@@ -64,6 +64,8 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
         return Thrown { name: "object".to_owned(), message, ..empty() };
     }
     let message = text_of(&object, js_string!("message"), context).unwrap_or_default();
+    let stack = text_of(&object, js_string!("stack"), context).unwrap_or_default();
+    let stack = stack::of_script(&stack).into_owned();
     let hint = unsupported::hint_for(&message).unwrap_or_default().to_owned();
     let (call, refused) = match state::with(|state| state.failed_call(&object)) {
         None => (None, None),
@@ -73,7 +75,7 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
     Thrown {
         name: text_of(&object, js_string!("name"), context).unwrap_or_else(|| "Error".to_owned()),
         message,
-        stack: text_of(&object, js_string!("stack"), context).unwrap_or_default(),
+        stack,
         hint,
         causes: causes(&object, context),
         call,
@@ -83,10 +85,7 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
 
 /// Records an error that a timer's callback threw.
 pub fn report_uncaught(error: JsError, context: &mut Context) {
-    let text = match error.into_opaque(context) {
-        Ok(value) => describe(&value, context),
-        Err(error) => bounded(error.to_string()),
-    };
+    let text = text(error, context);
     state::with(|state| {
         if state.uncaught.len() < UNHANDLED_REJECTIONS_MAX {
             state.uncaught.push(text);
@@ -105,6 +104,15 @@ pub fn unhandled(main: Option<&JsPromise>, context: &mut Context) -> Vec<String>
         }
     }
     texts
+}
+
+/// An error as text, with its innermost place.
+pub fn text(error: JsError, context: &mut Context) -> String {
+    match error.into_opaque(context) {
+        Ok(value) => describe(&value, context),
+        // The engine's own limits, with a stack behind the first line.
+        Err(error) => bounded(error.to_string().lines().next().unwrap_or_default().to_owned()),
+    }
 }
 
 fn describe(value: &JsValue, context: &mut Context) -> String {

@@ -12,8 +12,8 @@ use boa_engine::{
     object::{JsObject, builtins::JsPromise},
 };
 use codemode_spec::{
-    limits::{ENGINE_STACK_VALUES_MAX, RECURSION_DEPTH_MAX, RESULT_BYTES_MAX},
-    message::{Encoded, Outcome, Resume, Start, State, Turn},
+    limits::{ENGINE_STACK_VALUES_MAX, LAYER_LOOP_TURNS_MAX, RECURSION_DEPTH_MAX, RESULT_BYTES_MAX},
+    message::{Encoded, Layer, LayerAdded, Outcome, Resume, Start, State, Turn},
 };
 use rand_chacha::{ChaCha8Rng, rand_core::SeedableRng};
 use std::{cell::RefCell, collections::VecDeque, path::Path, rc::Rc};
@@ -43,6 +43,31 @@ impl Guest {
         // What the prelude left behind is collected now, so that no execution pays for it.
         memory::collect();
         Ok(Self { context, jobs, bridge, main: None })
+    }
+
+    /// Evaluates a layer, so that executions find its function: while the image is made.
+    ///
+    /// # Errors
+    /// Why the layer cannot be used, in words for its author.
+    pub fn add_layer(&mut self, layer: &Layer) -> LayerAdded {
+        let context = &mut self.context;
+        context.runtime_limits_mut().set_loop_iteration_limit(LAYER_LOOP_TURNS_MAX);
+        let added = self.bridge.add_layer(layer, context);
+        let ran = context.run_jobs().map_err(|error| fault::text(error, context));
+        context.runtime_limits_mut().disable_loop_iteration_limit();
+        added.and(ran)?;
+        // An image that is frozen with these would give them to every execution.
+        if timers::next_due().is_some() {
+            return Err("the layer sets a timer before it is called".to_owned());
+        }
+        if let Some(line) = state::with(|state| state.console.take()).0.first() {
+            return Err(format!("the layer writes to the console before it is called: {}", line.text));
+        }
+        if let Some(text) = fault::unhandled(None, context).first() {
+            return Err(format!("nothing handled: {text}"));
+        }
+        memory::collect();
+        Ok(())
     }
 
     /// Begins the execution and runs it until idle.

@@ -41,6 +41,10 @@ pub const SOURCE_BYTES_MAX: usize = MIB;
 pub const SOURCE_TOKENS_MAX: usize = 125_000;
 /// Nested brackets, functions and blocks in a source.
 pub const SOURCE_NESTING_MAX: usize = 400;
+/// Source text of the layers of all namespaces of a host: all of it is memory of every sandbox.
+pub const LAYERS_BYTES_MAX: usize = MIB;
+/// Turns of one loop of a layer while the image is made: so that a layer which does not end is told from a slow machine.
+pub const LAYER_LOOP_TURNS_MAX: u64 = 1_000_000;
 /// Nested arrays, objects, maps and sets in a value that crosses the boundary. What walks a value does so on the stack:
 /// an async worker's 2 MiB hold it also without optimisation.
 pub const VALUE_DEPTH_MAX: usize = 256;

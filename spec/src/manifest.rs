@@ -1,6 +1,7 @@
 //! What a namespace offers: the one source of the sandbox's globals, of argument validation, of the `.d.ts` text, of the
 //! tool's description and of the reference pages.
 
+use crate::message::Layer;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
@@ -13,6 +14,14 @@ pub struct Manifest {
     pub doc: String,
     /// Its methods, the most useful first.
     pub methods: Vec<Method>,
+    /// JavaScript that stands between the script and the methods: a script whose value is a function `(call, name) =>
+    /// object`. It is evaluated when the sandbox image is made, never in an execution. There the function is called once, at
+    /// the first use of the global, with the namespace of the methods, and what it returns is the global's value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layer: Option<String>,
+    /// The TypeScript declaration, where the one that is derived from the methods does not say what scripts see.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declaration: Option<String>,
 }
 
 /// A method of a namespace.
@@ -28,6 +37,10 @@ pub struct Method {
     pub returns: Json,
     /// What calling it can change.
     pub effect: Effect,
+    /// Whether its calls accompany a script, as a wait for events does: one that has not ended when the script ends is
+    /// cancelled without a warning.
+    #[serde(default)]
+    pub background: bool,
 }
 
 /// One form of calling a method.
@@ -167,9 +180,18 @@ pub fn is_identifier(name: &str) -> bool {
 }
 
 impl Manifest {
-    /// The namespace as a TypeScript declaration, one line a signature, short enough for a tool's description.
+    /// The layer, as it becomes part of the image.
+    #[must_use]
+    pub fn to_layer(&self) -> Option<Layer> {
+        Some(Layer { namespace: self.namespace.clone(), source: self.layer.clone()? })
+    }
+
+    /// The namespace as a TypeScript declaration, short enough for a tool's description: its own, or one line a signature.
     #[must_use]
     pub fn to_dts(&self) -> String {
+        if let Some(declaration) = &self.declaration {
+            return declaration.clone();
+        }
         let mut text = format!("/** {} */\ndeclare const {}: {{\n", self.doc, self.namespace);
         for method in &self.methods {
             let refused =
@@ -282,8 +304,13 @@ mod tests {
                 }],
                 returns: json!({}),
                 effect: Effect::Write,
+                background: false,
             }],
+            layer: None,
+            declaration: None,
         };
+        let declared = Manifest { declaration: Some("declare const demo: Demo;\n".into()), ..manifest.clone() };
+        assert_eq!(declared.to_dts(), "declare const demo: Demo;\n");
         let mut asking = manifest.clone();
         asking.methods[0].effect = Effect::NeedsApproval;
         assert!(asking.to_dts().contains("/** Goes. Refused: it needs a person's approval. */"), "{}", asking.to_dts());

@@ -32,6 +32,18 @@ impl From<serde_json::Value> for Encoded {
     }
 }
 
+/// JavaScript of a namespace's own, which becomes part of the image: see [`Manifest::layer`](crate::Manifest::layer).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Layer {
+    /// The namespace.
+    pub namespace: String,
+    /// A script whose value is a function.
+    pub source: String,
+}
+
+/// Whether a layer became part of the image, or why not.
+pub type LayerAdded = Result<(), String>;
+
 /// Begins an execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {

@@ -26,7 +26,7 @@ pub struct Bench {
 impl Bench {
     pub fn open() -> Self {
         let images = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("images");
-        let engine = Engine::open(&images, &|line| eprintln!("{line}")).expect("the image can be made");
+        let engine = Engine::open(&images, &[], &|line| eprintln!("{line}")).expect("the image can be made");
         let state = tempfile::tempdir().expect("a temporary folder");
         let executor = executor(&engine, state.path().to_owned(), vec![Arc::new(BenchProvider::default())]);
         Self { engine, executor, state }

@@ -39,9 +39,16 @@ impl Default for BenchProvider {
             }],
             returns: json!({}),
             effect: Effect::Read,
+            background: false,
         };
         let methods = ["echo", "later", "string", "object"].map(method).to_vec();
-        let manifest = Manifest { namespace: "bench".to_owned(), doc: "For measuring.".to_owned(), methods };
+        let manifest = Manifest {
+            namespace: "bench".to_owned(),
+            doc: "For measuring.".to_owned(),
+            methods,
+            layer: None,
+            declaration: None,
+        };
         let row = |index: usize| {
             json!({"id": index, "name": format!("row {index}"), "url": format!("https://example.test/{index}"),
                 "visible": index.is_multiple_of(2), "box": {"x": index, "y": 1.5, "width": 100, "height": 20}})

@@ -26,7 +26,7 @@ static RUNTIME: LazyLock<Runtime> =
     LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime"));
 
 static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
-    Engine::open(&super::image_dir(), &|line| eprintln!("{line}")).expect("the sandbox image can be prepared")
+    Engine::open(&super::image_dir(), &[], &|line| eprintln!("{line}")).expect("the sandbox image can be prepared")
 });
 
 static SHARED: LazyLock<Lab> = LazyLock::new(|| {
@@ -77,8 +77,20 @@ impl Lab {
     }
 
     pub fn with(providers: Vec<Arc<dyn Provider>>, settings: Settings) -> Self {
+        Self::on(engine(), providers, settings)
+    }
+
+    /// With an engine that has the layers of the providers.
+    pub fn layered(providers: Vec<Arc<dyn Provider>>, state_dir: PathBuf) -> Self {
+        let layers: Vec<_> = providers.iter().filter_map(|provider| provider.manifest().to_layer()).collect();
+        let engine =
+            Engine::open(&super::image_dir(), &layers, &|line| eprintln!("{line}")).expect("the layers are right");
+        Self::on(engine, providers, Settings { transform: Arc::new(Identity), ..Settings::new(state_dir) })
+    }
+
+    fn on(engine: Engine, providers: Vec<Arc<dyn Provider>>, settings: Settings) -> Self {
         let registry = Registry::new(providers).expect("the providers can be registered");
-        Self { executor: Executor::new(engine(), registry, settings) }
+        Self { executor: Executor::new(engine, registry, settings) }
     }
 
     pub fn executor(&self) -> &Executor {

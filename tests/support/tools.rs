@@ -112,6 +112,7 @@ fn manifest() -> Manifest {
         signatures: signatures.into_iter().map(|params| Signature { params }).collect(),
         returns: json!({}),
         effect: Effect::Read,
+        background: false,
     };
     let count = || vec![param("count", json!({"type": "integer", "minimum": 0}), false)];
     let options = json!({
@@ -143,5 +144,7 @@ fn manifest() -> Manifest {
             method("panic", vec![vec![]]),
             method("tidy-up", vec![vec![]]),
         ],
+        layer: None,
+        declaration: None,
     }
 }

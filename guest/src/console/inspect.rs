@@ -5,7 +5,7 @@ use super::{
     own::{array_length, constructor_name, enumerable_keys, own_data, own_property, present_indices},
     quote,
 };
-use crate::web;
+use crate::{stack::is_frame_of_script, web};
 use boa_engine::{
     Context, JsBigInt, JsObject, JsString, JsSymbol, JsValue, JsVariant,
     builtins::{
@@ -506,7 +506,7 @@ impl<'a> Inspector<'a> {
         let stack = own_stack.or_else(|| web::error_stack(object, self.context));
         let stack = stack.map(|stack| quote::beginning(&stack, 16_384).0).unwrap_or_default();
         // A stack that was assigned may have any form: only its frames are taken.
-        let frames: Vec<&str> = stack.lines().filter(|line| is_frame(line)).collect();
+        let frames: Vec<&str> = stack.lines().filter(|line| is_frame_of_script(line)).collect();
         let indentation = " ".repeat(self.indentation);
         let mut written = heading.replace('\n', &format!("\n{indentation}"));
         for frame in frames.iter().take(FRAMES_MAX) {
@@ -561,12 +561,6 @@ impl<'a> Inspector<'a> {
         };
         Some(format!("[{kind}: {}]", self.value(&value)))
     }
-}
-
-/// A line of a stack that names a place in the script's own source.
-fn is_frame(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("at ") && !line.contains("(codemode:")
 }
 
 fn prefix(constructor: Option<&str>, tag: &str, fallback: &str, size: &str) -> String {

@@ -1,7 +1,7 @@
 //! The `console` object.
 
 use super::{cut, format::format, inspect::Inspector, table::table};
-use crate::state;
+use crate::{stack::is_frame_of_script, state};
 use boa_engine::{
     Context, JsArgs, JsResult, JsString, JsSymbol, JsValue, NativeFunction, js_string,
     native_function::NativeFunctionPointer, object::ObjectInitializer, property::Attribute,
@@ -86,7 +86,7 @@ fn trace(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<
     let text = format(arguments, context);
     let heading = if text.is_empty() { "Trace".to_owned() } else { format!("Trace: {text}") };
     // The first frame is this function.
-    let frames: Vec<&str> = stack.trim_end().lines().skip(1).collect();
+    let frames: Vec<&str> = stack.trim_end().lines().skip(1).filter(|line| is_frame_of_script(line)).collect();
     write(Level::Log, format!("{heading}\n{}", frames.join("\n")).trim_end());
     Ok(JsValue::undefined())
 }

@@ -1,7 +1,8 @@
 //! The image: the guest, run up to where scripts begin, compiled for this machine, and cached.
 //!
-//! A cached image is named by what it depends on: the guest's bytes, the compiler's settings and the machine. It is
-//! written to a temporary file and renamed, into a folder that only the user can write: loading it means trusting it.
+//! A cached image is named by what it depends on: the guest's bytes, the layers of the namespaces, the compiler's settings
+//! and the machine. It is written to a temporary file and renamed, into a folder that only the user can write: loading it
+//! means trusting it.
 #![expect(unsafe_code, reason = "loading compiled code trusts its bytes; the folder's permissions are checked first")]
 
 use super::{
@@ -9,7 +10,11 @@ use super::{
     sandbox::{self, StoreData},
 };
 use codemode_chromium::{PrivateDir, Untrusted};
-use codemode_spec::limits::TURN_THREAD_STACK_BYTES;
+use codemode_spec::{
+    abi,
+    limits::{LAYERS_BYTES_MAX, TURN_BYTES_MAX, TURN_THREAD_STACK_BYTES},
+    message::{self, Layer, LayerAdded},
+};
 use std::{
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
@@ -18,7 +23,7 @@ use std::{
     thread,
 };
 use thiserror::Error;
-use wasmtime::{Instance, Linker, Module, OptLevel, Store, Val};
+use wasmtime::{Instance, Linker, Module, OptLevel, Store, Trap, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
 const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
@@ -39,9 +44,29 @@ pub enum ArtifactError {
     /// Others could have written the code.
     #[error("compiled code cannot be trusted: {0}")]
     Untrusted(Untrusted),
+    /// A namespace's JavaScript.
+    #[error("the layer of the namespace {namespace} cannot be used: {why}")]
+    Layer {
+        /// The namespace.
+        namespace: String,
+        /// What is wrong with the layer.
+        why: String,
+    },
+    /// All of it together.
+    #[error("the layers of the namespaces have {bytes} bytes, at most {LAYERS_BYTES_MAX} are taken")]
+    LayersTooLarge {
+        /// Their bytes.
+        bytes: usize,
+    },
     /// The sandbox's own runtime.
     #[error("the sandbox could not be prepared: {0:#}")]
     Engine(wasmtime::Error),
+}
+
+impl From<wasmtime::Error> for ArtifactError {
+    fn from(error: wasmtime::Error) -> Self {
+        Self::Engine(error)
+    }
 }
 
 impl ArtifactError {
@@ -63,14 +88,20 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image of this build for this engine, from the folder or made anew.
+    /// The image of this build with these layers for this engine, from the folder or made anew.
     pub(super) fn open(
         engine: &wasmtime::Engine,
         folder: &Path,
+        layers: &[Layer],
         progress: &dyn Fn(&str),
     ) -> Result<Self, ArtifactError> {
+        let bytes = layers.iter().map(|layer| layer.source.len()).sum();
+        if bytes > LAYERS_BYTES_MAX {
+            return Err(ArtifactError::LayersTooLarge { bytes });
+        }
+        let layers = in_order(layers);
         let folder = PrivateDir::make(folder).map_err(ArtifactError::io("use the folder", folder))?;
-        let name = Self::file_name(engine);
+        let name = Self::file_name(engine, &layers);
         let path = folder.path().join(&name);
         let open = || folder.read(&name).map_err(ArtifactError::io("open", &path));
         if let Some(file) = open()? {
@@ -81,7 +112,7 @@ impl Image {
             }
         }
         progress("preparing the sandbox image (once for this version, some seconds)");
-        let compiled = make(engine).map_err(ArtifactError::Engine)?;
+        let compiled = make(engine, &layers)?;
         // Two processes that make the same image at the same time both succeed: the later one replaces equal bytes.
         folder.replace(&name, &compiled).map_err(ArtifactError::io("write", &path))?;
         progress("the sandbox image is ready");
@@ -89,19 +120,21 @@ impl Image {
         Self::load(engine, open()?.ok_or_else(gone)?).map_err(ArtifactError::Engine)
     }
 
-    /// Whether the folder has the image of this build for this machine.
+    /// Whether the folder has the image of this build with these layers for this machine.
     #[must_use]
-    pub fn is_cached(folder: &Path) -> bool {
-        wasmtime::Engine::new(&config(true)).is_ok_and(|engine| folder.join(Self::file_name(&engine)).exists())
+    pub fn is_cached(folder: &Path, layers: &[Layer]) -> bool {
+        let name = |engine: &_| Self::file_name(engine, &in_order(layers));
+        wasmtime::Engine::new(&config(true)).is_ok_and(|engine| folder.join(name(&engine)).exists())
     }
 
     pub(super) fn module(&self) -> &Module {
         &self.module
     }
 
-    fn file_name(engine: &wasmtime::Engine) -> String {
+    fn file_name(engine: &wasmtime::Engine, layers: &[&Layer]) -> String {
         let mut hasher = DefaultHasher::new();
         GUEST.hash(&mut hasher);
+        layers.hash(&mut hasher);
         engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("guest-{:016x}.cwasm", hasher.finish())
     }
@@ -114,17 +147,26 @@ impl Image {
     }
 }
 
+/// The order in which layers are evaluated: the same for a host that registers its namespaces in another one.
+fn in_order(layers: &[Layer]) -> Vec<&Layer> {
+    let mut layers: Vec<_> = layers.iter().collect();
+    layers.sort_unstable();
+    layers
+}
+
 /// Runs the guest up to where scripts begin, freezes it, and compiles what it has become. On a thread of its own, whose
 /// stack is as large as wasm may want it.
-fn make(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
+fn make(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, ArtifactError> {
     thread::scope(|scope| {
-        let maker =
-            thread::Builder::new().stack_size(TURN_THREAD_STACK_BYTES).spawn_scoped(scope, || freeze(engine))?;
-        maker.join().unwrap_or_else(|_| Err(wasmtime::Error::msg("the making of the image panicked")))
+        let maker = thread::Builder::new()
+            .stack_size(TURN_THREAD_STACK_BYTES)
+            .spawn_scoped(scope, || freeze(engine, layers))
+            .map_err(wasmtime::Error::from)?;
+        maker.join().unwrap_or_else(|_| Err(wasmtime::Error::msg("the making of the image panicked").into()))
     })
 }
 
-fn freeze(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
+fn freeze(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, ArtifactError> {
     let mut config = config(false);
     // What runs once is not worth optimising.
     config.cranelift_opt_level(OptLevel::None).epoch_interruption(false);
@@ -132,14 +174,47 @@ fn freeze(engine: &wasmtime::Engine) -> wasmtime::Result<Vec<u8>> {
     let mut linker = Linker::new(&initialising);
     sandbox::link(&mut linker)?;
     let mut store: Store<StoreData> = Store::new(&initialising, StoreData::new());
+    store.limiter(|data| data);
     let mut wizer = Wizer::new();
-    wizer.init_func(codemode_spec::abi::INITIALIZE);
+    wizer.init_func(abi::INITIALIZE);
     let (module, instrumented) = wizer.instrument(GUEST)?;
     let instance = linker.instantiate(&mut store, &Module::new(&initialising, &instrumented)?)?;
-    instance.get_typed_func::<(), ()>(&mut store, codemode_spec::abi::INITIALIZE)?.call(&mut store, ())?;
+    instance.get_typed_func::<(), ()>(&mut store, abi::INITIALIZE)?.call(&mut store, ())?;
+    for layer in layers {
+        let added = add_layer(&mut store, &instance, layer);
+        let added = added.unwrap_or_else(|error| Err(why_broken(&error, store.data())));
+        added.map_err(|why| ArtifactError::Layer { namespace: layer.namespace.clone(), why })?;
+    }
     let mut initialised = Initialised { store: &mut store, instance };
     let frozen = futures::executor::block_on(wizer.snapshot(&module, &mut initialised))?;
-    engine.precompile_module(&frozen)
+    Ok(engine.precompile_module(&frozen)?)
+}
+
+/// Has the guest evaluate a layer.
+///
+/// # Errors
+/// When the layer breaks the guest: where it nests too deeply, or wants more memory than a sandbox has.
+fn add_layer(store: &mut Store<StoreData>, instance: &Instance, layer: &Layer) -> wasmtime::Result<LayerAdded> {
+    let message = message::encode(layer);
+    let buffer = instance.get_typed_func::<u32, u32>(&mut *store, abi::BUFFER)?;
+    let add = instance.get_typed_func::<u32, u64>(&mut *store, abi::LAYER)?;
+    let length = u32::try_from(message.len())?;
+    let pointer = buffer.call(&mut *store, length)?;
+    let memory = instance.get_memory(&mut *store, abi::MEMORY).ok_or_else(|| wasmtime::Error::msg("no memory"))?;
+    memory.write(&mut *store, pointer as usize, &message)?;
+    let (pointer, length) = abi::unpack(add.call(&mut *store, length)?);
+    let mut answer = vec![0; (length as usize).min(TURN_BYTES_MAX)];
+    memory.read(&*store, pointer as usize, &mut answer)?;
+    message::decode(&answer).map_err(|error| wasmtime::format_err!("the answer says no layer: {error}"))
+}
+
+/// Why a layer broke the guest, for its author.
+fn why_broken(error: &wasmtime::Error, data: &StoreData) -> String {
+    match error.downcast_ref::<Trap>() {
+        Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => "it nests calls or data too deeply".to_owned(),
+        Some(Trap::UnreachableCodeReached) => data.last_words(),
+        _ => error.root_cause().to_string(),
+    }
 }
 
 /// An instance that has run up to where scripts begin, as [`Wizer`] reads it.

@@ -15,6 +15,7 @@ pub use kernel::Kernel;
 pub use sandbox::{Allowance, Sandbox, Stop};
 pub use threads::Threads;
 
+use codemode_spec::message::Layer;
 use config::config;
 use sandbox::StoreData;
 use std::{path::Path, sync::Arc};
@@ -34,14 +35,14 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine for the image in a folder; it is made there first if it is missing, which takes some seconds and is
-    /// told to `progress`.
+    /// An engine for the image with these layers in a folder; it is made there first if it is missing, which takes some
+    /// seconds and is told to `progress`.
     ///
     /// # Errors
     /// When the image can be neither loaded nor made.
-    pub fn open(images: &Path, progress: &dyn Fn(&str)) -> Result<Self, ArtifactError> {
+    pub fn open(images: &Path, layers: &[Layer], progress: &dyn Fn(&str)) -> Result<Self, ArtifactError> {
         let wasmtime = wasmtime::Engine::new(&config(true)).map_err(ArtifactError::engine)?;
-        let image = Image::open(&wasmtime, images, progress)?;
+        let image = Image::open(&wasmtime, images, layers, progress)?;
         let mut linker = Linker::new(&wasmtime);
         sandbox::link(&mut linker).map_err(ArtifactError::engine)?;
         let instance_pre = linker.instantiate_pre(image.module()).map_err(ArtifactError::engine)?;

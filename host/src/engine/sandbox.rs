@@ -241,9 +241,7 @@ impl Sandbox {
         match error.downcast_ref::<Trap>() {
             // The guest's own stack lies at the bottom of memory: below it is nothing.
             Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Stop::Stack,
-            Some(Trap::UnreachableCodeReached) => {
-                Stop::Panicked(String::from_utf8_lossy(&self.store.data().stderr.contents()).trim().to_owned())
-            }
+            Some(Trap::UnreachableCodeReached) => Stop::Panicked(self.store.data().last_words()),
             _ => fault(error),
         }
     }
@@ -290,6 +288,11 @@ impl StoreData {
             .monotonic_clock(StoppedClock)
             .build_p1();
         Self { wasi, stderr, memory_exhausted: false, turn: None }
+    }
+
+    /// What the guest said when it panicked; otherwise empty.
+    pub(super) fn last_words(&self) -> String {
+        String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned()
     }
 }
 

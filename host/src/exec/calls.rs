@@ -3,7 +3,7 @@
 use super::{
     audit::{AuditSink, Observer},
     outcome::cancelled,
-    state::{RunState, WaitingCall},
+    state::{CallUnderWay, RunState, WaitingCall},
 };
 use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, ProviderRuntime, Registry};
 use codemode_spec::{
@@ -64,7 +64,9 @@ impl Calls {
             clip(&mut call.method, METHOD_NAME_CHARS_MAX);
             state.calls += 1;
             observer.call(&call.namespace, &call.method, state.calls);
-            state.under_way.insert(call.id, format!("{}.{}", call.namespace, call.method));
+            let background = self.callees.registry.is_background(&call.namespace, &call.method);
+            let name = format!("{}.{}", call.namespace, call.method);
+            state.under_way.insert(call.id, CallUnderWay { name, background });
             // What is no value of the codec is said when the call is carried out.
             let weight = weigh(&call.arguments.0).unwrap_or(0);
             state.waiting.push_back(WaitingCall { call, weight });
@@ -125,12 +127,10 @@ impl Calls {
         self.running.len() + state.waiting.len()
     }
 
-    /// Cancels all calls. Returns how many there were.
-    pub(super) fn cancel_all(&mut self, state: &mut RunState) -> usize {
-        let outstanding = self.outstanding(state);
+    /// Cancels all calls.
+    pub(super) fn cancel_all(&mut self, state: &mut RunState) {
         self.running.clear();
         state.waiting.clear();
-        outstanding
     }
 
     /// Starts the calls for which there is room, in the order in which the script made them.
@@ -177,7 +177,7 @@ pub(super) fn bytes_left(state: &RunState) -> u32 {
 
 /// What goes into the sandbox of a call that has ended.
 pub(super) fn reply(state: &mut RunState, Completed { call, result }: Completed) -> Reply {
-    let name = state.under_way.remove(&call).unwrap_or_default();
+    let name = state.under_way.remove(&call).map(|call| call.name).unwrap_or_default();
     let result = result.and_then(|reply| {
         if reply.0.len() > REPLY_BYTES_MAX {
             let message = format!("{name}: the reply is larger than {REPLY_BYTES_MAX} bytes");

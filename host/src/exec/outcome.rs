@@ -153,16 +153,19 @@ pub(super) fn outcome(
     }
 }
 
-/// The error of a call that the script did not catch is the answer's error as it was; anything else is the script's.
+/// The error of a call that the script did not catch is the answer's error as it was, with what was put before its
+/// message; anything else is the script's.
 fn threw(mut thrown: Thrown, state: &mut RunState, program: &Program, registry: &Registry) -> ErrorReport {
     let stacks = program.stacks();
     let texts = [&mut thrown.message, &mut thrown.stack].into_iter().chain(&mut thrown.causes);
     texts.for_each(|text| stacks.map(text));
     let stack = thrown.stack;
-    if let Some(report) = thrown.call.and_then(|call| state.take_failure(call)) {
+    if let Some(mut report) = thrown.call.and_then(|call| state.take_failure(call)) {
+        report.message = with_prefix(report.message, thrown.message);
         return if stack.is_empty() { report } else { report.with_detail("stack", stack) };
     }
-    if let Some(refused) = thrown.refused {
+    if let Some(mut refused) = thrown.refused {
+        refused.message = with_prefix(refused.message, thrown.message);
         return refused_report(refused).with_detail("stack", stack);
     }
     let mut report = ErrorReport::new(ErrorCode::ScriptError, format!("{}: {}", thrown.name, thrown.message))
@@ -183,6 +186,12 @@ fn threw(mut thrown: Thrown, state: &mut RunState, program: &Program, registry: 
         report = report.with_detail("causes", thrown.causes);
     }
     report
+}
+
+/// The message of a failed call as it was thrown, if nothing was changed but that something stands before it: a layer says
+/// there which of its methods failed.
+fn with_prefix(message: String, thrown: String) -> String {
+    if thrown.ends_with(&message) { thrown } else { message }
 }
 
 /// Why a call was refused inside the sandbox.

@@ -42,14 +42,23 @@ pub(super) struct RunState {
     pub waiting: VecDeque<WaitingCall>,
     /// The sandbox has further calls.
     pub withheld: bool,
-    /// The names of the calls that wait or run, by their numbers. Those that do not wait were running: when an execution
-    /// goes on elsewhere, it is not known how far they came.
-    pub under_way: HashMap<u32, String>,
+    /// The calls that wait or run, by their numbers. Those that do not wait were running: when an execution goes on
+    /// elsewhere, it is not known how far they came.
+    pub under_way: HashMap<u32, CallUnderWay>,
     /// The reports of failed calls, so that an uncaught one is the answer's error as it was.
     failed: VecDeque<(u32, ErrorReport)>,
     /// What is kept of the console.
     pub console: ConsoleBuffer,
     pub warnings: Vec<String>,
+}
+
+/// A call that has left the sandbox and has not ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct CallUnderWay {
+    /// `namespace.method`
+    pub name: String,
+    /// Whether it may be left unfinished without a word.
+    pub background: bool,
 }
 
 /// A call that has not begun.

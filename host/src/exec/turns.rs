@@ -56,8 +56,6 @@ pub(super) struct Run {
     observer: Arc<dyn Observer>,
     sandbox: Option<Sandbox>,
     calls: Calls,
-    /// Calls that had not ended when the script ended.
-    unended: usize,
     /// Calls that the script made too late.
     unsent: Vec<String>,
 }
@@ -85,7 +83,6 @@ impl Run {
             observer,
             sandbox: None,
             calls: Calls::new(callees, argument_room, deadline),
-            unended: 0,
             unsent: Vec::new(),
         })
     }
@@ -201,8 +198,8 @@ impl Run {
         let replies = ready.into_iter().map(|completed| reply(&mut self.state, completed)).collect();
         let resume = Resume { now_ms: self.state.now_ms(), replies, call_bytes: bytes_left(&self.state) };
         let allowance = self.allowance();
-        let Self { sandbox, calls, state, unended, .. } = self;
-        let before_end = || *unended = calls.cancel_all(state);
+        let Self { sandbox, calls, state, .. } = self;
+        let before_end = || calls.cancel_all(state);
         sandbox.as_mut().ok_or(Stop::Poisoned)?.resume(resume, allowance, before_end)
     }
 
@@ -283,10 +280,21 @@ impl Run {
     }
 
     fn end(mut self: Box<Self>, outcome: Result<Encoded, ErrorReport>) -> RunOutcome {
-        let running = self.unended + self.calls.outstanding(&self.state) + self.unsent.len();
+        let is_awaited = |name: &&mut String| {
+            name.split_once('.').is_none_or(|(namespace, method)| !self.registry.is_background(namespace, method))
+        };
+        let mut names: Vec<_> = self
+            .unsent
+            .iter_mut()
+            .filter(is_awaited)
+            .map(|name| {
+                clip(name, METHOD_NAME_CHARS_MAX);
+                name.as_str()
+            })
+            .collect();
+        names.extend(self.state.under_way.values().filter(|call| !call.background).map(|call| call.name.as_str()));
+        let running = names.len();
         if running > 0 && outcome.is_ok() {
-            self.unsent.iter_mut().for_each(|name| clip(name, METHOD_NAME_CHARS_MAX));
-            let mut names: Vec<_> = self.state.under_way.values().chain(&self.unsent).map(String::as_str).collect();
             names.sort_unstable();
             names.dedup();
             names.truncate(5);

@@ -3,6 +3,7 @@
 use super::{
     answer::millis,
     host::Service,
+    parts::layers,
     request::ExecuteRequest,
     startup::{Progress, blocking},
 };
@@ -100,7 +101,8 @@ impl Service {
     async fn check_sandbox(&self, progress: &Progress, cancel: &CancellationToken) -> Check {
         let name = "sandbox";
         let began = Instant::now();
-        let cached = self.settings().image_dir().is_ok_and(|images| Image::is_cached(&images));
+        let layers = layers(&self.inner.ingredients.providers);
+        let cached = self.settings().image_dir().is_ok_and(|images| Image::is_cached(&images, &layers));
         if let Err(error) = self.ready(&**progress, cancel).await {
             let check = Check::failed(name, &error);
             // The hint of NOT_READY sends its reader here.

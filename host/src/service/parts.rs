@@ -2,7 +2,7 @@
 
 use super::{cleanup, record::Recorder, settings::Settings};
 use crate::{
-    engine::Engine,
+    engine::{ArtifactError, Engine},
     exec::{Executor, Settings as ExecutorSettings},
     network::NetworkRules,
     result::Transform,
@@ -14,6 +14,7 @@ use codemode_provider::{Provider, Registry, ServiceProvider, Sessions};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{AUDIT_ROWS_MIN, SESSION_SWEEP_MS},
+    message::Layer,
 };
 use std::{path::Path, sync::Arc, time::Duration};
 use tokio_util::task::AbortOnDropHandle;
@@ -76,7 +77,7 @@ impl Execution {
         let Administration { state, sessions } = administration;
         cleanup::remove_old(&state);
         let images = settings.image_dir()?;
-        let engine = warm(&images, progress)?;
+        let engine = warm(&images, &layers(providers), progress)?;
         let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
         let sweeping = sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS));
         let mut of_executions: Vec<Arc<dyn ServiceProvider>> = Vec::new();
@@ -108,12 +109,23 @@ pub(super) fn not_ours(what: &str) -> ErrorReport {
 }
 
 /// An engine for the image in a folder, made there if it is missing. Blocks.
-pub(super) fn warm(images: &Path, progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
-    Engine::open(images, progress).map_err(|error| {
+pub(super) fn warm(images: &Path, layers: &[Layer], progress: &dyn Fn(&str)) -> Result<Engine, ErrorReport> {
+    Engine::open(images, layers, progress).map_err(|error| {
         tracing::error!(error = ?error, "the sandbox could not be prepared");
         let cause = std::error::Error::source(&error).map(|source| format!(": {source}")).unwrap_or_default();
-        ErrorReport::new(ErrorCode::NotReady, format!("{error}{cause}"))
+        let report = ErrorReport::new(ErrorCode::NotReady, format!("{error}{cause}"));
+        match error {
+            ArtifactError::Layer { .. } | ArtifactError::LayersTooLarge { .. } => {
+                report.with_hint("The namespace is at fault: correct the layer in its manifest.")
+            }
+            _ => report,
+        }
     })
+}
+
+/// The JavaScript that the namespaces bring.
+pub(super) fn layers(providers: &[Arc<dyn Provider>]) -> Vec<Layer> {
+    providers.iter().filter_map(|provider| provider.manifest().to_layer()).collect()
 }
 
 /// The namespaces, checked.

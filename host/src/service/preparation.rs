@@ -2,7 +2,7 @@
 
 use super::{
     host::Service,
-    parts::warm,
+    parts::{layers, warm},
     startup::{Progress, blocking},
 };
 use crate::engine::Image;
@@ -57,8 +57,9 @@ impl Service {
         let (service, progress) = (self.clone(), progress.clone());
         blocking(move || {
             let folder = service.settings().image_dir()?;
-            let made = !Image::is_cached(&folder);
-            warm(&folder, &*progress)?;
+            let layers = layers(&service.inner.ingredients.providers);
+            let made = !Image::is_cached(&folder, &layers);
+            warm(&folder, &layers, &*progress)?;
             Ok(ImageReady { folder, made })
         })
         .await

@@ -31,7 +31,8 @@ type Handler = Arc<dyn Fn(&[Value]) -> Answer + Send + Sync>;
 /// A namespace without methods yet; [`Closures::read`] and [`Closures::write`] add them.
 #[must_use]
 pub fn closure(namespace: &str, doc: &str) -> Closures {
-    let manifest = Manifest { namespace: namespace.to_owned(), doc: doc.to_owned(), methods: Vec::new() };
+    let (namespace, doc) = (namespace.to_owned(), doc.to_owned());
+    let manifest = Manifest { namespace, doc, methods: Vec::new(), layer: None, declaration: None };
     Closures { manifest, handlers: HashMap::new() }
 }
 
@@ -78,7 +79,31 @@ impl Closures {
         let signatures = vec![Signature { params }];
         let (name, doc, returns) = (name.to_owned(), doc.to_owned(), F::returns());
         self.handlers.insert(name.clone(), Arc::new(move |arguments| run.call(arguments)));
-        self.manifest.methods.push(Method { name, doc, signatures, returns, effect });
+        self.manifest.methods.push(Method { name, doc, signatures, returns, effect, background: false });
+        self
+    }
+
+    /// Has a call of the method that was added last accompany the script: one that has not ended when the script ends is
+    /// cancelled without a warning.
+    #[must_use]
+    pub fn in_background(mut self) -> Self {
+        if let Some(method) = self.manifest.methods.last_mut() {
+            method.background = true;
+        }
+        self
+    }
+
+    /// With JavaScript between the script and the methods: see [`Manifest::layer`].
+    #[must_use]
+    pub fn layer(mut self, source: &str) -> Self {
+        self.manifest.layer = Some(source.to_owned());
+        self
+    }
+
+    /// With a declaration of what scripts see, in place of the one that is derived from the closures.
+    #[must_use]
+    pub fn declaration(mut self, declaration: &str) -> Self {
+        self.manifest.declaration = Some(declaration.to_owned());
         self
     }
 }

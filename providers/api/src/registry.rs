@@ -88,6 +88,13 @@ impl Registry {
         self.entries.iter().map(|entry| entry.namespace.clone()).collect()
     }
 
+    /// Whether a method's calls accompany a script: see [`Method::background`].
+    #[must_use]
+    pub fn is_background(&self, namespace: &str, method: &str) -> bool {
+        let entry = self.by_name.get(namespace).map(|index| &self.entries[*index]);
+        entry.and_then(|entry| entry.methods.get(method)).is_some_and(|checked| checked.method.background)
+    }
+
     /// Finds what a call is for and checks whether it may be made with its arguments: the index of the provider, and the
     /// method. What the arguments have as `null` where nothing was asked for is taken out of them.
     ///

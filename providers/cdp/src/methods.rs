@@ -62,6 +62,8 @@ pub(crate) fn manifest() -> Manifest {
               cdp.waitForEvent(\"Page.loadEventFired\", {sessionId})"
                 .into(),
         methods: ROWS.iter().map(|row| row.method.clone()).collect(),
+        layer: None,
+        declaration: None,
     }
 }
 
@@ -273,7 +275,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
 
 fn method(name: &str, doc: &str, signatures: &[&[Param]], returns: Json, effect: Effect) -> Method {
     let signatures = signatures.iter().map(|params| Signature { params: params.to_vec() }).collect();
-    Method { name: name.into(), doc: doc.into(), signatures, returns, effect }
+    Method { name: name.into(), doc: doc.into(), signatures, returns, effect, background: false }
 }
 
 /// The target to attach to: its id, the same with a time, or what `attachToTarget` answered.

@@ -110,7 +110,7 @@ fn written_and_read(state: RunState) -> RunState {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_goes_on_with_a_state_that_was_written_and_read() {
-    let engine = Engine::open(&images(), &|line| eprintln!("{line}")).unwrap();
+    let engine = Engine::open(&images(), &[], &|line| eprintln!("{line}")).unwrap();
     let (undisturbed, _) = run(&engine, EVERYTHING, |state| state).await;
     let (crossed, seen) = run(&engine, EVERYTHING, written_and_read).await;
     assert!(
@@ -138,7 +138,7 @@ async fn a_run_goes_on_with_a_state_that_was_written_and_read() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_state_says_is_what_the_run_does() {
-    let engine = Engine::open(&images(), &|line| eprintln!("{line}")).unwrap();
+    let engine = Engine::open(&images(), &[], &|line| eprintln!("{line}")).unwrap();
     let waits = "await new Promise((done) => setTimeout(done, 100000)); Date.now()";
     // A timer that the state has as due is due.
     let (outcome, seen) = run(&engine, waits, |mut state| {

@@ -151,6 +151,7 @@ impl FakeProvider {
             signatures: vec![Signature { params }],
             returns: json!({}),
             effect: Effect::Read,
+            background: false,
         };
         self.manifest.methods.extend([
             method("remember", "Returns its argument, and keeps it.", vec![any(false)]),
@@ -333,6 +334,7 @@ fn manifest(namespace: &str) -> Manifest {
         signatures: vec![Signature { params }],
         returns: json!({}),
         effect,
+        background: false,
     };
     Manifest {
         namespace: namespace.into(),
@@ -362,5 +364,7 @@ fn manifest(namespace: &str) -> Manifest {
             ),
             method("hang", "Never returns.", vec![], Effect::Read),
         ],
+        layer: None,
+        declaration: None,
     }
 }
