@@ -1,13 +1,13 @@
 //! The engine's values from and into the bytes of the value codec, without a form in between.
 
+mod buffer;
+
 use crate::web;
 use boa_engine::{
     Context, JsError, JsNativeError, JsObject, JsResult, JsString, JsValue, JsVariant,
     builtins::{date::Date, error::Error, proxy::Proxy},
     js_string,
-    object::builtins::{
-        AlignedVec, JsArray, JsArrayBuffer, JsDataView, JsDate, JsMap, JsPromise, JsSet, JsTypedArray, JsUint8Array,
-    },
+    object::builtins::{JsArray, JsDate, JsMap, JsPromise, JsSet},
     property::{PropertyDescriptor, PropertyKey},
     string::{JsStr, JsStrVariant},
 };
@@ -156,9 +156,10 @@ impl Encoder<'_> {
         if let Ok(set) = JsSet::from_object(object.clone()) {
             return self.set(&set);
         }
-        if let Some(bytes) = visible_bytes(object, self.context)? {
-            self.room(bytes.len())?;
-            self.writer.bytes(&bytes);
+        if let Some(view) = web::View::of(&object.clone().into(), self.context)? {
+            self.room(view.length)?;
+            let kind = buffer::kind_of(object, &view);
+            view.read(|bytes| self.writer.bytes(kind, bytes));
             return Ok(());
         }
         if JsPromise::from_object(object.clone()).is_ok() {
@@ -259,28 +260,6 @@ impl Encoder<'_> {
     }
 }
 
-/// The bytes that a buffer or a view of one shows.
-fn visible_bytes(object: &JsObject, context: &mut Context) -> JsResult<Option<Vec<u8>>> {
-    let (buffer, offset, length) = if let Ok(buffer) = JsArrayBuffer::from_object(object.clone()) {
-        let length = buffer.data().map_or(0, |data| data.len());
-        (buffer, 0, length)
-    } else if let Ok(view) = JsTypedArray::from_object(object.clone()) {
-        let Some(buffer) = view.buffer(context)?.as_object() else { return Ok(None) };
-        let (offset, length) = (view.byte_offset(context)?, view.byte_length(context)?);
-        let Ok(buffer) = JsArrayBuffer::from_object(buffer) else { return Ok(None) };
-        (buffer, offset, length)
-    } else if let Ok(view) = JsDataView::from_object(object.clone()) {
-        let Some(buffer) = view.buffer(context)?.as_object() else { return Ok(None) };
-        let (offset, length) = (view.byte_offset(context)? as usize, view.byte_length(context)? as usize);
-        let Ok(buffer) = JsArrayBuffer::from_object(buffer) else { return Ok(None) };
-        (buffer, offset, length)
-    } else {
-        return Ok(None);
-    };
-    let bytes = buffer.data().and_then(|data| data.get(offset..offset + length).map(<[u8]>::to_vec));
-    Ok(Some(bytes.unwrap_or_default()))
-}
-
 fn key_string(key: &PropertyKey) -> JsString {
     match key {
         PropertyKey::String(text) => text.clone(),
@@ -319,11 +298,7 @@ impl Decoder<'_> {
             }
             Token::String(raw) => string(raw).into(),
             Token::Date(ms) => self.date(ms)?,
-            Token::Bytes(bytes) => {
-                let buffer =
-                    JsArrayBuffer::from_byte_block(AlignedVec::from_iter(0, bytes.iter().copied()), self.context)?;
-                JsUint8Array::from_array_buffer(buffer, self.context)?.into()
-            }
+            Token::Bytes(kind, bytes) => buffer::of_kind(kind, bytes, self.context)?,
             Token::Map(count) => {
                 let map = JsMap::new(self.context);
                 for _ in 0..count {

@@ -8,7 +8,7 @@
 //! Between two calls nothing lives on the guest's stack: the whole execution is memory and globals at rest.
 
 /// Grows with every change of a message, of an export or of the value codec.
-pub const ABI_VERSION: u32 = 3;
+pub const ABI_VERSION: u32 = 4;
 
 /// `() -> u32`: the guest's [`ABI_VERSION`].
 pub const VERSION: &str = "codemode_abi_version";

@@ -8,11 +8,13 @@
 //! Two forms of JSON exist for what leaves JavaScript for good: [`Value::to_json`] loses nothing and escapes its tags;
 //! [`Value::to_plain_json`] is what `JSON.stringify` would say, for protocols that speak JSON.
 
+mod buffer;
 mod codec;
 mod from_json;
 mod json;
 mod weight;
 
+pub use buffer::BufferKind;
 pub use codec::{DecodeError, Key, RawText, Reader, Token, Writer};
 pub use from_json::{JsonEncoder, JsonRefusal};
 pub use json::JSON_TAG;
@@ -91,8 +93,9 @@ pub enum Value {
     String(Text),
     /// A `Date`: milliseconds since the epoch, NaN if invalid.
     Date(f64),
-    /// An `ArrayBuffer` or the visible bytes of any view of one; arrives as `Uint8Array`.
-    Bytes(Vec<u8>),
+    /// An `ArrayBuffer`, or a view of one with the bytes that it shows, in the order of memory: little-endian. Arrives as an
+    /// object of the same kind, with a buffer of its own.
+    Bytes(BufferKind, Vec<u8>),
     /// A `Map`, in its order.
     Map(Vec<(Value, Value)>),
     /// A `Set`, in its order.
@@ -127,6 +130,13 @@ impl From<&str> for Value {
 impl From<String> for Value {
     fn from(text: String) -> Self {
         Self::String(text.into())
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    /// A `Uint8Array`.
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(BufferKind::default(), bytes)
     }
 }
 
@@ -171,7 +181,7 @@ impl Value {
             Self::BigInt(_) => "bigint",
             Self::String(_) => "string",
             Self::Date(_) => "Date",
-            Self::Bytes(_) => "bytes",
+            Self::Bytes(kind, _) => kind.name(),
             Self::Map(_) => "Map",
             Self::Set(_) => "Set",
             Self::Error(_) => "Error",

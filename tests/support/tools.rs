@@ -45,7 +45,7 @@ impl ProviderRuntime for Runtime {
         };
         let reply = match method {
             "text" => Ok(Value::from("x".repeat(number(0)))),
-            "bytes" => Ok(Value::Bytes(vec![7; number(0)])),
+            "bytes" => Ok(Value::from(vec![7_u8; number(0)])),
             "kinds" => Ok(kinds()),
             "nested" => Ok((0..number(0)).fold(Value::Null, |inner, _| Value::Array(vec![inner]))),
             "arguments" | "strict" | "either" => Ok(Value::Array(arguments)),
@@ -95,7 +95,7 @@ fn kinds() -> Value {
         ("surrogate", Value::String(Text::Utf16(vec![0x61, 0xD83D, 0x62]))),
         ("date", Value::Date(0.0)),
         ("noDate", Value::Date(f64::NAN)),
-        ("bytes", Value::Bytes(vec![0, 127, 255])),
+        ("bytes", vec![0_u8, 127, 255].into()),
         ("map", Value::Map(vec![(Value::Array(vec![1.0.into()]), "v".into()), ("k".into(), Value::Null)])),
         ("set", Value::Set(vec![1.0.into(), "1".into()])),
         ("error", Value::Error(Box::new(error))),

@@ -20,7 +20,7 @@ pub mod tests;
 mod text;
 mod url;
 
-pub use buffer::View;
+pub use buffer::{View, array_buffer};
 pub use install::install;
 pub use intrinsic::{error_stack, inherited_data, is_array, property_is_enumerable, to_string_tag};
 pub use regexp::regexp_text;

@@ -165,7 +165,7 @@ impl Stacks<'_> {
             | Value::Number(_)
             | Value::BigInt(_)
             | Value::Date(_)
-            | Value::Bytes(_) => {}
+            | Value::Bytes(..) => {}
         }
     }
 

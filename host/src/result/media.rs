@@ -13,7 +13,7 @@ use codemode_spec::{
     envelope::{DataFile, Image},
     error::clip,
     limits::{DATA_FILES_MAX, DATA_PATH_CHARS_MAX, IMAGE_BYTES_MAX, IMAGES_MAX},
-    value::JSON_TAG,
+    value::{BufferKind, JSON_TAG},
 };
 use serde_json::Value as Json;
 use std::{borrow::Cow, ops::Range};
@@ -292,8 +292,8 @@ pub(super) fn push_token(path: &mut String, token: &str) {
 
 /// The base64 of the bytes that the object stands for, if it does.
 fn bytes_of(entries: &serde_json::Map<String, Json>) -> Option<&str> {
-    let tagged = entries.get(JSON_TAG).is_some_and(|kind| kind == "bytes");
-    entries.get("value").filter(|_| tagged).and_then(Json::as_str)
+    BufferKind::of_name(entries.get(JSON_TAG)?.as_str()?)?;
+    entries.get("value").and_then(Json::as_str)
 }
 
 #[cfg(test)]
@@ -362,10 +362,12 @@ mod tests {
 
     #[test]
     fn images_and_files_leave_words_in_their_place() {
-        let bytes = |data: String| json!({"$type": "bytes", "value": data});
+        let buffer = |kind: &str, data: String| json!({"$type": kind, "value": data});
+        let bytes = |data| buffer("Uint8Array", data);
         let mut result = json!({
             "a/b": [{"data": png(100)}], "c": bytes(png(12_345)), "d": "text", "e": pdf(1_000),
-            "f": bytes(base64(b"?", 1_024)), "g": bytes(base64(b"?", 1_025)), "h": bytes(pdf(40)),
+            "f": bytes(base64(b"?", 1_024)), "g": buffer("Float32Array", base64(b"?", 1_025)),
+            "h": buffer("ArrayBuffer", pdf(40)),
         });
         let small = result["f"].clone();
         taken(&mut result, |taken, folder| {

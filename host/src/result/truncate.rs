@@ -13,7 +13,7 @@ use super::{
 use codemode_spec::{
     envelope::Cut,
     limits::{CUTS_LISTED_MAX, RESULT_CHARS_MIN},
-    value::JSON_TAG,
+    value::{BufferKind, JSON_TAG},
 };
 use serde_json::{Map, Value as Json};
 
@@ -66,7 +66,7 @@ impl Role {
     /// The role of a tagged value's field.
     fn of_tagged(kind: &Json) -> Self {
         match kind.as_str() {
-            Some("bytes") => Self::Base64,
+            Some(kind) if BufferKind::of_name(kind).is_some() => Self::Base64,
             Some("map" | "object") => Self::Entries,
             _ => Self::Plain,
         }

@@ -11,7 +11,7 @@ pub const JSON_TAG: &str = "$type";
 impl Value {
     /// JSON that loses nothing. What JSON has no word for becomes `{"$type": kind, "value": …}`; a plain object with a
     /// key `$type` of its own becomes `{"$type": "object", "value": [[key, value], …]}`, so data can never pass for a
-    /// tag. Integers of at most 53 bits are written without a fraction.
+    /// tag. The kind of a buffer or view is the name of its class, as `Uint8Array`, and its value base64. Integers of at most 53 bits are written without a fraction.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self {
@@ -25,7 +25,7 @@ impl Value {
             Self::String(Text::Utf8(text)) => text.as_str().into(),
             Self::String(Text::Utf16(units)) => tagged("utf16", units.iter().copied().map(Json::from).collect()),
             Self::Date(ms) => tagged("date", json_date(*ms)),
-            Self::Bytes(bytes) => tagged("bytes", BASE64.encode(bytes).into()),
+            Self::Bytes(kind, bytes) => tagged(kind.name(), BASE64.encode(bytes).into()),
             Self::Map(entries) => tagged("map", entries.iter().map(|(key, value)| pair(key, value)).collect()),
             Self::Set(items) => tagged("set", items.iter().map(Self::to_json).collect()),
             Self::Error(error) => {
@@ -61,7 +61,7 @@ impl Value {
             Self::BigInt(digits) => digits.as_str().into(),
             Self::String(text) => text.to_string_lossy().into(),
             Self::Date(ms) => json_date(*ms),
-            Self::Bytes(bytes) => BASE64.encode(bytes).into(),
+            Self::Bytes(_, bytes) => BASE64.encode(bytes).into(),
             Self::Array(items) => items.iter().map(|item| item.to_plain_json().unwrap_or(Json::Null)).collect(),
             Self::Object(entries) => Json::Object(
                 entries
@@ -145,6 +145,7 @@ fn json_date(ms: f64) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::BufferKind;
     use serde_json::json;
 
     #[test]
@@ -158,7 +159,10 @@ mod tests {
     fn json_forms() {
         assert_eq!(Value::Number(3.0).to_json().to_string(), "3");
         assert_eq!(Value::Number(-0.0).to_json(), json!({"$type": "number", "value": "-0"}));
-        assert_eq!(Value::Bytes(b"hello".to_vec()).to_json()["value"], "aGVsbG8=");
+        assert_eq!(Value::from(b"hello".to_vec()).to_json(), json!({"$type": "Uint8Array", "value": "aGVsbG8="}));
+        let buffer = Value::Bytes(BufferKind::ArrayBuffer, vec![0]);
+        assert_eq!(buffer.to_json(), json!({"$type": "ArrayBuffer", "value": "AA=="}));
+        assert_eq!(buffer.to_plain_json(), Some(json!("AA==")));
         assert_eq!(Value::Date(951_782_400_000.0).to_plain_json(), Some(json!("2000-02-29T00:00:00.000Z")));
         assert_eq!(Value::Date(-62_198_755_200_000.0).to_plain_json(), Some(json!("-000001-01-01T00:00:00.000Z")));
         let object =

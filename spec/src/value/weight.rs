@@ -63,7 +63,7 @@ impl Scale<'_> {
             Token::String(raw) => VALUE + text(raw),
             Token::Undefined | Token::Number(_) | Token::Date(_) => TAGGED,
             Token::BigInt(digits) => TAGGED + 2 * digits.len(),
-            Token::Bytes(bytes) => TAGGED + bytes.len() + bytes.len().div_ceil(3) * 4,
+            Token::Bytes(_, bytes) => TAGGED + bytes.len() + bytes.len().div_ceil(3) * 4,
             Token::Array(count) => self.enter(count, false, VALUE)?,
             Token::Set(count) => self.enter(count, false, TAGGED)?,
             Token::Map(count) => self.enter(2 * count, false, TAGGED + count * ENTRY)?,

@@ -4,8 +4,8 @@
 //! result: {"$type":"object","value":[["$type","date"],["value","2020-01-01T00:00:00.000Z"]]}
 ({ $type: 'date', value: '2020-01-01T00:00:00.000Z' })
 // --- every tag
-//! result: ["date","undefined","bigint","bytes","map","set","error","number","utf16","object"]
-const tags = ['date', 'undefined', 'bigint', 'bytes', 'map', 'set', 'error', 'number', 'utf16', 'object'];
+//! result: ["date","undefined","bigint","Uint8Array","ArrayBuffer","map","set","error","number","utf16","object"]
+const tags = ['date', 'undefined', 'bigint', 'Uint8Array', 'ArrayBuffer', 'map', 'set', 'error', 'number', 'utf16', 'object'];
 const back = await fake.echo(tags.map((tag) => ({ $type: tag, value: [] })));
 back.map((one) => one.$type)
 // --- as an argument it stays an object

@@ -133,7 +133,7 @@ for (const key of ['getTime', 'setTime', 'valueOf', 'toISOString', 'toJSON']) Da
 globalThis.Date = undefined;
 await fake.echo(date)
 // --- typed arrays
-//! result: {"$type":"bytes","value":"AQID"}
+//! result: {"$type":"Uint8Array","value":"AQID"}
 const bytes = new Uint8Array([1, 2, 3]);
 const typed = Object.getPrototypeOf(Uint8Array.prototype);
 for (const key of ['buffer', 'byteLength', 'byteOffset', 'length']) Object.defineProperty(typed, key, { get() { throw new Error('polluted') } });

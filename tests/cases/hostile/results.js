@@ -152,12 +152,12 @@ const map = new Map([['a', 1]]);
 map.forEach = map.entries = map[Symbol.iterator] = () => { throw new Error('asked') };
 map
 // --- bytes whose fields lie
-//! result: {"$type":"bytes","value":"AQI="}
+//! result: {"$type":"Uint8Array","value":"AQI="}
 const bytes = new Uint8Array([1, 2]);
 for (const key of ['buffer', 'byteLength', 'byteOffset', 'length']) Object.defineProperty(bytes, key, { value: 99999 });
 bytes
 // --- a detached buffer
-//! result: {"$type":"bytes","value":""}
+//! result: {"$type":"Uint8Array","value":""}
 const bytes = new Uint8Array([1, 2]);
 bytes.buffer.transfer();
 bytes

@@ -28,11 +28,19 @@ back.map((text, index) => text === texts[index])
 //! result: [true,1234567890123,true]
 const back = await fake.echo([new Date(1234567890123), new Date(NaN)]);
 [back[0] instanceof Date, back[0].getTime(), Number.isNaN(back[1].getTime())]
-// --- bytes come back as Uint8Array
-//! result: [["Uint8Array",[1,2,3]],["Uint8Array",[2]],["Uint8Array",[1,0,2,0]],["Uint8Array",[2,3]]]
+// --- buffers and views come back as what they were
+//! result: [["ArrayBuffer",[1,2,3]],["Uint8Array",[2]],["Uint16Array",[1,0,2,0]],["DataView",[2,3]]]
 const buffer = new Uint8Array([1, 2, 3]).buffer;
 const sent = [buffer, new Uint8Array(buffer, 1, 1), new Uint16Array([1, 2]), new DataView(buffer, 1)];
-(await fake.echo(sent)).map((bytes) => [bytes.constructor.name, [...bytes]])
+(await fake.echo(sent)).map((bytes) => [bytes.constructor.name, [...new Uint8Array(bytes.buffer ?? bytes)]])
+// --- so does every kind of them, with its elements
+//! result: true
+const kinds = [
+  Int8Array, Uint8Array, Uint8ClampedArray, Int16Array, Uint16Array, Int32Array, Uint32Array, Float16Array, Float32Array,
+  Float64Array, BigInt64Array, BigUint64Array,
+];
+const sent = kinds.map((kind) => kind.of(...(kind.name.startsWith('Big') ? [1n, 2n] : [1, 2])));
+(await fake.echo(sent)).every((back, i) => back instanceof kinds[i] && back.length === 2 && back[1] === sent[i][1])
 // --- bytes that come back own their buffer
 //! result: [3,0]
 const bytes = await fake.echo(new Uint8Array([9, 1, 2, 3, 9]).subarray(1, 4));

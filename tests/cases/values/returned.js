@@ -37,25 +37,37 @@ null
 //! result: {"$type":"date","value":null}
 new Date('never')
 // --- an ArrayBuffer
-//! result: {"$type":"bytes","value":"AAEC"}
+//! result: {"$type":"ArrayBuffer","value":"AAEC"}
 new Uint8Array([0, 1, 2]).buffer
 // --- an empty one
-//! result: {"$type":"bytes","value":""}
+//! result: {"$type":"ArrayBuffer","value":""}
 new ArrayBuffer(0)
 // --- every typed view
-//! result: [{"$type":"bytes","value":"AQI="},{"$type":"bytes","value":"AQI="},{"$type":"bytes","value":"/wA="},{"$type":"bytes","value":"AQACAA=="},{"$type":"bytes","value":"//8="},{"$type":"bytes","value":"AQAAAA=="},{"$type":"bytes","value":"/////w=="},{"$type":"bytes","value":"AAAAPw=="},{"$type":"bytes","value":"AAAAAAAA4D8="},{"$type":"bytes","value":"//////////8="},{"$type":"bytes","value":"AQAAAAAAAAA="}]
+//! result: [{"$type":"Uint8Array","value":"AQI="},{"$type":"Int8Array","value":"AQI="},{"$type":"Uint8ClampedArray","value":"/wA="},{"$type":"Uint16Array","value":"AQACAA=="},{"$type":"Int16Array","value":"//8="},{"$type":"Uint32Array","value":"AQAAAA=="},{"$type":"Int32Array","value":"/////w=="},{"$type":"Float32Array","value":"AAAAPw=="},{"$type":"Float64Array","value":"AAAAAAAA4D8="},{"$type":"BigInt64Array","value":"//////////8="},{"$type":"BigUint64Array","value":"AQAAAAAAAAA="}]
 [
   new Uint8Array([1, 2]), new Int8Array([1, 2]), new Uint8ClampedArray([300, -5]), new Uint16Array([1, 2]),
   new Int16Array([-1]), new Uint32Array([1]), new Int32Array([-1]), new Float32Array([0.5]), new Float64Array([0.5]),
   new BigInt64Array([-1n]), new BigUint64Array([1n]),
 ]
 // --- half floats
-//! result: {"$type":"bytes","value":"ADg="}
+//! result: {"$type":"Float16Array","value":"ADg="}
 new Float16Array([0.5])
 // --- a view shows its own bytes only
-//! result: [{"$type":"bytes","value":"AgM="},{"$type":"bytes","value":"AwQ="},{"$type":"bytes","value":"AgMEBQ=="}]
+//! result: [{"$type":"Uint8Array","value":"AgM="},{"$type":"Uint16Array","value":"AwQ="},{"$type":"DataView","value":"AgMEBQ=="}]
 const buffer = new Uint8Array([1, 2, 3, 4, 5, 6]).buffer;
 [new Uint8Array(buffer).subarray(1, 3), new Uint16Array(buffer, 2, 1), new DataView(buffer, 1, 4)]
+// --- a shared buffer, and a view of one
+//! result: [{"$type":"ArrayBuffer","value":"AQI="},{"$type":"Int8Array","value":"Ag=="}]
+const shared = new SharedArrayBuffer(2);
+new Uint8Array(shared).set([1, 2]);
+[shared, new Int8Array(shared, 1)]
+// --- a subclass is its base
+//! result: {"$type":"Float64Array","value":"AAAAAAAA8D8="}
+class Samples extends Float64Array {}
+Samples.of(1)
+// --- what calls itself a buffer is an object
+//! result: {"$type":"object","value":[["$type","ArrayBuffer"],["value","AAEC"]]}
+({ $type: 'ArrayBuffer', value: 'AAEC' })
 // --- maps
 //! result: {"$type":"map","value":[["a",1],[{"k":1},[2]],[{"$type":"number","value":"NaN"},null]]}
 new Map([['a', 1], [{ k: 1 }, [2]], [NaN, null]])

@@ -31,7 +31,7 @@ fn a_result_within_the_budget_leaves_no_trace() {
 fn a_result_that_was_cut_is_kept_whole() {
     let folder = tempfile::tempdir().unwrap();
     let artifacts = folder.path().join("executions").join("one");
-    let result = Value::Object(vec![("a".into(), "x".repeat(50_000).into()), ("b".into(), Value::Bytes(png(100)))]);
+    let result = Value::Object(vec![("a".into(), "x".repeat(50_000).into()), ("b".into(), Value::from(png(100)))]);
     let shaped = ForModel.transform(result.clone(), 1_000, &artifacts);
     assert_eq!((shaped.images.len(), shaped.cuts.len(), &shaped.warnings[..]), (1, 1, &[][..]));
     assert_eq!(shaped.result["b"], "[image 1: image/png, 100 bytes]");
@@ -64,12 +64,12 @@ fn a_folder_that_cannot_be_written_is_a_warning_without_its_path() {
 #[test]
 fn a_screenshot_becomes_an_image_wherever_it_stands() {
     let folder = tempfile::tempdir().unwrap();
-    let data = Value::Bytes(png(50_000)).to_json()["value"].as_str().unwrap().to_owned();
+    let data = Value::from(png(50_000)).to_json()["value"].as_str().unwrap().to_owned();
     for (result, path) in [
         (Value::from(data.clone()), ""),
         (Value::Object(vec![("data".into(), data.clone().into())]), "/data"),
         (Value::Array(vec![format!("data:image/png;base64,{data}").into()]), "/0"),
-        (Value::Bytes(png(50_000)), ""),
+        (Value::from(png(50_000)), ""),
     ] {
         let shaped = ForModel.transform(result, RESULT_CHARS_DEFAULT, folder.path());
         assert_eq!((shaped.images.len(), shaped.cuts.len(), shaped.artifact), (1, 0, None));
@@ -83,7 +83,7 @@ fn a_screenshot_becomes_an_image_wherever_it_stands() {
 fn data_that_is_neither_attached_nor_kept_is_in_the_whole_result() {
     let folder = tempfile::tempdir().unwrap();
     let all = IMAGES_MAX + DATA_FILES_MAX + 2;
-    let result = Value::Array(vec![Value::Bytes(png(100)); all]);
+    let result = Value::Array(vec![Value::from(png(100)); all]);
     let shaped = ForModel.transform(result.clone(), RESULT_CHARS_DEFAULT, folder.path());
     assert_eq!((shaped.images.len(), shaped.files.len()), (IMAGES_MAX, DATA_FILES_MAX));
     assert!(shaped.warnings[0].starts_with("2 pieces of data are not kept"), "{}", shaped.warnings[0]);

@@ -5,6 +5,7 @@ use codemode_spec::{
     Text, Value,
     envelope::Cut,
     limits::{CUTS_LISTED_MAX, VALUE_DEPTH_MAX},
+    value::BufferKind,
     value::ErrorValue,
 };
 use proptest::{prelude::*, test_runner::RngSeed};
@@ -22,7 +23,7 @@ fn cut_at(path: &str, kind: &str, original: u64, kept: u64) -> Cut {
 #[test]
 fn within_the_budget_nothing_is_touched() {
     for value in
-        [json!(null), json!("x".repeat(198)), json!({"a": [1, {"b": "c"}]}), Value::Bytes(vec![1; 90]).to_json()]
+        [json!(null), json!("x".repeat(198)), json!({"a": [1, {"b": "c"}]}), Value::from(vec![1_u8; 90]).to_json()]
     {
         assert_eq!(truncate(value.clone(), 200), Truncated { json: value, cuts: vec![], cuts_unlisted: 0 });
     }
@@ -106,8 +107,8 @@ fn deep_parts_are_summarised() {
 
 #[test]
 fn tagged_values_stay_what_they_are() {
-    let bytes = truncate(Value::Bytes(vec![7; 3_000]).to_json(), 300).json;
-    assert_eq!(bytes["$type"], "bytes");
+    let bytes = truncate(Value::Bytes(BufferKind::ArrayBuffer, vec![7; 3_000]).to_json(), 300).json;
+    assert_eq!(bytes["$type"], "ArrayBuffer");
     let base64 = bytes["value"].as_str().unwrap();
     let head = base64.split('…').next().unwrap();
     assert!(!head.is_empty() && head.len().is_multiple_of(4) && base64.ends_with("characters left out]…"));
@@ -212,7 +213,7 @@ fn any_value() -> impl Strategy<Value = Value> {
         any::<f64>().prop_map(Value::Number),
         any_text().prop_map(Value::from),
         Just(Value::String(Text::from_utf16(vec![0xD800; 30]))),
-        prop::collection::vec(any::<u8>(), 0..300).prop_map(Value::Bytes),
+        prop::collection::vec(any::<u8>(), 0..300).prop_map(Value::from),
         "[0-9]{1,300}".prop_map(Value::BigInt),
     ];
     leaf.prop_recursive(6, 120, 12, |inner| {
