@@ -3,7 +3,7 @@
 use super::{
     base64, buffer, clone,
     helper::{HIDDEN, Helper, hidden, type_error},
-    intrinsic, locale, primitive, random, regexp, sort, text, url,
+    intrinsic, locale, primitive, prototype, random, regexp, sort, text, url,
 };
 use crate::{console, fault, state, timers, unsupported};
 use boa_engine::{
@@ -51,6 +51,7 @@ fn install_globals(context: &mut Context) -> JsResult<()> {
     random::install(context)?;
     regexp::install(context);
     primitive::install(context);
+    prototype::install(context)?;
     sort::install(context);
     let performance = ObjectInitializer::new(context)
         .function(NativeFunction::from_fn_ptr(performance_now), js_string!("now"), 0)

@@ -12,6 +12,7 @@ mod install;
 mod intrinsic;
 mod locale;
 mod primitive;
+mod prototype;
 mod random;
 mod regexp;
 mod sort;

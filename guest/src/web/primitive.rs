@@ -2,7 +2,8 @@
 //! answers `0` or `""` in its place: `+money` with `valueOf() { return parseFloat(`${this}`) }` would be `NaN`, and an
 //! endless `toString` would come to `"0"`. Only arrays may be cut so, as browsers do where an array holds itself.
 //!
-//! An object without a prototype is still converted by the engine: the conversion is looked up where these methods stand.
+//! An object that has no prototype would still be converted by the engine: see [`super::prototype`]. One is, if a script
+//! puts `undefined` or `null` where the conversion stands, in the object itself or in what it inherits from.
 
 use super::{
     helper::{hidden, type_error},
@@ -25,13 +26,22 @@ pub fn install(context: &Context) {
     let methods: [(JsObject, NativeFunctionPointer); 2] =
         [(constructors.object().prototype(), of_object), (constructors.date().prototype(), of_date)];
     for (prototype, convert) in methods {
-        let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(convert))
-            .name(js_string!("[Symbol.toPrimitive]"))
-            .length(1)
-            .build();
         // Writable, so that a script can assign one of its own to an object.
-        prototype.insert_property(JsSymbol::to_primitive(), hidden(function));
+        prototype.insert_property(JsSymbol::to_primitive(), hidden(conversion(convert, context)));
     }
+}
+
+/// The conversion of ordinary objects, as a function.
+pub fn of_objects(context: &Context) -> JsObject {
+    conversion(of_object, context)
+}
+
+fn conversion(convert: NativeFunctionPointer, context: &Context) -> JsObject {
+    FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(convert))
+        .name(js_string!("[Symbol.toPrimitive]"))
+        .length(1)
+        .build()
+        .into()
 }
 
 fn of_object(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {

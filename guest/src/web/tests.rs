@@ -49,8 +49,9 @@ pub fn show(source: &str, context: &mut Context) -> String {
     }
 }
 
+/// Fails with every row whose expression does not come to what stands beside it.
 #[track_caller]
-fn rows(rows: &[(&str, &str)]) {
+pub fn rows(rows: &[(&str, &str)]) {
     let context = &mut context();
     let failures: Vec<String> = rows
         .iter()

@@ -5,15 +5,15 @@ use codemode_spec::ErrorCode;
 use oxc::{
     ast::ast::{
         ArrowFunctionExpression, BinaryExpression, BindingPattern, Class, Decorator, Expression, Function,
-        IdentifierReference, ImportExpression, MethodDefinition, Program, Statement, TSNamespaceDeclaration, TSType,
-        TSTypeName, VariableDeclaration,
+        IdentifierReference, ImportExpression, MethodDefinition, ObjectExpression, ObjectPropertyKind, Program,
+        PropertyKey, Statement, TSNamespaceDeclaration, TSType, TSTypeName, VariableDeclaration,
     },
     ast_visit::{
         Visit,
         walk::{
             walk_arrow_function_expression, walk_binary_expression, walk_binding_pattern, walk_class, walk_expression,
-            walk_function, walk_statement, walk_ts_namespace_declaration, walk_ts_type, walk_ts_type_name,
-            walk_variable_declaration,
+            walk_function, walk_object_expression, walk_statement, walk_ts_namespace_declaration, walk_ts_type,
+            walk_ts_type_name, walk_variable_declaration,
         },
     },
     span::GetSpan,
@@ -37,6 +37,9 @@ pub(super) struct Survey {
     /// there, and breaks.
     function_in_method_name: Option<u32>,
     in_method_name: bool,
+    /// An object literal or a class without a prototype that has a conversion of its own: the engine answers for it where
+    /// the conversion comes to it again.
+    converted_without_prototype: Option<u32>,
     /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and no author means
     /// the former.
     pub generic_call: bool,
@@ -77,6 +80,14 @@ impl Survey {
                  Nothing has run.",
             ));
         }
+        if let Some(offset) = self.converted_without_prototype {
+            let message = "a toString or valueOf of an object that is written without a prototype is not supported";
+            let fault = Fault::new(ErrorCode::SyntaxError, message, at(offset));
+            return Some(fault.with_hint(
+                "Leave out `__proto__: null` or `extends null`, or take the prototype away afterwards: \
+                 `Object.setPrototypeOf(object, null)`. Nothing has run.",
+            ));
+        }
         self.decorator.map(|offset| {
             Fault::new(ErrorCode::SyntaxError, "decorators are not supported", at(offset))
                 .with_hint("Apply the decorator as a plain function call instead; nothing has run.")
@@ -97,6 +108,15 @@ impl Survey {
         self.depth += 1;
         true
     }
+}
+
+/// Whether a key names a method by which the language makes an object a primitive value.
+fn is_conversion(key: &PropertyKey<'_>) -> bool {
+    ["toString", "valueOf"].iter().any(|name| key.is_specific_static_name(name))
+}
+
+fn is_null(expression: &Expression<'_>) -> bool {
+    matches!(expression.without_parentheses(), Expression::NullLiteral(_))
 }
 
 impl<'a> Visit<'a> for Survey {
@@ -171,8 +191,24 @@ impl<'a> Visit<'a> for Survey {
         walk_arrow_function_expression(self, it);
     }
 
+    fn visit_object_expression(&mut self, it: &ObjectExpression<'a>) {
+        let properties = || it.properties.iter().filter_map(ObjectPropertyKind::as_property).filter(|it| !it.computed);
+        let has_none =
+            properties().any(|it| !it.method && it.key.is_specific_static_name("__proto__") && is_null(&it.value));
+        if has_none && properties().any(|it| is_conversion(&it.key)) {
+            self.converted_without_prototype.get_or_insert(it.span.start);
+        }
+        walk_object_expression(self, it);
+    }
+
     fn visit_class(&mut self, it: &Class<'a>) {
         self.function_at(it.span.start);
+        let has_none = it.heritage.as_ref().is_some_and(|heritage| is_null(&heritage.expression));
+        let mut keys =
+            it.body.body.iter().filter(|it| !it.r#static() && !it.computed()).filter_map(|it| it.property_key());
+        if has_none && keys.any(is_conversion) {
+            self.converted_without_prototype.get_or_insert(it.span.start);
+        }
         walk_class(self, it);
     }
 

@@ -93,6 +93,81 @@ object * 2
 //! result: [5,"5 €"]
 const price = { valueOf() { return parseFloat(`${this}`) }, toString() { return '5 €' } };
 [+price, `${price}`]
+// --- of an object without a prototype
+//! error: STACK_OVERFLOW
+const object = Object.assign(Object.create(null), { toString() { return '' + this } });
+'' + object
+// --- its number
+//! error: STACK_OVERFLOW
+const object = { valueOf() { return +this } };
+Object.setPrototypeOf(object, null);
++object
+// --- its prototype taken away by an assignment
+//! error: STACK_OVERFLOW
+const object = { toString() { return `${this}` } };
+object.__proto__ = null;
+`${object}`
+// --- a comparison of it
+//! error: STACK_OVERFLOW
+const object = Object.create(null, { valueOf: { value() { return this < 5 } } });
+object < 5
+// --- an equality of it
+//! error: STACK_OVERFLOW
+const object = Object.create(null);
+object.valueOf = () => object == 1;
+object == 1
+// --- it as the name of a property
+//! error: STACK_OVERFLOW
+const object = Object.create(null), names = {};
+object.toString = () => names[object];
+names[object]
+// --- it as a date
+//! error: STACK_OVERFLOW
+const object = Object.create(null);
+object.valueOf = object.toString = () => new Date(object);
+new Date(object)
+// --- it in String and in Number
+//! error: STACK_OVERFLOW
+const object = Object.create(null);
+object.toString = () => String(object);
+object.valueOf = () => Number(object);
+[String(object), Number(object)]
+// --- it in the text of an array
+//! error: STACK_OVERFLOW
+const object = Object.create(null);
+object.toString = () => [object].join();
+[object].join()
+// --- its own conversion
+//! error: STACK_OVERFLOW
+const object = Object.create(null);
+object[Symbol.toPrimitive] = () => +object;
++object
+// --- of a class whose prototype has none
+//! error: STACK_OVERFLOW
+class Money { toString() { return `${this}` } }
+Reflect.setPrototypeOf(Money.prototype, null);
+`${new Money()}`
+// --- valueOf by toString of an object without a prototype, which ends
+//! result: [5,"5 €",null]
+const price = Object.create(null);
+price.valueOf = () => parseFloat(`${price}`);
+price.toString = () => '5 €';
+[+price, `${price}`, Object.getPrototypeOf(price)]
+// --- where the engine would answer for it, it is refused
+//! error: SYNTAX_ERROR
+//! message: /^a toString or valueOf of an object that is written without a prototype is not supported at line 1, column 16/
+//! hint: /Object.setPrototypeOf/
+const object = { __proto__: null, toString() { return '' + this } };
+'' + object
+// --- in a class, too
+//! error: SYNTAX_ERROR
+const make = (Base) => Object.create(Base.prototype);
+`${make(class extends null { 'valueOf'() { return +this } })}`
+// --- but not what has a prototype, or no conversion
+//! result: ["t","s"]
+const a = { __proto__: null, text: 't', ['to' + 'String']: 1, nested: { toString: () => 's' } };
+class B extends null { static toString() { return 'b' } }
+[a.text, `${a.nested}`]
 // --- a date's own text
 //! error: STACK_OVERFLOW
 class Day extends Date { toString() { return `${this}` } }
