@@ -67,10 +67,7 @@ pub fn install(context: &mut Context) -> JsResult<()> {
 }
 
 fn wrapped(original: Original, around: Around, name: JsString, length: usize, context: &Context) -> JsObject {
-    let function = NativeFunction::from_copy_closure_with_captures(
-        move |this, arguments, original, context| around(this, arguments, original, context),
-        original,
-    );
+    let function = NativeFunction::from_copy_closure_with_captures(around, original);
     FunctionObjectBuilder::new(context.realm(), function).name(name).length(length).build().into()
 }
 

@@ -17,6 +17,7 @@ mod module;
 mod nesting;
 mod parse;
 mod position;
+mod receiver;
 mod script;
 #[cfg(test)]
 mod tests;

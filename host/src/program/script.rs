@@ -5,6 +5,7 @@ use super::{
     form::{self, Exports},
     parse::parse,
     position::Step,
+    receiver,
     tree::Survey,
 };
 use codemode_spec::ErrorCode;
@@ -76,20 +77,22 @@ pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Pr
         return Err(Refused::Final(fault));
     }
     let scope = form::Scope { scoping: semantic.semantic.scoping(), function: function.scope_id.get() };
-    let inserts = match form::callable(body) {
+    let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
+    // First: what ends where an expression ends belongs to it.
+    let mut inserts: Vec<_> =
+        receiver::inserts(&parsed.program).into_iter().map(|(offset, text)| (at(offset), text)).collect();
+    match form::callable(body) {
         Some(span) if exports.default.is_none() => {
-            let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
-            vec![(at(span.start), "(".into()), (at(span.end), ")".into())]
+            inserts.extend([(at(span.start), "(".into()), (at(span.end), ")".into())]);
         }
         _ => {
             let completion = form::completion(body, &scope, exports);
-            let mut inserts = vec![(0, Cow::Borrowed(HEAD)), (0, completion.head.into())];
-            inserts.extend(completion.inserts.into_iter().map(|(at, text)| (at as usize - HEAD.len(), text)));
+            inserts.splice(0..0, [(0, Cow::Borrowed(HEAD)), (0, completion.head.into())]);
+            inserts.extend(completion.inserts.into_iter().map(|(offset, text)| (at(offset), text)));
             inserts.push((code.len(), completion.tail));
             inserts.push((code.len(), TAIL.into()));
-            inserts
         }
-    };
+    }
     let (source, step) = Step::insert(code, inserts);
     Ok(Prepared { source, steps: vec![step], generic_call: survey.generic_call })
 }

@@ -94,3 +94,25 @@ async ({ page }) => page.title()
 // --- a default helps
 //! result: 1
 ({ n } = { n: 1 }) => n
+// --- `this` in arrow functions within arrow functions
+//! result: [[[2]],[[2]],[[2]],[[2]],[2],2,7]
+const double = { by: 2, times(x) { return x * this.by }, all(rows) { return rows.map((row) => row.map((x) => this.times(x))) } };
+class Doubler {
+  by = 2;
+  each = (rows) => rows.map((row) => row.map((x) => x * this.by));
+  all(rows) { return rows.map((row) => { return row.map((x) => x * this.by) }) }
+  async later(rows) { return Promise.all(rows.map(async (row) => row.map((x) => x * this.by))) }
+  get deep() { return [1].map((x) => (() => (() => x * this.by)())()) }
+  static of = 2;
+  static { this.made = (() => (() => this.of)())() }
+}
+class Base { constructor(by) { this.by = by } }
+class Derived extends Base {
+  constructor() {
+    const read = () => (() => this.by)();
+    super(7);
+    this.read = read();
+  }
+}
+const doubler = new Doubler();
+[double.all([[1]]), doubler.each([[1]]), doubler.all([[1]]), await doubler.later([[1]]), doubler.deep, Doubler.made, new Derived().read]

@@ -247,3 +247,32 @@ fn hostile_stacks_are_harmless() {
     }
     assert_eq!(program.map_position(u32::MAX, u32::MAX), (1, 100_004));
 }
+
+/// See `receiver`: what is put in is where the outermost arrow function of a function does not say `this` itself.
+#[test]
+fn this_reaches_arrow_functions_within_arrow_functions() {
+    let rows = [
+        ("({ m() { a((x) => b((y) => this.k)) } }).m()", "({ m() { a((x) => (0&&this,b((y) => this.k))) } }).m()"),
+        ("f(function () { (x) => { (y) => this } })", "f(function () { (x) => {if(0)this; (y) => this } })"),
+        (
+            "f(function () { (x) => { 'use strict'; (y) => this } })",
+            "f(function () { (x) => { 'use strict';;if(0)this; (y) => this } })",
+        ),
+        ("f(function () { () => () => () => this })", "f(function () { () => (0&&this,() => () => this) })"),
+        ("f(class { a = () => () => this })", "f(class { a = () => (0&&this,() => this) })"),
+        ("f(class { static { () => () => this } })", "f(class { static { () => (0&&this,() => this) } })"),
+        ("f(function () { (a = () => this) => 1 })", "f(function () { (a = () => this) => (0&&this,1) })"),
+    ];
+    for (text, expected) in rows {
+        assert_eq!(source(text), body(&format!("return ({expected})")), "{text}");
+    }
+    for unchanged in [
+        "f(() => () => this)",
+        "f(function () { () => this })",
+        "f(function () { () => [this, () => this] })",
+        "f(function () { () => function () { return this } })",
+        "f(function () { () => () => { class A { a = this } } })",
+    ] {
+        assert_eq!(source(unchanged), body(&format!("return ({unchanged})")), "{unchanged}");
+    }
+}
