@@ -24,6 +24,8 @@ cases! {
     hostile: forged leaks namespaces pollution rejections results throws;
     sandbox: clock console missing random timers web;
     values: arguments host_made objects returned;
+    verbs: actionability capture clicks dialogs evaluate events fields files frames hanging keyboard locators navigation
+        snapshots tabs unsupported workflows;
 }
 
 #[test]

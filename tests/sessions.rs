@@ -29,7 +29,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-const LOGIN: &str = include_str!("../host/demo/login.js");
+const LOGIN: &str = include_str!("support/login.js");
 /// Who is logged in, as the account's page says; on the login's page no user is.
 const WHO: &str = "
 const sessionId = await cdp.attachToTarget();

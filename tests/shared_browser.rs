@@ -14,7 +14,7 @@ use codemode_host::{
     session::{SessionManager, SessionSettings},
     state_dir::StateDir,
 };
-use codemode_page::{Command, ExecutionBrowser, Step, worded};
+use codemode_page::{Command, Dialogs, ExecutionBrowser, Step, worded};
 use codemode_provider::{
     Account, CallContext, Ending, ExecutionContext, ExecutionId, LeaseMark, Need, Provider, ProviderRuntime,
 };
@@ -88,7 +88,14 @@ impl TabsRuntime {
             Some(tab) => self.0.attach(&connected, Some(tab), TIMEOUT).await?.handle(),
             None => None,
         };
-        let command = Command { method, params, session: session.as_deref(), timeout: TIMEOUT, place: context.place };
+        let command = Command {
+            method,
+            params,
+            session: session.as_deref(),
+            timeout: TIMEOUT,
+            dialogs: Dialogs::Report,
+            place: context.place,
+        };
         let answer = self.0.send(&connected, command).await?;
         Ok(answer.value().expect("a value").to_plain_json().unwrap_or_default())
     }

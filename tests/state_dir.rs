@@ -206,31 +206,34 @@ fn code_is_not_loaded_from_where_others_could_have_put_it() {
     let is_image = |entry: &fs::DirEntry| {
         entry.path().extension().is_none_or(|suffix| suffix != "json" && suffix != "new") && entry.path().is_file()
     };
-    let newest = fs::read_dir(crate::support::image_dir())
-        .unwrap()
-        .flatten()
-        .filter(is_image)
-        .max_by_key(|entry| entry.metadata().unwrap().modified().unwrap())
-        .unwrap();
-    fs::copy(newest.path(), images.join(newest.file_name())).unwrap();
+    // Hosts with other namespaces have other images: whichever this one uses is among them.
+    let made = fs::read_dir(crate::support::image_dir()).unwrap().flatten().filter(is_image);
+    let copies: Vec<_> = made.map(|image| (image.path(), images.join(image.file_name()))).collect();
+    for (from, to) in &copies {
+        fs::copy(from, to).unwrap();
+    }
+    let each = |change: &dyn Fn(&Path)| copies.iter().for_each(|(_, image)| change(image));
     assert_eq!(warm()["data"]["made"], false, "a copy is an image");
-    let image = fs::read_dir(&images).unwrap().next().unwrap().unwrap().path();
-    permit(&image, 0o666);
+    each(&|image| permit(image, 0o666));
     let refused = |what: &str| {
         let answer = warm();
         let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(message.contains("cannot be trusted") && message.contains(what), "{answer}");
     };
     refused("can be written by other users");
-    permit(&image, 0o600);
-    let elsewhere = place.folder().join("elsewhere");
-    fs::rename(&image, &elsewhere).unwrap();
-    symlink(&elsewhere, &image).unwrap();
+    each(&|image| permit(image, 0o600));
+    let elsewhere = |image: &Path| place.folder().join(image.file_name().unwrap());
+    each(&|image| {
+        fs::rename(image, elsewhere(image)).unwrap();
+        symlink(elsewhere(image), image).unwrap();
+    });
     refused("is a link");
-    fs::remove_file(&image).unwrap();
-    fs::hard_link(&elsewhere, &image).unwrap();
+    each(&|image| {
+        fs::remove_file(image).unwrap();
+        fs::hard_link(elsewhere(image), image).unwrap();
+    });
     refused("hard link");
-    fs::remove_file(&image).unwrap();
+    each(&|image| fs::remove_file(image).unwrap());
     fs::rename(&images, place.folder().join("others")).unwrap();
     symlink(place.folder().join("others"), &images).unwrap();
     refused("is a link");

@@ -12,7 +12,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("providers/chromium", &["spec"]),
     ("providers/page", &["chromium", "provider", "spec"]),
     ("providers/cdp", &["page", "provider", "spec"]),
-    ("host", &["cdp", "chromium", "page", "provider", "spec"]),
+    ("providers/verbs", &["page", "provider", "spec"]),
+    ("providers/browser", &["page", "provider", "spec", "verbs"]),
+    ("host", &["browser", "cdp", "chromium", "page", "provider", "spec"]),
 ];
 /// Crates of others, and the only crates that may depend on them.
 const CONFINED: &[(&str, &[&str])] = &[
@@ -43,8 +45,10 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("host/src/exec", r"\bwasmtime\b"),
     ("host/src/service", r"\bwasmtime\b|\b(clap|toml)\b|\benv::var|/proc\b"),
     ("providers", r"\bcodemode_host\b"),
-    ("providers/chromium/src", r"\bcodemode_(page|cdp)\b"),
-    ("providers/page/src", r"\bcodemode_cdp\b|\bcdp\.\w"),
+    ("providers/chromium/src", r"\bcodemode_(page|cdp|verbs|browser)\b"),
+    ("providers/page/src", r"\bcodemode_(cdp|verbs|browser)\b|\bcdp\.\w"),
+    ("providers/verbs/src", r"\bcodemode_(cdp|browser)\b|\bcdp\.\w"),
+    ("providers/browser/src", r"\bcodemode_(cdp|chromium)\b"),
     ("spec/src", r"\bcdp\.\w"),
     ("host/src/session", r"\bcdp\.\w"),
     ("host/src/service", r"\bcdp\.\w"),

@@ -119,6 +119,20 @@ error_codes! {
     /// An open dialog blocks the page.
     DialogOpen = "DIALOG_OPEN", 409, false, "Answer it with the command Page.handleJavaScriptDialog and {accept: true}, then go on.";
 
+    // Page verbs.
+    /// Nothing matched a target before the time was over.
+    ElementNotFound = "ELEMENT_NOT_FOUND", 422, false, "Look at what the page shows now: page.snapshot() lists its elements with refs.";
+    /// An action needs one element, and the target matched several.
+    MultipleMatches = "MULTIPLE_MATCHES", 422, false, "Narrow the target: use one of the suggested locators, filter(), first() or nth().";
+    /// The element was there, and could not be acted upon.
+    NotInteractable = "NOT_INTERACTABLE", 422, false, "The message says what kept the element from being used: close what covers it, enable it, or wait for it.";
+    /// A selector, pattern or role is not one.
+    InvalidSelector = "INVALID_SELECTOR", 422, false, "Correct the selector; nothing was done.";
+    /// A function that was evaluated in the page threw.
+    JsException = "JS_EXCEPTION", 422, false, "Read the message and correct the function; it runs in the page and sees nothing of the script but its argument.";
+    /// A page did not go where it was sent.
+    NavigationFailed = "NAVIGATION_FAILED", 422, true, "Check the address and that its server runs.";
+
     // Sessions and leases.
     /// Another execution holds the session.
     SessionBusy = "SESSION_BUSY", 409, true, "Wait for the holder to finish, or use another key.";

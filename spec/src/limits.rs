@@ -210,6 +210,38 @@ pub const AUDIT_ROWS_SHOWN: usize = 1_000;
 pub const AUDIT_REFUSALS_MAX: usize = 100;
 /// Time for shaping a result that is granted also when the execution's time is over: the script was in time.
 pub const SHAPE_MS_MIN: u64 = 1_000;
+/// Time for a verb that names none.
+pub const VERB_TIMEOUT_MS: u64 = 30_000;
+/// Memory of one answer of a page that a verb reads.
+pub const VERB_ANSWER_WEIGHT_MAX: usize = 40 * MIB;
+/// Steps of a target, those inside of others included.
+pub const TARGET_STEPS_MAX: usize = 100;
+/// Refs that a session's snapshots have given and that still name something; the oldest go first.
+pub const REFS_MAX: usize = 20_000;
+/// Frames in which the page's engine is known to be ready.
+pub const PAGE_WORLDS_MAX: usize = 500;
+/// Pages of which it is kept what verbs have done to them.
+pub const PAGE_STATES_MAX: usize = 500;
+/// Elements that are read at once.
+pub const ELEMENTS_READ_MAX: usize = 10_000;
+/// Elements that a script's function gets at once.
+pub const ELEMENTS_EVALUATED_MAX: usize = 1_000;
+/// Closed shadow roots of a document that verbs look into.
+pub const CLOSED_ROOTS_MAX: usize = 1_000;
+/// Routes of a page.
+pub const ROUTES_MAX: usize = 100;
+/// Bytes of a download that a script reads.
+pub const DOWNLOAD_BYTES_MAX: u64 = 8 * MIB as u64;
+/// Events of pages in one answer.
+pub const EVENTS_READ_MAX: usize = 1_000;
+/// Characters of a snapshot, unless the script says otherwise.
+pub const SNAPSHOT_CHARS_DEFAULT: usize = 20_000;
+/// The most characters of a snapshot: about 100,000 tokens.
+pub const SNAPSHOT_CHARS_MAX: usize = 400_000;
+/// Frames that a snapshot reads.
+pub const SNAPSHOT_FRAMES_MAX: usize = 50;
+/// Nodes that a snapshot reads.
+pub const SNAPSHOT_NODES_MAX: usize = 100_000;
 /// Time for disposing the providers of one execution, all together: more than a browser may take that has to be killed.
 pub const DISPOSE_MS_MAX: u64 = 20_000;
 

@@ -188,10 +188,18 @@ impl Manifest {
 
     /// The namespace as a TypeScript declaration, short enough for a tool's description: its own, or one line a signature.
     #[must_use]
+    pub fn to_brief_dts(&self) -> String {
+        self.declaration.clone().unwrap_or_else(|| self.derived_dts())
+    }
+
+    /// The namespace as a TypeScript declaration, with everything that scripts see: one line a signature, unless a layer
+    /// makes something else of the methods.
+    #[must_use]
     pub fn to_dts(&self) -> String {
-        if let Some(declaration) = &self.declaration {
-            return declaration.clone();
-        }
+        if self.layer.is_some() { self.to_brief_dts() } else { self.derived_dts() }
+    }
+
+    fn derived_dts(&self) -> String {
         let mut text = format!("/** {} */\ndeclare const {}: {{\n", self.doc, self.namespace);
         for method in &self.methods {
             let refused =
@@ -310,7 +318,10 @@ mod tests {
             declaration: None,
         };
         let declared = Manifest { declaration: Some("declare const demo: Demo;\n".into()), ..manifest.clone() };
-        assert_eq!(declared.to_dts(), "declare const demo: Demo;\n");
+        assert_eq!(declared.to_brief_dts(), "declare const demo: Demo;\n");
+        assert_eq!(declared.to_dts(), manifest.to_dts());
+        let layered = Manifest { layer: Some("(call) => call".into()), ..declared };
+        assert_eq!(layered.to_dts(), "declare const demo: Demo;\n");
         let mut asking = manifest.clone();
         asking.methods[0].effect = Effect::NeedsApproval;
         assert!(asking.to_dts().contains("/** Goes. Refused: it needs a person's approval. */"), "{}", asking.to_dts());

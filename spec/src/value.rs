@@ -12,12 +12,14 @@ mod buffer;
 mod codec;
 mod from_json;
 mod json;
+mod typed;
 mod weight;
 
 pub use buffer::BufferKind;
 pub use codec::{DecodeError, Key, RawText, Reader, Token, Writer};
 pub use from_json::{JsonEncoder, JsonRefusal};
 pub use json::JSON_TAG;
+pub use typed::read;
 pub use weight::weigh;
 
 use std::fmt;

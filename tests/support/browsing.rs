@@ -2,10 +2,13 @@
 
 use super::{
     lab::{self, Lab},
+    pages::Pages,
     program::need_browser,
 };
+use codemode_browser::BrowserProvider;
 use codemode_cdp::CdpProvider;
 use codemode_host::{
+    engine::Engine,
     exec::Settings,
     result::{Identity, Transform},
     site::{self, Site},
@@ -13,15 +16,28 @@ use codemode_host::{
 use codemode_page::{BrowserConfig, Browsers};
 use codemode_provider::{Provider, Sessions, testkit::FakeProvider};
 use rustix::process::{Pid, getpgid};
-use std::{ffi::OsStr, fs, path::Path, sync::Arc, time::Duration};
+use std::{
+    ffi::OsStr,
+    fs,
+    path::Path,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 use tempfile::TempDir;
 
 /// How soon nothing of an execution may be left once its client is gone.
 pub const GONE: Duration = Duration::from_secs(60);
 
+/// The engine whose image has the layer of `browser`.
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let layers: Vec<_> = BrowserProvider::new().manifest().to_layer().into_iter().collect();
+    Engine::open(&super::image_dir(), &layers, &|line| eprintln!("{line}")).expect("the layer is right")
+});
+
 /// Runs a future that needs a browser. What it takes to install one is not the future's time.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     need_browser();
+    LazyLock::force(&ENGINE);
     lab::block_on(future)
 }
 
@@ -30,10 +46,11 @@ pub fn browsers(sessions: Option<Arc<dyn Sessions>>) -> Browsers {
     Browsers::new(BrowserConfig { protocols_dir: Some(super::image_dir()), ..BrowserConfig::default() }, sessions)
 }
 
-/// A host whose executions have a browser: the namespaces `cdp` and `fake`.
+/// A host whose executions have a browser: the namespaces `browser`, `cdp` and `fake`.
 pub struct Browsing {
     pub lab: Lab,
     pub site: Site,
+    pages: Option<Pages>,
     state: TempDir,
 }
 
@@ -46,14 +63,23 @@ impl Browsing {
     pub async fn with(transform: Arc<dyn Transform>) -> Self {
         let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
         let settings = Settings { transform, services: vec![Arc::new(browsers(None))], ..Settings::new(state.path()) };
-        let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(FakeProvider::new("fake")), Arc::new(CdpProvider::new())];
-        let lab = Lab::with(providers, settings);
-        Self { lab, site: site::serve().await.expect("a port"), state }
+        let providers: Vec<Arc<dyn Provider>> =
+            vec![Arc::new(FakeProvider::new("fake")), Arc::new(CdpProvider::new()), Arc::new(BrowserProvider::new())];
+        let lab = Lab::on(ENGINE.clone(), providers, settings);
+        Self { lab, site: site::serve().await.expect("a port"), pages: None, state }
+    }
+
+    /// Scripts visit the site of the verbs.
+    pub async fn on_pages() -> Self {
+        Self { pages: Some(Pages::serve().await), ..Self::new().await }
     }
 
     /// The script, with `{{site}}` standing for where the site is.
     pub fn script(&self, code: &str) -> String {
-        code.replace("{{site}}", self.site.url())
+        match &self.pages {
+            Some(pages) => pages.place(code),
+            None => code.replace("{{site}}", self.site.url()),
+        }
     }
 
     /// What executions hold outside of the test's memory at the moment.

@@ -15,7 +15,8 @@
 //! | `timeout_ms`, `cpu_ms`, `seed` | of the request; as much time as there is if not given |
 //! | `as` | `crlf` or `bom`: how the script is sent |
 //!
-//! In the group `browser`, executions have the namespace `cdp`, and `{{site}}` in a script is where the demo's site is.
+//! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. `{{site}}` in a script is where
+//! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well.
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.
 //!
@@ -62,14 +63,17 @@ pub fn run_file(group: &str, name: &str) {
     let path = folder().join(group).join(format!("{name}.js"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{group}/{name}.js: {error}"));
     let cases = parse(&text).unwrap_or_else(|fault| panic!("{group}/{name}.js:{fault}"));
-    let has_browser = group == "browser";
-    if has_browser {
+    if matches!(group, "browser" | "verbs") {
         need_browser();
     }
     let blesses = env::var_os("CODEMODE_BLESS").is_some_and(|wanted| wanted == "1");
     let mut blessed = text.clone();
     let failures = lab::block_on(async {
-        let browsing = if has_browser { Some(Browsing::new().await) } else { None };
+        let browsing = match group {
+            "browser" => Some(Browsing::new().await),
+            "verbs" => Some(Browsing::on_pages().await),
+            _ => None,
+        };
         let lab = browsing.as_ref().map_or(Lab::shared(), |browsing| &browsing.lab);
         let neighbour = matches!(group, "hostile" | "bounds").then(|| lab.neighbour());
         let mut failures = Vec::new();

@@ -88,7 +88,7 @@ impl Lab {
         Self::on(engine, providers, Settings { transform: Arc::new(Identity), ..Settings::new(state_dir) })
     }
 
-    fn on(engine: Engine, providers: Vec<Arc<dyn Provider>>, settings: Settings) -> Self {
+    pub fn on(engine: Engine, providers: Vec<Arc<dyn Provider>>, settings: Settings) -> Self {
         let registry = Registry::new(providers).expect("the providers can be registered");
         Self { executor: Executor::new(engine, registry, settings) }
     }

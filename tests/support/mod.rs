@@ -6,6 +6,7 @@ pub mod holder;
 pub mod lab;
 pub mod leases;
 pub mod memory;
+pub mod pages;
 pub mod program;
 pub mod range;
 pub mod resident;

@@ -19,6 +19,7 @@ mod parse;
 mod position;
 mod receiver;
 mod script;
+mod template;
 #[cfg(test)]
 mod tests;
 mod tree;

@@ -5,7 +5,7 @@ use super::{
     form::{self, Exports},
     parse::parse,
     position::Step,
-    receiver,
+    receiver, template,
     tree::Survey,
 };
 use codemode_spec::ErrorCode;
@@ -79,8 +79,8 @@ pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Pr
     let scope = form::Scope { scoping: semantic.semantic.scoping(), function: function.scope_id.get() };
     let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
     // First: what ends where an expression ends belongs to it.
-    let mut inserts: Vec<_> =
-        receiver::inserts(&parsed.program).into_iter().map(|(offset, text)| (at(offset), text)).collect();
+    let repairs = receiver::inserts(&parsed.program).into_iter().chain(template::inserts(&parsed.program));
+    let mut inserts: Vec<_> = repairs.map(|(offset, text)| (at(offset), text)).collect();
     match form::callable(body) {
         Some(span) if exports.default.is_none() => {
             inserts.extend([(at(span.start), "(".into()), (at(span.end), ")".into())]);

@@ -8,6 +8,7 @@ use super::{
     startup::Startup,
 };
 use crate::result::{ForModel, Transform};
+use codemode_browser::BrowserProvider;
 use codemode_cdp::CdpProvider;
 use codemode_provider::{Provider, ServiceProvider};
 use codemode_spec::ErrorReport;
@@ -70,7 +71,8 @@ impl ServiceBuilder {
         let (session, result_chars) = (Some(settings.session.clone()), Some(settings.result_chars));
         ExecuteRequest { session, result_chars, ..ExecuteRequest::new("") }.check()?;
         if has_browser {
-            providers.insert(0, Arc::new(CdpProvider::new()));
+            providers
+                .splice(0..0, [Arc::new(BrowserProvider::new()) as Arc<dyn Provider>, Arc::new(CdpProvider::new())]);
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();

@@ -165,6 +165,11 @@ pub(super) fn declarations(manifests: &[Manifest]) -> String {
     manifests.iter().map(Manifest::to_dts).collect::<Vec<_>>().join("\n")
 }
 
+/// The same as short as a tool's description needs them.
+pub(super) fn brief_declarations(manifests: &[Manifest]) -> String {
+    manifests.iter().map(Manifest::to_brief_dts).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

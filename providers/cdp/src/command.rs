@@ -4,7 +4,7 @@ use crate::{
     arguments::{AttachOptions, CommandCall, check_length, time_for},
     state::Cdp,
 };
-use codemode_page::{Command, Protocol, is_of_a_page, needs_a_page, short};
+use codemode_page::{Command, Dialogs, Protocol, is_of_a_page, needs_a_page, short};
 use codemode_provider::ArgumentsPlace;
 use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde_json::{Map, Value as Json, json};
@@ -27,7 +27,8 @@ pub(crate) async fn send(
         if let Some(protocol) = connected.protocol() {
             check(protocol, &method, &params, session.is_some())?;
         }
-        cdp.browser.send(&connected, Command { method: &method, params, session, timeout, place }).await
+        let dialogs = Dialogs::Report;
+        cdp.browser.send(&connected, Command { method: &method, params, session, timeout, dialogs, place }).await
     };
     let result = sending.await;
     entry.outcome = result.as_ref().map_or_else(|error| error.code.as_str(), |_| "ok");

@@ -4,7 +4,7 @@ use crate::{
     arguments::{EventsOptions, check_length, time_for},
     state::Cdp,
 };
-use codemode_page::{Attached, ConnectedBrowser, Event, Protocol, is_of_a_page, short};
+use codemode_page::{Attached, ConnectedBrowser, Dialogs, Event, Protocol, is_of_a_page, short};
 use codemode_spec::{ErrorCode, ErrorReport, limits::EVENTS_BYTES_MAX};
 use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
@@ -35,7 +35,7 @@ pub(crate) async fn events(cdp: &Cdp, options: EventsOptions, deadline: Instant)
                 biased;
                 result = connected.subscribe(name, Some(session), timeout) => result?,
                 // What is buffered can be read all the same.
-                _ = connected.obstructed(&session.raw, "Page.enable") => {}
+                _ = connected.obstructed(&session.raw, "Page.enable", Dialogs::Report) => {}
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::{
     connected::ConnectedBrowser,
+    dialog::Dialogs,
     reports::{closed, detached, gone},
     targets::Target,
     text::short,
@@ -124,20 +125,20 @@ impl ConnectedBrowser {
             biased;
             // A page that does not answer is attached all the same: its next command says what is wrong with it.
             _ = async { tokio::join!(enable("Page.enable"), enable("Inspector.enable")) } => {}
-            _ = self.obstructed(raw, "Page.enable") => {}
+            _ = self.obstructed(raw, "Page.enable", Dialogs::Report) => {}
         }
     }
 
-    /// Waits until a command on a session cannot be answered any more: its page closed, crashed or shows a dialog, or
-    /// one that it opened or that opened it does, and it was not answered for a while.
-    pub async fn obstructed(&self, raw: &str, method: &str) -> ErrorReport {
+    /// Waits until a command on a session cannot be answered any more: its page closed or crashed, or, unless dialogs are
+    /// waited for, it shows a dialog, or one that it opened or that opened it does, which was not answered for a while.
+    pub async fn obstructed(&self, raw: &str, method: &str, dialogs: Dialogs) -> ErrorReport {
         let mut changes = self.targets.changes();
         loop {
             self.catch_up();
-            if let Some(obstacle) = self.targets.obstacle(raw, method) {
+            if let Some(obstacle) = self.targets.obstacle(raw, method).filter(|obstacle| !dialogs.bear(obstacle)) {
                 return obstacle;
             }
-            if self.targets.dialog_of_relative(raw, method).is_some() {
+            if dialogs == Dialogs::Report && self.targets.dialog_of_relative(raw, method).is_some() {
                 // Most such pages share a process, but not all.
                 let waited = tokio::time::timeout(RELATIVE_PATIENCE, changes.changed()).await;
                 if let (Err(_), Some(report)) = (waited, self.targets.dialog_of_relative(raw, method)) {

@@ -317,8 +317,9 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Where downloads go.
-    fn downloads_dir(&self) -> PathBuf {
+    /// The folder of this host into which downloads go.
+    #[must_use]
+    pub fn downloads_dir(&self) -> PathBuf {
         match self.session() {
             Some(session) => session.facts().downloads_dir,
             None => self.folders.downloads.clone(),

@@ -3,6 +3,7 @@
 use crate::{
     attach::Attached,
     connected::ConnectedBrowser,
+    dialog::Dialogs,
     policy,
     targets::{BROWSER, loads_a_page},
 };
@@ -75,6 +76,7 @@ impl ConnectedBrowser {
         method: &str,
         params: Json,
         timeout: Duration,
+        dialogs: Dialogs,
         place: ArgumentsPlace,
     ) -> Result<Encoded, ErrorReport> {
         let raw = session.raw.as_str();
@@ -85,7 +87,7 @@ impl ConnectedBrowser {
         let mut ahead = pin!(self.connection.call(command));
         let command = Command { method, params, session: Some(raw), timeout };
         let mut answer = pin!(self.connection.ask_with(command, place));
-        let mut obstructed = pin!(self.obstructed(raw, method));
+        let mut obstructed = pin!(self.obstructed(raw, method, dialogs));
         loop {
             tokio::select! {
                 biased;
@@ -133,7 +135,8 @@ impl ConnectedBrowser {
         timeout: Duration,
     ) -> Result<Encoded, ErrorReport> {
         const METHOD: &str = "Page.handleJavaScriptDialog";
-        let answer = self.deliver(session, METHOD, params.clone(), timeout, ArgumentsPlace::default()).await;
+        let place = ArgumentsPlace::default();
+        let answer = self.deliver(session, METHOD, params.clone(), timeout, Dialogs::Report, place).await;
         if let (Err(error), Some(target), Some(popups)) = (&answer, &session.target, self.popups())
             && error.message.ends_with("No dialog is showing")
             && let Some(Ok(answer)) = popups.answer(target, params, timeout).await
@@ -149,6 +152,7 @@ impl ConnectedBrowser {
         session: &Attached,
         params: Json,
         timeout: Duration,
+        dialogs: Dialogs,
     ) -> Result<Encoded, ErrorReport> {
         const METHOD: &str = "Page.captureScreenshot";
         let raw = session.raw.as_str();
@@ -160,7 +164,8 @@ impl ConnectedBrowser {
         let taken = async {
             let _turn = self.shooting.lock().await;
             bring_to_front().await;
-            let mut screenshot = pin!(self.deliver(session, METHOD, params, timeout, ArgumentsPlace::default()));
+            let place = ArgumentsPlace::default();
+            let mut screenshot = pin!(self.deliver(session, METHOD, params, timeout, dialogs, place));
             loop {
                 tokio::select! {
                     biased;

@@ -46,6 +46,23 @@ impl Dialog {
     }
 }
 
+/// What becomes of a command whose page cannot answer because it shows a dialog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialogs {
+    /// The command fails with `DIALOG_OPEN`: nothing answers the dialog but the script.
+    #[default]
+    Report,
+    /// The command waits: something beside it answers the dialog.
+    Wait,
+}
+
+impl Dialogs {
+    /// Whether a command goes on waiting in spite of what keeps its page from answering.
+    pub(crate) fn bear(self, obstacle: &ErrorReport) -> bool {
+        self == Self::Wait && obstacle.code == ErrorCode::DialogOpen
+    }
+}
+
 /// Whether the browser's own process answers a command: it is answered while a dialog is open or the page has crashed.
 pub(crate) fn answers_without_page(method: &str) -> bool {
     let (domain, _) = method.split_once('.').unwrap_or_default();

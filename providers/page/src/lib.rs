@@ -41,7 +41,7 @@ pub use browser::ExecutionBrowser;
 pub use browsers::Browsers;
 pub use config::{BrowserConfig, OPTIONS};
 pub use connected::ConnectedBrowser;
-pub use dialog::Dialog;
+pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
 pub use reports::{gone, needs_a_page};
 pub use send::Command;

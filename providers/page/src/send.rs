@@ -5,6 +5,7 @@ use crate::{
     browser::ExecutionBrowser,
     connected::ConnectedBrowser,
     deliver::GO_ON,
+    dialog::Dialogs,
     navigation::Navigation,
     policy::{self, PolicyFacts as _, Request, Standing, is_of_a_page},
     reports::needs_a_page,
@@ -26,6 +27,8 @@ pub struct Command<'a> {
     pub session: Option<&'a str>,
     /// How long it may take, from now.
     pub timeout: Duration,
+    /// What becomes of the command while a dialog blocks its page.
+    pub dialogs: Dialogs,
     /// What its parameters have of the host's memory: released when they are sent.
     pub place: ArgumentsPlace,
 }
@@ -37,6 +40,7 @@ struct Prepared<'a> {
     /// The target that its parameters name.
     target: Option<&'a str>,
     timeout: Duration,
+    dialogs: Dialogs,
     place: ArgumentsPlace,
 }
 
@@ -55,7 +59,7 @@ impl ExecutionBrowser {
         connected: &Arc<ConnectedBrowser>,
         command: Command<'_>,
     ) -> Result<Encoded, ErrorReport> {
-        let Command { method, mut params, session, timeout, place } = command;
+        let Command { method, mut params, session, timeout, dialogs, place } = command;
         connected.catch_up();
         if matches!(method, "Target.attachToTarget" | "Target.setAutoAttach") {
             // The protocol's default is the old way, which this connection does not speak.
@@ -84,7 +88,7 @@ impl ExecutionBrowser {
             None => None,
         };
         if let Some(Attached { raw, target }) = &session {
-            if let Some(obstacle) = connected.targets.obstacle(raw, method) {
+            if let Some(obstacle) = connected.targets.obstacle(raw, method).filter(|obstacle| !dialogs.bear(obstacle)) {
                 return Err(obstacle);
             }
             if let Some(target) = target {
@@ -101,7 +105,7 @@ impl ExecutionBrowser {
         let navigation = Navigation::of(connected, method, &params, of_session);
         #[cfg(feature = "test-walls")]
         stop_before(&params);
-        let prepared = Prepared { method, params, target: target.as_deref(), timeout, place };
+        let prepared = Prepared { method, params, target: target.as_deref(), timeout, dialogs, place };
         let answer = self.dispatch(connected, session.as_ref(), prepared).await;
         let shown = navigation.as_ref().map(|_| answer.as_ref().map(json_of).map_err(Clone::clone));
         if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
@@ -126,7 +130,7 @@ impl ExecutionBrowser {
         session: Option<&Attached>,
         command: Prepared<'_>,
     ) -> Result<Encoded, ErrorReport> {
-        let Prepared { method, params, target, timeout, place } = command;
+        let Prepared { method, params, target, timeout, dialogs, place } = command;
         match session {
             _ if self.is_external() && matches!(method, "Target.createTarget" | "Target.createBrowserContext") => {
                 let raw = session.map(|session| session.raw.as_str());
@@ -134,18 +138,20 @@ impl ExecutionBrowser {
                 let answer = answer.unwrap_or_else(|error| Err(CdpError::Malformed { reason: error.to_string() }));
                 answer.map(Encoded::from).map_err(|error| connected.explain(error, method, raw, None))
             }
-            Some(session) if method == "Page.captureScreenshot" => connected.screenshot(session, params, timeout).await,
+            Some(session) if method == "Page.captureScreenshot" => {
+                connected.screenshot(session, params, timeout, dialogs).await
+            }
             Some(session) if method == "Page.handleJavaScriptDialog" => {
                 connected.answer_dialog(session, params, timeout).await
             }
             Some(session) if method == GO_ON => {
-                match connected.deliver(session, method, params, timeout, place).await {
+                match connected.deliver(session, method, params, timeout, dialogs, place).await {
                     // It went on, to where the script cannot follow.
                     Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({}).into()),
                     answer => answer,
                 }
             }
-            Some(session) => connected.deliver(session, method, params, timeout, place).await,
+            Some(session) => connected.deliver(session, method, params, timeout, dialogs, place).await,
             None => connected.ask_browser(method, params, target, timeout, place).await,
         }
     }

@@ -116,3 +116,11 @@ class Derived extends Base {
 }
 const doubler = new Doubler();
 [double.all([[1]]), doubler.each([[1]]), doubler.all([[1]]), await doubler.later([[1]]), doubler.deep, Doubler.made, new Derived().read]
+
+// --- the text of an arrow function that ends with a template
+//! result: ["(v) => (`${v}!`)", "(v) => ('a' + `${v} b`)", "(v) => v.map((x) => (`${x}?`))", "(v) => `c`"]
+[(v) => `${v}!`, (v) => 'a' + `${v} b`, (v) => v.map((x) => `${x}?`), (v) => `c`].map(String)
+
+// --- this and a template at the end of an arrow function
+//! result: "1!"
+({ a: 1, m() { return [0].map((x) => [x].map((y) => `${this.a}!`)[0])[0]; } }).m()

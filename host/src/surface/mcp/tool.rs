@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 /// The tool.
 pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let Json::Object(schema) = ExecuteRequest::schema() else { unreachable!("a schema of an object is an object") };
-    let declarations = text::declarations(manifests);
+    let declarations = text::brief_declarations(manifests);
     let description = format!(
         "Runs a JavaScript or TypeScript script (top-level await) in a sandbox that drives a real Chromium. Its last \
          expression, or what it returns, is the answer, with its console lines. Return only what you need: it is cut at \

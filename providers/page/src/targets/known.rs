@@ -31,7 +31,7 @@ pub struct Target {
     /// Of a frame with a process of its own: the target of the session that reported it.
     pub parent: Option<String>,
     /// The target whose frame it is in, or whose worker it is, as the browser tells.
-    pub(super) within: Option<String>,
+    pub within: Option<String>,
     /// The scheme of a frame of its that is not for scripts.
     pub(super) tainted: Option<String>,
     /// The dialog that it shows.

@@ -1,0 +1,203 @@
+// The global `browser`: the browser and its one context, in Playwright's words.
+
+const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer"];
+
+class Browser {
+  #session;
+
+  constructor(session) {
+    this.#session = session;
+  }
+
+  /** A new page at a url. */
+  open(url, options) {
+    const args = pick(url === undefined || url === null ? {} : { url: String(url) }, options, ["waitUntil"]);
+    return this.#opened("open", args, options);
+  }
+
+  newPage(options) {
+    return this.#opened("newPage", {}, options);
+  }
+
+  pages() {
+    const session = this.#session;
+    const take = ({ pages }) => pages.map(({ page, url }) => session.page(page, url));
+    return promisedList("browser.pages", this.#send("pages", "pages", {}, take));
+  }
+
+  /** The page of an id, as `page.id` and the answer of an earlier script say it. */
+  page(id) {
+    if (id instanceof Page) return id;
+    if (typeof id === "string") return this.#session.page(id);
+    if (typeof id?.page === "string") return this.#session.page(id.page, id.url);
+    const first = "(await browser.pages())[0] is the first page.";
+    throw wrongArgument("browser.page", "the id of a page must be a string", first);
+  }
+
+  help(name) {
+    return helpText(name);
+  }
+
+  /** Does nothing: the host ends or keeps the browser as the session's mode says. */
+  async close() {}
+
+  isConnected() {
+    return true;
+  }
+
+  contexts() {
+    return [this];
+  }
+
+  browser() {
+    return this;
+  }
+
+  cookies(urls) {
+    const args = { op: "get" };
+    if (urls !== undefined) args.urls = Array.isArray(urls) ? urls : [urls];
+    return this.#sendByPage("cookies", "cookies", args);
+  }
+
+  addCookies(cookies) {
+    if (!Array.isArray(cookies)) throw wrongArgument("browser.addCookies", "the cookies must be an array");
+    return this.#sendByPage("addCookies", "cookies", { op: "set", cookies }, takeNothing);
+  }
+
+  async clearCookies(filter) {
+    const clear = (args) => this.#sendByPage("clearCookies", "cookies", { op: "clear", ...args }, takeNothing);
+    if (filter === undefined) return clear({});
+    const conditions = Object.entries(filter);
+    if (!conditions.some(([, value]) => value instanceof RegExp)) return clear({ filter });
+    const fits = (text, wanted) => (wanted instanceof RegExp ? text.search(wanted) >= 0 : text === wanted);
+    const isMeant = (cookie) => conditions.every(([key, wanted]) => fits(cookie[key], wanted));
+    for (const cookie of (await this.cookies()).filter(isMeant)) {
+      await clear({ filter: pick({}, cookie, ["name", "domain", "path"]) });
+    }
+  }
+
+  storageState(options) {
+    refusePath("browser.storageState", options);
+    return this.#sendByPage("storageState", "storageState", {});
+  }
+
+  /** In all pages that there are, and in those that this script opens. */
+  async addInitScript(script, arg) {
+    const source = initSource("browser.addInitScript", script, arg);
+    this.#session.initScripts.push(source);
+    for (const page of await this.pages()) await page.addInitScript(source);
+  }
+
+  setDefaultTimeout(ms) {
+    this.#session.timeout = Number(ms);
+  }
+
+  setDefaultNavigationTimeout(ms) {
+    this.#session.navigationTimeout = Number(ms);
+  }
+
+  on(name, handler) {
+    return this.#listen("on", name, handler, false);
+  }
+
+  addListener(name, handler) {
+    return this.#listen("addListener", name, handler, false);
+  }
+
+  once(name, handler) {
+    return this.#listen("once", name, handler, true);
+  }
+
+  off(name, handler) {
+    removeListener(this.#session.emitter, name, handler);
+    return this;
+  }
+
+  removeListener(name, handler) {
+    return this.off(name, handler);
+  }
+
+  waitForEvent(name, options) {
+    const method = "browser.waitForEvent";
+    this.#check(method, name);
+    const session = this.#session;
+    const { predicate: accepts, timeout = session.timeout } = waitOptions(options);
+    const about = { method, name, kinds: ["page"], accepts, timeout, what: 'event "page"' };
+    return waitForEvent(session, null, session.emitter, about);
+  }
+
+  toString() {
+    return "browser";
+  }
+
+  toJSON() {
+    return "browser";
+  }
+
+  #listen(method, name, handler, once) {
+    this.#check(`browser.${method}`, name);
+    checkHandler(`browser.${method}`, handler);
+    addListener(this.#session, null, this.#session.emitter, name, ["page"], handler, once);
+    return this;
+  }
+
+  #check(method, name) {
+    if (name === "page") return;
+    throw unsupported(`${method}(${quoted(name)})`, `listen on the page: page.on(${quoted(name)}, …)`);
+  }
+
+  #opened(name, args, options) {
+    const wrong = Object.keys(options ?? {}).find((key) => !OPEN_OPTIONS.includes(key));
+    if (wrong !== undefined) {
+      throw wrongArgument(`browser.${name}`, `there is no option ${wrong}`, `There are: ${OPEN_OPTIONS.join(", ")}.`);
+    }
+    const session = this.#session;
+    const timeout = options?.timeout ?? session.navigationTimeout ?? session.timeout;
+    if (timeout !== undefined) args.timeoutMs = timeout;
+    const take = (answer) => {
+      const page = session.page(answer.page, answer.url);
+      note(page, answer);
+      session.current = page;
+      return page;
+    };
+    const isPlain = session.initScripts.length === 0 && options?.viewport === undefined;
+    return isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
+  }
+
+  /** What the page must have before it goes to its url. */
+  async #openedInSteps(name, { url, ...args }, options, take) {
+    const page = await this.#send(name, "open", args, take);
+    if (options?.viewport) await page.setViewportSize(options.viewport);
+    for (const source of this.#session.initScripts) await page.addInitScript(source);
+    if (url !== undefined) await page.goto(url, options);
+    return page;
+  }
+
+  /** The page by which what is of the whole context is asked: the one that was used last, or any. */
+  async #any(method) {
+    const { current } = this.#session;
+    if (current !== undefined && !current.isClosed()) return current;
+    const [page] = await this.pages();
+    if (page === undefined) throw wrongArgument(method, "there is no page", "Open one first: await browser.open(url).");
+    return page;
+  }
+
+  async #sendByPage(name, verb, args, take = takeValue) {
+    const page = await this.#any(`browser.${name}`);
+    args.page = page.id;
+    return this.#session.send(`browser.${name}`, verb, args, take, page);
+  }
+
+  #send(name, verb, args, take = takeValue) {
+    return this.#session.send(`browser.${name}`, verb, args, take, undefined);
+  }
+}
+
+guard("browser", Browser);
+
+/** What the namespace's global is, over the raw namespace: evaluated once, called once in each execution. */
+const layer = (call) => {
+  const session = new Session(call);
+  session.browser = new Browser(session);
+  return session.browser;
+};

@@ -1,0 +1,143 @@
+// What can be done to an element, once for all: `locator.js` offers it on locators, `scope.js` on pages and frames with a
+// selector before the other arguments. Each is `(to, ...arguments)`, where `to` says of which page, target and method.
+
+const CLICK = ["button", "clickCount", "modifiers", "position", "delay", "force", "trial", "noWaitAfter"];
+const HOVER = ["position", "modifiers", "force", "trial", "noWaitAfter"];
+const CHECK = ["position", "force", "trial", "noWaitAfter"];
+const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "noWaitAfter"];
+const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup"];
+
+/** The one that an action is meant for. */
+class Acting {
+  constructor(page, method, target) {
+    this.page = page;
+    this.method = method;
+    this.target = target;
+  }
+
+  send(verb, args, options, take = takeValue) {
+    const { page } = this;
+    args.page = page.id;
+    if (this.target !== undefined) args.target = this.target;
+    timed(args, page, options);
+    return stateOf(page).session.send(this.method, verb, args, take, page);
+  }
+
+  read(what, options, name) {
+    return this.send("read", name === undefined ? { what } : { what, name }, options);
+  }
+}
+
+/** A text that is typed: a string, or a handle that the host replaces. */
+const typed = (to, value) => {
+  if (typeof value === "string") return value;
+  if (typeof value === "number") return String(value);
+  if (typeof value === "object" && value !== null) return value;
+  throw wrongArgument(to.method, `the value must be a string, and this is ${typeName(value)}`);
+};
+
+/** Options of a select element, in all of Playwright's forms. */
+const choices = (to, values) => {
+  if (values === null || values === undefined) return [];
+  return (Array.isArray(values) ? values : [values]).map((value) => {
+    if (typeof value === "string") return { valueOrLabel: value };
+    if (typeof value === "number") return { valueOrLabel: String(value) };
+    const { value: own, label, index } = value ?? {};
+    if (own === undefined && label === undefined && index === undefined) {
+      throw wrongArgument(to.method, "an option is a string, or an object with value, label or index");
+    }
+    return pick({}, value, ["value", "label", "index"]);
+  });
+};
+
+/** Files to be uploaded. There are no paths: the sandbox has no files. */
+const filesOf = (method, files) =>
+  (Array.isArray(files) ? files : [files]).map((file) => {
+    if (typeof file !== "object" || file === null || typeof file.name !== "string" || file.buffer === undefined) {
+      throw wrongArgument(
+        method,
+        "a file is { name, mimeType, buffer }; paths cannot be read",
+        "Scripts have no files: give the content as buffer, a string or bytes.",
+      );
+    }
+    const buffer = typeof file.buffer === "string" ? new TextEncoder().encode(file.buffer) : file.buffer;
+    return pick({ name: file.name, buffer }, file, ["mimeType"]);
+  });
+
+/** Refuses the option `path`, which would be silently useless. */
+const refusePath = (method, options) => {
+  if (options?.path === undefined) return;
+  throw wrongArgument(method, "there are no files to write to", "Leave out path, and return the bytes from the script.");
+};
+
+/** The options of a screenshot. `markup: true` marks what can be clicked and typed into. */
+const shotOf = (options) => {
+  const args = pick({}, options, SHOT);
+  if (args.markup === true) args.markup = ["clickable", "typeable"];
+  else if (args.markup === false) delete args.markup;
+  return args;
+};
+
+const element = (op) => (to, options) => to.send("element", { op }, options);
+const reading = (what) => (to, options) => to.read(what, options);
+const press = (verb, field) => (to, value, options) =>
+  to.send(verb, pick({ [field]: typed(to, value) }, options, ["delay", "noWaitAfter"]), options);
+const checking = (checked) => (to, options) => to.send("check", pick({ checked }, options, CHECK), options);
+
+const ELEMENT_METHODS = {
+  click: (to, options) => to.send("click", pick({}, options, CLICK), options),
+  dblclick: (to, options) => to.send("click", pick({ clickCount: 2 }, options, CLICK), options),
+  hover: (to, options) => to.send("hover", pick({}, options, HOVER), options),
+  fill: (to, value, options) => to.send("fill", pick({ value: typed(to, value) }, options, ["force"]), options),
+  type: press("type", "text"),
+  pressSequentially: press("type", "text"),
+  press: press("press", "key"),
+  clear: element("clear"),
+  check: checking(true),
+  uncheck: checking(false),
+  setChecked: (to, checked, options) => to.send("check", pick({ checked: Boolean(checked) }, options, CHECK), options),
+  selectOption: (to, values, options) =>
+    to.send("select", pick({ options: choices(to, values) }, options, ["force"]), options),
+  setInputFiles: (to, files, options) => to.send("upload", { files: filesOf(to.method, files) }, options),
+  focus: element("focus"),
+  blur: element("blur"),
+  selectText: element("selectText"),
+  scrollIntoViewIfNeeded: element("scrollIntoView"),
+  dispatchEvent: (to, type, init, options) =>
+    to.send("dispatchEvent", init === undefined ? { type } : { type, init }, options),
+  textContent: reading("textContent"),
+  innerText: reading("innerText"),
+  innerHTML: reading("innerHTML"),
+  inputValue: reading("inputValue"),
+  isVisible: reading("visible"),
+  isHidden: reading("hidden"),
+  isEnabled: reading("enabled"),
+  isDisabled: reading("disabled"),
+  isEditable: reading("editable"),
+  isChecked: reading("checked"),
+  getAttribute: (to, name, options) => to.read("attribute", options, String(name)),
+};
+
+/** Those that only locators have. */
+const LOCATOR_METHODS = {
+  boundingBox: reading("box"),
+  ariaSnapshot: reading("aria"),
+  waitFor: (to, options) => to.send("waitFor", { state: options?.state ?? "visible" }, options, takeNothing),
+  count: (to) => to.send("readAll", { what: "count" }),
+  allTextContents: (to) => to.send("readAll", { what: "textContent" }),
+  allInnerTexts: (to) => to.send("readAll", { what: "innerText" }),
+  screenshot: (to, options) => {
+    refusePath(to.method, options);
+    return to.send("screenshot", shotOf(options), options, (answer) => asBuffer(answer.value));
+  },
+  snapshot: (to, options) => to.send("snapshot", pick({}, options, SNAPSHOT), options, (answer) => answer.value.text),
+  evaluate: (to, fn, arg, options) =>
+    to.send("evaluate", withArgument(to.method, pageFunction(to.method, fn), arg), options),
+  evaluateAll: (to, fn, arg, options) => {
+    const args = withArgument(to.method, pageFunction(to.method, fn), arg);
+    args.all = true;
+    return to.send("evaluate", args, options);
+  },
+};
+
+const SNAPSHOT = ["interactive", "compact", "depth", "limit", "diff"];

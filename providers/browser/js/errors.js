@@ -1,0 +1,83 @@
+// Errors as scripts see them: the host's own error object, with the method's name before its message.
+// Knows no verb and no class of the layer.
+
+/** Defines a property that enumeration does not show. */
+const hide = (object, key, value) =>
+  Object.defineProperty(object, key, { value, writable: true, enumerable: false, configurable: true });
+
+const OUTER_VARIABLE =
+  "The function runs in the page and sees no variable of the script: pass values as the argument after the function.";
+
+/** Puts the method's name before the message of an error of the host. The same object is thrown on. */
+const explain = (method, error) => {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack } = error;
+  // That an element was not found in time has a code of its own.
+  const isTimeout = error.code === "CALL_TIMEOUT" || /^Timeout \d+ms exceeded/.test(message);
+  const [newName, newMessage] = [isTimeout ? "TimeoutError" : name, `${method}: ${message}`];
+  hide(error, "message", newMessage);
+  if (isTimeout) hide(error, "name", newName);
+  const head = `${name}: ${message}`;
+  if (typeof stack === "string" && stack.startsWith(head)) {
+    hide(error, "stack", `${newName}: ${newMessage}${stack.slice(head.length)}`);
+  }
+  if (error.code === "JS_EXCEPTION" && / is not defined/.test(message) && !/argument/.test(error.hint ?? "")) {
+    error.hint = OUTER_VARIABLE;
+  }
+  return error;
+};
+
+/** An error of the layer, in the form of the host's. */
+const failure = (method, message, code, hint, retryable = false) => {
+  const error = new Error(`${method}: ${message}`);
+  if (code === "CALL_TIMEOUT") hide(error, "name", "TimeoutError");
+  error.code = code;
+  error.hint = hint;
+  error.retryable = retryable;
+  return error;
+};
+
+const TAKES = "browser.help(name) shows what a method takes.";
+
+/** An argument that is not what the method takes. What to write instead is part of the message. */
+const wrongArgument = (method, message, hint = undefined) =>
+  failure(method, hint === undefined ? message : `${message}. ${hint}`, "INVALID_ARGUMENT", hint ?? TAKES);
+
+/** Something that Playwright has and this subset has not, with what to use instead. */
+const unsupported = (method, instead) => {
+  const error = failure(method, "", "UNSUPPORTED_OPERATION", `browser.help("${/^\w+/.exec(method)[0]}") shows what there is.`);
+  hide(error, "message", `${method} is not supported; ${instead}`);
+  return error;
+};
+
+/** The error of a page that was closed while something was waited for. */
+const closedError = (method) =>
+  failure(
+    method,
+    "Target page, context or browser has been closed",
+    "CDP_TARGET_CLOSED",
+    "Open another page with browser.open(url), or see browser.pages().",
+  );
+
+/** The error of a wait that the layer itself makes. */
+const lateError = (method, ms, what) =>
+  failure(
+    method,
+    `Timeout ${ms}ms exceeded while waiting for ${what}`,
+    "CALL_TIMEOUT",
+    "Begin to wait before the action that causes it, or give a larger timeout.",
+    true,
+  );
+
+/** The frames of an error's stack, one in each line. */
+const framesOf = (error) =>
+  String(error.stack)
+    .split("\n")
+    .filter((line) => /^\s+at /.test(line))
+    .join("\n");
+
+/** Gives an error the stack of another one, which was made where the script made its call. */
+const placeAt = (error, place) => {
+  if (error instanceof Error) hide(error, "stack", `${error.name}: ${error.message}\n${framesOf(place)}`);
+  return error;
+};

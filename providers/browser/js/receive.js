@@ -1,0 +1,242 @@
+// From the host's events to the objects that listeners get.
+
+/** By the type of an event: what becomes of it. */
+const RECEIVE = {
+  dialog(page, event) {
+    const dialog = new Dialog(page, event);
+    const state = stateOf(page);
+    state.dialog = dialog;
+    if (listenersOf(state.emitter, "dialog").length === 0) {
+      // Those who listened are gone: nobody else would answer it.
+      const answer = event.kind === "beforeunload" ? dialog.accept() : dialog.dismiss();
+      answer.catch(() => {});
+      return;
+    }
+    emit(state.emitter, "dialog", dialog);
+  },
+  console: (page, event) => emit(stateOf(page).emitter, "console", new ConsoleMessage(page, event)),
+  pageerror(page, { name, message, stack }) {
+    const error = new Error(message);
+    if (name !== undefined) hide(error, "name", name);
+    if (stack !== undefined) hide(error, "stack", stack);
+    emit(stateOf(page).emitter, "pageerror", error);
+  },
+  popup(page, event) {
+    const popup = stateOf(page).session.page(event.popup, event.url);
+    stateOf(popup).opener = page;
+    emit(stateOf(page).emitter, "popup", popup);
+  },
+  download: (page, event) => emit(stateOf(page).emitter, "download", new Download(page, event)),
+  filechooser: (page, event) => emit(stateOf(page).emitter, "filechooser", new FileChooser(page, event)),
+  request: (page, event) => emit(stateOf(page).emitter, "request", requestBegun(page, event)),
+  response: (page, event) => emit(stateOf(page).emitter, "response", responseBegun(page, event)),
+  requestfinished(page, event) {
+    const request = requestOf(page, event);
+    emit(stateOf(page).emitter, "requestfinished", request);
+  },
+  requestfailed(page, event) {
+    const request = requestOf(page, event);
+    requestState(request).failure = event.errorText ?? "failed";
+    emit(stateOf(page).emitter, "requestfailed", request);
+  },
+  framenavigated(page, event) {
+    const isMain = event.frame === undefined || event.frame === page.id || event.parent === null;
+    if (isMain) stateOf(page).url = event.url;
+    const frame = isMain ? page.mainFrame() : frameOf(page, event);
+    emit(stateOf(page).emitter, "framenavigated", frame);
+  },
+  domcontentloaded: (page) => emit(stateOf(page).emitter, "domcontentloaded", page),
+  load: (page) => emit(stateOf(page).emitter, "load", page),
+  crash: (page) => stateOf(page).session.events.ended(page, "crash"),
+  close: (page) => markClosed(page),
+  route: (page, event) => routeBegun(page, event),
+};
+
+/** A dialog that is open until somebody answers it. */
+class Dialog {
+  #page;
+  #event;
+
+  constructor(page, event) {
+    this.#page = page;
+    this.#event = event;
+  }
+
+  type() {
+    return this.#event.kind;
+  }
+
+  message() {
+    return this.#event.message;
+  }
+
+  defaultValue() {
+    return this.#event.defaultValue ?? "";
+  }
+
+  page() {
+    return this.#page;
+  }
+
+  accept(text) {
+    return this.#answer("accept", text === undefined ? { accept: true } : { accept: true, text: String(text) });
+  }
+
+  dismiss() {
+    return this.#answer("dismiss", { accept: false });
+  }
+
+  toJSON() {
+    return { type: this.type(), message: this.message(), defaultValue: this.defaultValue() };
+  }
+
+  #answer(name, args) {
+    const page = this.#page;
+    const state = stateOf(page);
+    if (state.dialog === this) state.dialog = null;
+    // Not by `Session.send`: what waits for the gate may be what this answer lets go on.
+    const made = state.session.call.dialog({ page: page.id, ...args });
+    settleDialogs(page);
+    return made.then(takeNothing, (error) => {
+      throw explain(`dialog.${name}`, error);
+    });
+  }
+}
+
+/** Gives dialogs back to the host when nobody listens and none is open. */
+const settleDialogs = (page) => {
+  const { emitter, policy, session, dialog, isClosed } = stateOf(page);
+  if (isClosed || dialog !== null || listenersOf(emitter, "dialog").length > 0) return;
+  policy.wanted = "dismiss";
+  if (policy.told === "dismiss" || policy.told === undefined) return;
+  policy.told = "dismiss";
+  session.call.dialogs({ page: page.id, policy: "dismiss" }).catch(() => {});
+};
+
+/** Dismisses the dialog that those who listened have left unanswered. */
+const leaveDialog = (page) => {
+  const { dialog, emitter, isClosed } = stateOf(page);
+  if (isClosed || dialog === null || listenersOf(emitter, "dialog").length > 0) return;
+  dialog.dismiss().catch(() => {});
+};
+
+/** A line that the page wrote to its console. */
+class ConsoleMessage {
+  #page;
+  #event;
+
+  constructor(page, event) {
+    this.#page = page;
+    this.#event = event;
+  }
+
+  type() {
+    return this.#event.level;
+  }
+
+  text() {
+    return this.#event.text;
+  }
+
+  location() {
+    return this.#event.location ?? {};
+  }
+
+  page() {
+    return this.#page;
+  }
+
+  toJSON() {
+    return { type: this.type(), text: this.text() };
+  }
+
+  toString() {
+    return this.text();
+  }
+}
+
+/** A download that the page began. */
+class Download {
+  #page;
+  #event;
+
+  constructor(page, event) {
+    this.#page = page;
+    this.#event = event;
+  }
+
+  url() {
+    return this.#event.url;
+  }
+
+  suggestedFilename() {
+    return this.#event.suggestedFilename;
+  }
+
+  page() {
+    return this.#page;
+  }
+
+  /** The content, when the download is complete. */
+  bytes() {
+    return this.#ask("bytes", (answer) => asBuffer(answer.value));
+  }
+
+  /** Null, or why it failed, when it has ended. */
+  failure() {
+    return this.#ask("failure", (answer) => answer.value ?? null);
+  }
+
+  cancel() {
+    return this.#ask("cancel", takeNothing);
+  }
+
+  delete() {
+    return this.#ask("delete", takeNothing);
+  }
+
+  toJSON() {
+    return { url: this.url(), suggestedFilename: this.suggestedFilename() };
+  }
+
+  #ask(op, take) {
+    const page = this.#page;
+    const args = { page: page.id, download: this.#event.download, op };
+    return stateOf(page).session.send(`download.${op}`, "download", args, take, page);
+  }
+}
+
+/** A chooser for files that the page opened; no window shows it. */
+class FileChooser {
+  #page;
+  #event;
+
+  constructor(page, event) {
+    this.#page = page;
+    this.#event = event;
+  }
+
+  page() {
+    return this.#page;
+  }
+
+  isMultiple() {
+    return Boolean(this.#event.multiple);
+  }
+
+  setFiles(files) {
+    const page = this.#page;
+    const method = "fileChooser.setFiles";
+    const args = { page: page.id, chooser: this.#event.chooser, files: filesOf(method, files) };
+    return stateOf(page).session.send(method, "chooser", args, takeNothing, page);
+  }
+
+  toJSON() {
+    return { isMultiple: this.isMultiple() };
+  }
+}
+
+guard("dialog", Dialog);
+guard("consoleMessage", ConsoleMessage);
+guard("download", Download);
+guard("fileChooser", FileChooser);

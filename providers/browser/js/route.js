@@ -1,0 +1,144 @@
+// Requests that a script answers itself.
+
+/** A request that waits for the script's answer. */
+class Route {
+  #page;
+  #event;
+  #request;
+  #others;
+  #isAnswered = false;
+
+  constructor(page, event, request, others) {
+    this.#page = page;
+    this.#event = event;
+    this.#request = request;
+    this.#others = others;
+  }
+
+  request() {
+    return this.#request;
+  }
+
+  continue(options) {
+    const args = pick({}, options, ["url", "method", "postData", "headers"]);
+    const { postData } = args;
+    if (typeof postData === "object" && !ArrayBuffer.isView(postData)) args.postData = JSON.stringify(postData);
+    return this.#answer("continue", args);
+  }
+
+  /** Leaves the request to the handler that was added before this one. */
+  async fallback(options) {
+    if (this.#others.length === 0) return this.continue(options);
+    const [next, ...others] = this.#others;
+    this.#others = others;
+    return next.handle(this, this.#request);
+  }
+
+  abort(errorCode = "failed") {
+    return this.#answer("abort", { errorCode });
+  }
+
+  async fulfill(options = {}) {
+    refusePath("route.fulfill", options);
+    const { response, json, contentType } = options;
+    const headers = lowered(options.headers ?? response?.headers());
+    let body = options.body ?? (json === undefined ? await response?.body() : JSON.stringify(json));
+    if (contentType !== undefined) headers["content-type"] = contentType;
+    else if (json !== undefined) headers["content-type"] ??= "application/json";
+    if (body === undefined) body = "";
+    if (response !== undefined) {
+      delete headers["content-length"];
+      delete headers["content-encoding"];
+    }
+    return this.#answer("fulfill", { status: options.status ?? response?.status() ?? 200, headers, body });
+  }
+
+  toJSON() {
+    return this.#request.toJSON();
+  }
+
+  async #answer(action, args) {
+    const method = `route.${action}`;
+    if (this.#isAnswered) {
+      throw failure(method, "Route is already handled!", "INVALID_ARGUMENT", "Answer each route once.");
+    }
+    this.#isAnswered = true;
+    const page = this.#page;
+    const { call } = stateOf(page).session;
+    // Not by `Session.send`: what waits for the gate may be what this answer lets go on.
+    try {
+      await call.routeAnswer({ page: page.id, route: this.#event.route, action, ...args });
+    } catch (error) {
+      throw explain(method, error);
+    }
+  }
+}
+
+/** Those handlers of a page that a request is for, the newest first. */
+const handlersOf = (page, url) => stateOf(page).routes.filter((route) => route.test(url));
+
+const routeBegun = (page, event) => {
+  const [first, ...others] = handlersOf(page, event.url);
+  const request = event.requestId === undefined ? new Request(page, event) : requestBegun(page, event);
+  const route = new Route(page, event, request, others);
+  if (first === undefined) {
+    route.continue().catch(() => {});
+    return;
+  }
+  // What a handler throws is an unhandled rejection, as of any listener.
+  void first.handle(route, request);
+};
+
+/** Adds a handler, and tells the host which requests to hold. */
+const addRoute = (page, url, handler, options) => {
+  const method = "page.route";
+  checkHandler(method, handler);
+  const state = stateOf(page);
+  let left = options?.times ?? Infinity;
+  const entry = {
+    url,
+    handler,
+    test: urlTest(method, url, state.url),
+    async handle(route, request) {
+      if (--left <= 0) dropRoutes(page, method, (other) => other === entry).catch(() => {});
+      return handler(route, request);
+    },
+  };
+  state.routes.unshift(entry);
+  state.session.events.listen(page, ["route"]);
+  return tellRoutes(page, method).catch((error) => {
+    // The host holds nothing for a route that it refused.
+    state.routes = state.routes.filter((other) => other !== entry);
+    state.session.events.leave(["route"]);
+    throw error;
+  });
+};
+
+const dropRoutes = (page, method, isMeant) => {
+  const state = stateOf(page);
+  const left = state.routes.filter((route) => !isMeant(route));
+  const dropped = state.routes.length - left.length;
+  state.routes = left;
+  if (dropped === 0) return Promise.resolve();
+  const told = tellRoutes(page, method);
+  for (let count = 0; count < dropped; count++) state.session.events.leave(["route"]);
+  return told;
+};
+
+const tellRoutes = (page, method, isBroad = false) => {
+  const { routes, session, url: base } = stateOf(page);
+  const patterns = routes.map(({ url }, index) => {
+    const id = String(index);
+    const isOurs = typeof url === "function" || (isBroad && url instanceof RegExp);
+    return isOurs ? { id, glob: "**" } : { id, ...urlPattern(url, base) };
+  });
+  const told = session.send(method, "route", { page: page.id, patterns }, takeNothing, page);
+  if (isBroad || !routes.some(({ url }) => url instanceof RegExp)) return told;
+  // The host's regular expressions are fewer than the language's: then all requests come here, where they are compared.
+  return told.catch((error) => {
+    if (error.code !== "INVALID_ARGUMENT") throw error;
+    return tellRoutes(page, method, true);
+  });
+};
+
+guard("route", Route);

@@ -1,0 +1,125 @@
+// What pages and frames have in common: actions on elements that a selector names, and functions that run inside.
+
+class Scope extends Finder {
+  /** The locator of `$`: the first element, or null. Handles are locators here. */
+  $(selector) {
+    return firstOf(this.locator(selector));
+  }
+
+  $$(selector) {
+    return this.locator(selector).all();
+  }
+
+  $eval(selector, fn, arg, options) {
+    const name = "$eval";
+    return LOCATOR_METHODS.evaluate(inScope(this, name, selector, options), fn, arg, options ?? { timeout: GONE_MS });
+  }
+
+  $$eval(selector, fn, arg) {
+    const target = { steps: [...stepsOf(this), selectorStep(methodName(this, "$$eval"), selector)] };
+    return LOCATOR_METHODS.evaluateAll(new Acting(pageOf(this), methodName(this, "$$eval"), target), fn, arg);
+  }
+
+  evaluate(fn, arg, options) {
+    const method = methodName(this, "evaluate");
+    if (arg instanceof Locator) {
+      const to = new Acting(pageOf(this), method, { steps: stepsOf(arg) });
+      return LOCATOR_METHODS.evaluate(to, fn, undefined, options);
+    }
+    const args = withArgument(method, pageFunction(method, fn), arg);
+    return inside(this, "evaluate", args).send("evaluate", args, options);
+  }
+
+  title() {
+    const args = { function: "document.title", isFunction: false };
+    return inside(this, "title", args).send("evaluate", args);
+  }
+
+  async waitForSelector(selector, options) {
+    const state = options?.state ?? "visible";
+    const method = methodName(this, "waitForSelector");
+    const to = inScope(this, "waitForSelector", selector, options);
+    if (!["attached", "detached", "visible", "hidden"].includes(state)) {
+      throw wrongArgument(method, "state is attached, detached, visible or hidden");
+    }
+    await to.send("waitFor", { state }, options, takeNothing);
+    if (state === "detached" || state === "hidden") return null;
+    return selector instanceof Locator ? selector.first() : this.locator(selector).first();
+  }
+
+  dragAndDrop(source, target, options) {
+    const args = {
+      source: inScope(this, "dragAndDrop", source, options).target,
+      target: inScope(this, "dragAndDrop", target, options).target,
+    };
+    const to = new Acting(pageOf(this), methodName(this, "dragAndDrop"), undefined);
+    return to.send("drag", pick(args, options, DRAG), options);
+  }
+
+  /** One field, or a whole form: an object from selectors to values; true and false check and uncheck. */
+  fill(selector, value, options) {
+    if (typeof selector === "object" && selector !== null && !(selector instanceof Finder)) {
+      return fillForm(this, selector, value);
+    }
+    return ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options);
+  }
+
+  /** A promise of so much time. */
+  waitForTimeout(ms) {
+    return new Promise((resolve) => setTimeout(resolve, ms));
+  }
+}
+
+/** How long `$eval` looks for its element, which Playwright does not wait for. */
+const GONE_MS = 1_000;
+
+const methodName = (scope, name) => `${scope.constructor.label}.${name}`;
+
+/** The target of a selector: the first of its elements, unless `strict` is asked for or a locator says which. */
+const inScope = (scope, name, selector, options) => {
+  const method = methodName(scope, name);
+  if (selector instanceof Locator) return new Acting(pageOf(scope), method, { steps: stepsOf(selector) });
+  const step = selectorStep(method, selector);
+  // A ref names its frame as well.
+  if (isRef(selector)) return new Acting(pageOf(scope), method, { steps: [step] });
+  const steps = [...stepsOf(scope), step];
+  if (options?.strict !== true) steps.push({ by: "nth", index: 0 });
+  return new Acting(pageOf(scope), method, { steps });
+};
+
+/** A function for a document: that of the page, or, by its root element, that of a frame. */
+const inside = (scope, name, args) => {
+  const steps = stepsOf(scope);
+  if (steps.length === 0) return new Acting(pageOf(scope), methodName(scope, name), undefined);
+  args.function = args.isFunction ? `(root, arg) => (${args.function})(arg)` : `() => (${args.function})`;
+  args.isFunction = true;
+  const target = { steps: [...steps, { by: "css", value: ":root" }] };
+  return new Acting(pageOf(scope), methodName(scope, name), target);
+};
+
+const fillForm = (scope, form, options) => {
+  const method = methodName(scope, "fill");
+  const fields = Object.entries(form).map(([selector, value]) => {
+    if (!["string", "number", "boolean", "object"].includes(typeof value) || value === null) {
+      const message = `the value of ${selector} must be a string or a boolean, and this is ${typeName(value)}`;
+      throw wrongArgument(method, message);
+    }
+    const { target } = inScope(scope, "fill", selector, options);
+    return { target, value: typeof value === "number" ? String(value) : value };
+  });
+  return new Acting(pageOf(scope), method, undefined).send("fillForm", { fields }, options);
+};
+
+for (const [name, act] of Object.entries(ELEMENT_METHODS)) {
+  if (name === "fill") continue;
+  hide(Scope.prototype, name, {
+    [name](selector, ...args) {
+      return act(inScope(this, name, selector, args[args.length - 1]), ...args);
+    },
+  }[name]);
+}
+
+// What Playwright has on locators only.
+for (const name of ["pressSequentially", "clear", "blur", "selectText", "scrollIntoViewIfNeeded"]) {
+  delete Scope.prototype[name];
+}

@@ -1,0 +1,165 @@
+// One execution's view of the browser: its pages by id, and the way of every call to the host.
+
+class Session {
+  constructor(call) {
+    this.call = call;
+    this.pages = new Map();
+    this.events = new Events(this);
+    /** Listeners of the context, and what the host observes for them. */
+    this.emitter = new Emitter();
+    this.watched = new Set();
+    /** Scripts that the context runs in each document, and the page that was used last. */
+    this.initScripts = [];
+    this.current = undefined;
+    this.timeout = undefined;
+    this.navigationTimeout = undefined;
+  }
+
+  /** The page of an id; the same object each time. */
+  page(id, url) {
+    let page = this.pages.get(id);
+    if (page === undefined) {
+      page = new Page(this, id);
+      this.pages.set(id, page);
+    }
+    if (url !== undefined) stateOf(page).url = url;
+    return page;
+  }
+
+  /**
+   * Calls the host. The call is made before this returns, so that an error of it has the script's line in its stack;
+   * only while the host is being told what to observe it waits for that.
+   */
+  send(method, verb, args, take, page) {
+    const { events } = this;
+    const made = events.gate === null ? this.call[verb](args) : this.sendBehind(events.gate, verb, args);
+    return made.then(
+      (answer) => {
+        if (page !== undefined && answer !== undefined && answer !== null) note(page, answer);
+        // What the call caused has been told to listeners when its promise resolves.
+        return events.polls ? events.flush().then(() => take(answer)) : take(answer);
+      },
+      (error) => {
+        if (page !== undefined && error?.code === "CDP_TARGET_CLOSED") markClosed(page);
+        explain(method, error);
+        if (!events.polls) throw error;
+        return events.flush().then(() => {
+          throw error;
+        });
+      },
+    );
+  }
+
+  sendBehind(gate, verb, args) {
+    const place = new Error();
+    return gate.then(() => this.call[verb](args)).catch((error) => {
+      throw placeAt(error, place);
+    });
+  }
+}
+
+const takeValue = (answer) => answer?.value;
+const takeNothing = () => undefined;
+
+/** Takes in what an answer says about its page. */
+const note = (page, answer) => {
+  const state = stateOf(page);
+  if (typeof answer.url === "string") state.url = answer.url;
+  if (answer.viewport) state.viewport = answer.viewport;
+};
+
+const markClosed = (page) => {
+  const state = stateOf(page);
+  if (state.isClosed) return;
+  state.isClosed = true;
+  state.session.events.ended(page, "close");
+};
+
+/** Copies those options that are there. */
+const pick = (args, options, names) => {
+  if (options === undefined || options === null) return args;
+  for (const name of names) {
+    const value = options[name];
+    if (value !== undefined) args[name] = value;
+  }
+  return args;
+};
+
+/** How long a method may take: its own option, its page's default, the context's. 0 is as long as the execution. */
+const timeoutOf = (page, options, isNavigation = false) => {
+  const given = options?.timeout;
+  if (given !== undefined) return given;
+  const state = stateOf(page);
+  const { session } = state;
+  const navigation = isNavigation ? (state.navigationTimeout ?? session.navigationTimeout) : undefined;
+  return navigation ?? state.timeout ?? session.timeout;
+};
+
+/** Adds the bound on a call's time, unless it is the host's own. */
+const timed = (args, page, options, isNavigation) => {
+  const timeout = timeoutOf(page, options, isNavigation);
+  if (timeout !== undefined) args.timeoutMs = timeout;
+  return args;
+};
+
+/** Bytes that also answer `toString("base64")`, as a Buffer would. */
+const asBuffer = (bytes) => {
+  if (!(bytes instanceof Uint8Array)) return bytes;
+  Object.defineProperty(bytes, "toString", {
+    value(encoding = "utf8") {
+      if (encoding === "base64") return bytes.toBase64();
+      if (encoding === "hex") return bytes.toHex();
+      return new TextDecoder().decode(bytes);
+    },
+  });
+  return bytes;
+};
+
+/** A function or an expression for the page, as the host takes it. */
+const pageFunction = (method, fn) => {
+  if (typeof fn === "function") return { function: functionSource(method, fn), isFunction: true };
+  if (typeof fn !== "string") {
+    throw wrongArgument(method, `the first argument must be a function or a string, and this is ${typeName(fn)}`);
+  }
+  return { function: fn, isFunction: isFunctionText(fn) };
+};
+
+const ARROW_TEXT = /^\s*(async\s*)?(\([^()]*\)|[\w$]+)\s*=>/;
+const FUNCTION_TEXT = /^\s*(async\s+)?function\b[^]*\}\s*$/;
+
+/** Whether a text is a function and nothing else. */
+const isFunctionText = (text) => ARROW_TEXT.test(text) || FUNCTION_TEXT.test(text);
+
+/** A function's source as an expression; of a method it is not one. */
+const functionSource = (method, fn) => {
+  const source = String(fn);
+  if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
+    throw wrongArgument(
+      method,
+      "a bound or built-in function has no source that the page could run",
+      "Pass a function that is written out, as () => document.title.",
+    );
+  }
+  if (/^(async\s*)?(function\b|\(|[\w$]+\s*=>)/.test(source)) return source;
+  const shorthand = /^(async\s+)?(\*\s*)?[\w$]+\s*\(/.exec(source);
+  if (shorthand === null) return `(...args) => ({ ${source} })[${JSON.stringify(fn.name)}](...args)`;
+  const [, isAsync = "", star = ""] = shorthand;
+  return `${isAsync}function${star.trim()} ${source.slice(isAsync.length + star.length)}`;
+};
+
+/** Adds the argument of a function for the page. */
+const withArgument = (method, args, arg) => {
+  if (arg === undefined) return args;
+  if (holdsHandle(arg)) {
+    const instead = "Use locator.evaluate((element) => …).";
+    throw wrongArgument(method, "a page, frame or locator cannot be passed to the page", instead);
+  }
+  args.arg = arg;
+  return args;
+};
+
+const holdsHandle = (arg) => {
+  if (typeof arg !== "object" || arg === null) return false;
+  if (arg instanceof Finder) return true;
+  return Array.isArray(arg) && arg.some((item) => item instanceof Finder);
+};

@@ -1,0 +1,134 @@
+// The steps by which a target is named, and how they read in messages.
+// Knows no page: a step is plain data, as `../../verbs` reads it.
+
+/** A text to compare with: a string, or a regular expression. */
+const textStep = (method, value, exact) => {
+  if (value instanceof RegExp) return { regex: value.source, flags: value.flags };
+  if (typeof value === "number") value = String(value);
+  if (typeof value !== "string") {
+    throw wrongArgument(method, `a text must be a string or a regular expression, and this is ${typeName(value)}`);
+  }
+  return exact ? { text: value, exact: true } : { text: value };
+};
+
+const typeName = (value) => (value === null ? "null" : Array.isArray(value) ? "an array" : `of type ${typeof value}`);
+
+/** A text in quotation marks, or a regular expression, as it stands in source. */
+const quoted = (value) => {
+  if (value instanceof RegExp) return String(value);
+  const text = String(value);
+  // Most texts need no escape, and a regular expression costs more than the rest of a locator.
+  const isPlain = !text.includes("'") && !text.includes("\\") && !text.includes("\n") && !text.includes("\r");
+  if (isPlain && !text.includes("\t")) return `'${text}'`;
+  const escapes = { "'": "\\'", "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+  return `'${text.replace(/['\\\n\r\t]/g, (letter) => escapes[letter])}'`;
+};
+
+/** A ref of a snapshot, as `@e5` or `e5`. */
+const isRef = (selector) => (selector[0] === "@" || selector[0] === "e") && /^@?e\d+\s*$/.test(selector);
+
+/** The step of a selector as people write it. */
+const selectorStep = (method, selector) => {
+  if (typeof selector === "string") return { by: "selector", value: selector };
+  throw wrongArgument(
+    method,
+    `a selector must be a string or a locator, and this is ${typeName(selector)}`,
+    'Name the element as "#id", "text=…", "@e5", or by page.getByRole(role, { name }).',
+  );
+};
+
+const ROLE_STATES = ["checked", "disabled", "expanded", "includeHidden", "level", "pressed", "selected"];
+
+/** Those states that `getByRole` asks for. Mostly there are none, and asking one by one is quicker than a loop. */
+const statesOf = (options) =>
+  options.checked === undefined && options.disabled === undefined && options.expanded === undefined &&
+  options.includeHidden === undefined && options.level === undefined && options.pressed === undefined &&
+  options.selected === undefined
+    ? NO_STATES
+    : ROLE_STATES.filter((state) => options[state] !== undefined);
+
+const NO_STATES = [];
+
+/** The step of `getByRole`. */
+const roleStep = (role, options) => {
+  const step = { by: "role", role: String(role) };
+  if (options === undefined) return step;
+  if (typeof options !== "object") {
+    const instead = `Write getByRole(${quoted(role)}, { name: ${quoted(options)} }).`;
+    throw wrongArgument("getByRole", `the options are ${typeName(options)}`, instead);
+  }
+  const { name, exact } = options;
+  if (name !== undefined) step.name = textStep("getByRole", name, exact);
+  for (const state of statesOf(options)) step[state] = options[state];
+  return step;
+};
+
+/** How `getByRole` with these options reads. */
+const roleText = (role, options) => {
+  if (options === undefined) return `getByRole(${quoted(role)})`;
+  const { name, exact } = options;
+  let text = name === undefined ? "" : `, name: ${quoted(name)}`;
+  if (exact && typeof name === "string") text += ", exact: true";
+  for (const state of statesOf(options)) text += `, ${state}: ${options[state]}`;
+  return text === "" ? `getByRole(${quoted(role)})` : `getByRole(${quoted(role)}, { ${text.slice(2)} })`;
+};
+
+/** How a method that takes a text and `exact` reads. */
+const textText = (method, value, exact) =>
+  exact && typeof value === "string" ? `${method}(${quoted(value)}, { exact: true })` : `${method}(${quoted(value)})`;
+
+/** One text after another, with a full stop between them. */
+const chained = (text, part) => (text === "" ? part : `${text}.${part}`);
+
+/** A url to wait for or to intercept, as the host takes it. */
+const urlPattern = (url, base) => {
+  if (url instanceof RegExp) return { regex: url.source, flags: url.flags };
+  return { glob: absoluteGlob(url, base) };
+};
+
+/** A path is meant on the page's own site. */
+const absoluteGlob = (url, base) => {
+  if (!url.startsWith("/") || url.startsWith("//")) return url;
+  const origin = /^https?:\/\/[^/?#]+/.exec(base ?? "");
+  return origin === null ? url : origin[0] + url;
+};
+
+/** The regular expression of a glob: `*` within a part of a path, `**` across them, `{a,b}`, `\` before a letter. */
+const globPattern = (glob) => {
+  let [source, depth] = ["^", 0];
+  for (let at = 0; at < glob.length; at++) {
+    const letter = glob[at];
+    if (letter === "\\" && at + 1 < glob.length) source += escaped(glob[++at]);
+    else if (letter === "*" && glob[at + 1] === "*") {
+      while (glob[at + 1] === "*") at++;
+      if (glob[at + 1] === "/") {
+        at++;
+        source += "(?:.*/)?";
+      } else source += ".*";
+    } else if (letter === "*") source += "[^/]*";
+    else if (letter === "{") {
+      depth++;
+      source += "(?:";
+    } else if (letter === "}" && depth > 0) {
+      depth--;
+      source += ")";
+    } else if (letter === "," && depth > 0) source += "|";
+    else source += escaped(letter);
+  }
+  return new RegExp(`${source}${")".repeat(depth)}$`);
+};
+
+const escaped = (letter) => (/[\\^$.*+?()[\]{}|]/.test(letter) ? `\\${letter}` : letter);
+
+/** Whether a url matches, as a function of the url's text. `match` is a string, a regular expression or a predicate. */
+const urlTest = (method, match, base) => {
+  if (match instanceof RegExp) return (url) => url.search(match) >= 0;
+  if (typeof match === "function") return (url) => match(new URL(url));
+  if (typeof match !== "string") {
+    const message = `a url must be a string, a regular expression or a function, and this is ${typeName(match)}`;
+    throw wrongArgument(method, message);
+  }
+  const glob = absoluteGlob(match, base);
+  const pattern = globPattern(glob);
+  return (url) => url === glob || pattern.test(url) || (url.endsWith("/") && url.slice(0, -1) === glob);
+};

@@ -1,0 +1,16 @@
+//! The namespace `browser`: page verbs, in the names that Playwright gave them.
+//!
+//! A thin face on the verb engine (`codemode_verbs`). The methods of the provider are its verbs, one row each in `methods`;
+//! what scripts see are the objects that the `layer` makes of them inside the sandbox: `browser.open(url)`, pages, locators.
+//!
+//! This crate knows neither the sandbox nor the host, and no other namespace.
+#![forbid(unsafe_code)]
+
+mod account;
+mod calls;
+mod layer;
+mod methods;
+mod provider;
+mod words;
+
+pub use provider::BrowserProvider;

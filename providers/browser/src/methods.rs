@@ -1,0 +1,408 @@
+//! The methods of the provider: the verbs, one row each. Scripts reach them through the layer.
+
+use crate::{
+    calls::{
+        self, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download, DownloadOp, Drag,
+        ElementCall, ElementCallOp, Evaluate, Extract, Fill, FillForm, Goto, History, Keyboard, Limit, Mouse, Nothing,
+        On, Open, Part, Press, Read, ReadAll, Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon,
+        Viewport, WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch, answer, field,
+    },
+    layer,
+    provider::{Browser, NAMESPACE},
+};
+use codemode_provider::CallContext;
+use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
+use codemode_verbs::{Address, NewsQuery, Tab, Upload};
+use serde_json::{Value as Json, json};
+use std::{pin::Pin, sync::LazyLock, time::Duration};
+
+/// A verb.
+pub(crate) struct Row {
+    /// As the host knows it.
+    pub(crate) method: Method,
+    /// Carries out a call.
+    pub(crate) run: Run,
+}
+
+type Answer<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorReport>> + Send + 'a>>;
+type Run = for<'a> fn(&'a Browser, Value, CallContext) -> Answer<'a>;
+
+/// The verb with a name.
+pub(crate) fn find(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.method.name == name)
+}
+
+/// The namespace.
+pub(crate) fn manifest() -> Manifest {
+    Manifest {
+        namespace: NAMESPACE.into(),
+        doc: "Pages of a real browser, in Playwright's names.".into(),
+        methods: ROWS.iter().map(|row| row.method.clone()).collect(),
+        layer: Some(layer::SOURCE.into()),
+        declaration: Some(layer::DECLARATION.into()),
+    }
+}
+
+/// A verb that answers nothing about a page.
+macro_rules! verb {
+    ($name:literal, $effect:ident, $doc:literal, $call:ty, |$tab:ident, $verb:ident, $argument:ident| $body:expr) => {
+        Row {
+            method: method($name, $doc, Effect::$effect),
+            run: |browser, $argument, context| {
+                Box::pin(async move {
+                    let On::<$call> { at, verb: $verb } = calls::read(&$argument)?;
+                    let $tab = browser.verbs.tab(&at, context.deadline).await?;
+                    let value: Value = $body;
+                    Ok(answer(&$tab, value))
+                })
+            },
+        }
+    };
+}
+
+static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
+    vec![
+        Row {
+            method: method("open", "Opens a page.", Effect::Write),
+            run: |browser, argument, context| Box::pin(open(browser, argument, context)),
+        },
+        Row {
+            method: method("pages", "The pages that there are.", Effect::Read),
+            run: |browser, _, context| {
+                Box::pin(async move { Ok(json!({"pages": browser.verbs.pages(context.deadline).await?}).into()) })
+            },
+        },
+        Row {
+            method: Method { background: true, ..method("events", "News of pages, as they come.", Effect::Read) },
+            run: |browser, argument, context| {
+                Box::pin(async move {
+                    let query: NewsQuery = calls::read(&argument)?;
+                    Ok(json!(browser.verbs.news(&query, context.deadline).await?).into())
+                })
+            },
+        },
+        verb!("closePage", Write, "Closes the page.", Close, |tab, verb, argument| done(
+            tab.close(verb.run_before_unload).await
+        )?),
+        verb!("bringToFront", Write, "Brings the page to the front.", Nothing, |tab, _verb, argument| done(
+            tab.bring_to_front().await
+        )?),
+        verb!("goto", Write, "Sends the page to an address.", Goto, |tab, verb, argument| {
+            json!(tab.goto(&verb.url, verb.referer.as_deref(), verb.wait_until).await?).into()
+        }),
+        verb!("history", Write, "Back, forward, or the same again.", History, |tab, verb, argument| {
+            json!(tab.history(verb.delta, verb.wait_until).await?).into()
+        }),
+        verb!("click", Write, "Clicks an element.", Upon<codemode_verbs::Click>, |tab, verb, argument| {
+            done(tab.click(&verb.target, &verb.how).await)?
+        }),
+        verb!(
+            "hover",
+            Write,
+            "Moves the mouse onto an element.",
+            Upon<codemode_verbs::Approach>,
+            |tab, verb, argument| { done(tab.hover(&verb.target, &verb.how).await)? }
+        ),
+        verb!("drag", Write, "Draws an element onto another one.", Drag, |tab, verb, argument| {
+            let [from, to] = verb.approaches();
+            done(tab.drag((&verb.source, &from), (&verb.target, &to)).await)?
+        }),
+        verb!("fill", Write, "Replaces what is in a field.", Upon<Fill>, |tab, verb, argument| {
+            done(tab.fill(&verb.target, &verb.how.value, verb.how.force).await)?
+        }),
+        verb!("fillForm", Write, "Fills the fields of a form.", FillForm, |tab, verb, argument| {
+            done(tab.fill_form(&verb.fields).await)?
+        }),
+        verb!("type", Write, "Types a text, key by key.", Upon<Type>, |tab, verb, argument| {
+            done(tab.type_into(&verb.target, &verb.how.text, verb.how.delay).await)?
+        }),
+        verb!("press", Write, "Presses a key, or keys together.", Upon<Press>, |tab, verb, argument| {
+            done(tab.press(&verb.target, &verb.how.key, verb.how.delay).await)?
+        }),
+        verb!("check", Write, "Ticks a box, or takes the tick away.", Upon<Check>, |tab, verb, argument| {
+            done(tab.check(&verb.target, verb.how.checked, &verb.how.approach).await)?
+        }),
+        verb!("select", Write, "Chooses options.", Upon<Select>, |tab, verb, argument| {
+            tab.select(&verb.target, &verb.how.options, verb.how.force).await?.into()
+        }),
+        verb!("upload", Write, "Gives files of the script to a file input.", Upon<Nothing>, |tab, verb, argument| {
+            done(tab.upload(&verb.target, &uploads(&argument)?).await)?
+        }),
+        verb!(
+            "element",
+            Write,
+            "Focuses an element, takes the focus away, selects its text, scrolls to it, or empties it.",
+            Upon<ElementCall>,
+            |tab, verb, argument| {
+                match verb.how.op {
+                    ElementCallOp::Op(op) => done(tab.element(&verb.target, op).await)?,
+                    ElementCallOp::Clear(calls::Clear::Clear) => done(tab.fill(&verb.target, "", false).await)?,
+                }
+            }
+        ),
+        verb!(
+            "dispatchEvent",
+            Write,
+            "Dispatches an event of the script's own.",
+            Upon<Dispatch>,
+            |tab, verb, argument| { done(tab.dispatch(&verb.target, &verb.how.kind, &verb.how.init).await)? }
+        ),
+        verb!("read", Read, "Reads something of one element.", Upon<Read>, |tab, verb, argument| {
+            tab.read(&verb.target, verb.how.what, verb.how.name.as_deref()).await?.into()
+        }),
+        verb!("readAll", Read, "Reads something of all elements that match.", Upon<ReadAll>, |tab, verb, argument| {
+            tab.read_all(&verb.target, verb.how.what).await?.into()
+        }),
+        verb!("waitFor", Read, "Waits for the state of an element.", Upon<WaitFor>, |tab, verb, argument| {
+            done(tab.wait_for_element(&verb.target, verb.how.state).await)?
+        }),
+        verb!("waitForURL", Read, "Waits for an address.", WaitForUrl, |tab, verb, argument| {
+            done(tab.wait_for_url(&verb.url, verb.wait_until).await)?
+        }),
+        verb!("waitForLoad", Read, "Waits until the page is loaded.", WaitForLoad, |tab, verb, argument| {
+            done(tab.wait_for_load(verb.state).await)?
+        }),
+        verb!(
+            "waitForFunction",
+            Write,
+            "Waits until a function in the page answers something true.",
+            WaitForFunction,
+            |tab, verb, argument| {
+                tab.wait_for_function(&verb.code, field(&argument, "arg").as_ref(), verb.polling).await?
+            }
+        ),
+        verb!("evaluate", Write, "Evaluates a function in the page.", Evaluate, |tab, verb, argument| {
+            tab.evaluate(verb.target.as_ref(), verb.all, &verb.code, field(&argument, "arg").as_ref()).await?
+        }),
+        verb!(
+            "snapshot",
+            Read,
+            "An outline of the page with refs.",
+            Part<codemode_verbs::Snapshot>,
+            |tab, verb, argument| { json!(tab.snapshot(verb.target.as_ref(), &verb.how).await?).into() }
+        ),
+        verb!(
+            "screenshot",
+            Read,
+            "A picture of the page or of an element.",
+            Part<codemode_verbs::Screenshot>,
+            |tab, verb, argument| { Value::from(tab.screenshot(verb.target.as_ref(), &verb.how).await?) }
+        ),
+        verb!("pdf", Read, "The page as a PDF.", Json, |tab, verb, argument| {
+            Value::from(tab.pdf(&verb["options"]).await?)
+        }),
+        verb!("extract", Read, "The content of the page or of an element.", Part<Extract>, |tab, verb, argument| {
+            tab.extract(verb.target.as_ref(), verb.how.form).await?.into()
+        }),
+        verb!("content", Write, "The page's source, or another one in its place.", Content, |tab, verb, argument| {
+            match verb.html {
+                Some(html) => done(tab.write(&html).await)?,
+                None => tab.extract(None, codemode_verbs::Form::Html).await?.into(),
+            }
+        }),
+        verb!("keyboard", Write, "Keys, wherever the focus is.", Keyboard, |tab, verb, argument| done(
+            keyboard(&tab, verb).await
+        )?),
+        verb!("mouse", Write, "The mouse, wherever it is.", Mouse, |tab, verb, argument| done(
+            mouse(&tab, verb).await
+        )?),
+        verb!("viewport", Write, "Gives the viewport a size.", Viewport, |tab, verb, argument| {
+            done(tab.resize(verb.width, verb.height).await)?
+        }),
+        verb!(
+            "initScript",
+            Write,
+            "Runs a script in each document before the page's own.",
+            Source,
+            |tab, verb, argument| { done(tab.add_init_script(&verb.source).await)? }
+        ),
+        verb!("frames", Read, "The page's frames.", Nothing, |tab, _verb, argument| tab.frames().await?.into()),
+        verb!("dialogs", Write, "What becomes of dialogs.", Dialogs, |tab, verb, argument| {
+            tab.set_dialog_policy(verb.policy);
+            Value::Undefined
+        }),
+        verb!("dialog", Write, "Answers the open dialog.", DialogAnswer, |tab, verb, argument| {
+            tab.answer_dialog(verb.accept, verb.text.as_deref()).await?.into()
+        }),
+        Row {
+            method: Method {
+                background: true,
+                ..method("watch", "Which news a page tells from now on.", Effect::Read)
+            },
+            run: |browser, argument, context| Box::pin(watch(browser, argument, context)),
+        },
+        verb!("responseBody", Read, "The body of an answer.", Request, |tab, verb, argument| {
+            Value::from(tab.response_body(&verb.request_id).await?)
+        }),
+        verb!("network", Read, "The page's requests.", Traffic, |tab, verb, argument| {
+            tab.network(verb.filter.as_ref(), verb.limit).await?.into()
+        }),
+        verb!("console", Read, "The page's console and uncaught errors.", Limit, |tab, verb, argument| {
+            tab.console(verb.limit).await?.into()
+        }),
+        verb!("route", Write, "Which requests wait for the script.", Routes, |tab, verb, argument| {
+            done(tab.set_routes(&verb.patterns).await)?
+        }),
+        verb!("routeAnswer", Write, "Answers a request that waits.", RouteReply, |tab, verb, argument| {
+            let body = ["body", "postData"].into_iter().find_map(|name| bytes(&argument, name));
+            done(tab.answer_route(&verb.route, &verb.answer, body.as_deref()).await)?
+        }),
+        verb!("chooser", Write, "Gives files to an open file chooser.", Chooser, |tab, verb, argument| {
+            done(tab.choose(&verb.chooser, &uploads(&argument)?).await)?
+        }),
+        verb!("download", Write, "What a download came to.", Download, |tab, verb, argument| {
+            match verb.op {
+                DownloadOp::Bytes => Value::from(tab.download_bytes(&verb.download).await?),
+                DownloadOp::Failure => tab.download_failure(&verb.download).await?.into(),
+                DownloadOp::Cancel => done(tab.cancel_download(&verb.download).await)?,
+                DownloadOp::Delete => done(tab.delete_download(&verb.download).await)?,
+            }
+        }),
+        verb!("cookies", Write, "Reads, sets or deletes cookies.", Cookies, |tab, verb, argument| {
+            match verb {
+                Cookies::Get { urls } => tab.cookies(&urls).await?.into(),
+                Cookies::Set { cookies } => done(tab.set_cookies(&cookies).await)?,
+                Cookies::Clear { filter } => done(tab.clear_cookies(&filter).await)?,
+            }
+        }),
+        verb!("storageState", Read, "Cookies and local storage.", Nothing, |tab, _verb, argument| tab
+            .storage_state()
+            .await?
+            .into()),
+    ]
+});
+
+/// Opens a page, and sends it somewhere.
+async fn open(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
+    let call: Open = calls::read(&argument)?;
+    let page = browser.verbs.open(context.deadline).await?;
+    let at = Address { page: page.clone(), timeout_ms: call.timeout_ms };
+    let tab = browser.verbs.tab(&at, context.deadline).await?;
+    let response = match &call.url {
+        Some(url) => tab.goto(url, None, call.wait_until).await?,
+        None => None,
+    };
+    Ok(json!({"page": page, "url": tab.url(), "status": response.map(|response| response.status)}).into())
+}
+
+/// Answers from where on the news can be read; without a page, those that the browser tells by itself.
+async fn watch(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
+    let Watch { page, types } = calls::read(&argument)?;
+    let next = match page {
+        Some(page) => {
+            let at = Address { page, timeout_ms: None };
+            browser.verbs.tab(&at, context.deadline).await?.watch(&types).await?
+        }
+        None => browser.verbs.news_cursor(context.deadline).await?,
+    };
+    Ok(json!({ "next": next }).into())
+}
+
+async fn keyboard(tab: &Tab<'_>, verb: Keyboard) -> Result<(), ErrorReport> {
+    match verb {
+        Keyboard::Down { key } => tab.key_down(&key).await,
+        Keyboard::Up { key } => tab.key_up(&key).await,
+        Keyboard::Press { key, delay } => tab.press_keys(&key, milliseconds(delay)).await,
+        Keyboard::Type { text, delay } => tab.type_text(&text, milliseconds(delay)).await,
+        Keyboard::InsertText { text } => tab.insert_text(&text).await,
+    }
+}
+
+async fn mouse(tab: &Tab<'_>, verb: Mouse) -> Result<(), ErrorReport> {
+    match verb {
+        Mouse::Move { x, y, steps } => tab.mouse_move(x, y, steps.unwrap_or(1)).await,
+        Mouse::Down(button) => tab.mouse_down(button.button, button.click_count).await,
+        Mouse::Up(button) => tab.mouse_up(button.button, button.click_count).await,
+        Mouse::Click { x, y, button, delay } => {
+            tab.mouse_move(x, y, 1).await?;
+            tab.mouse_click(button.button, button.click_count, milliseconds(delay)).await
+        }
+        Mouse::Wheel { dx, dy } => tab.mouse_wheel(dx, dy).await,
+    }
+}
+
+fn milliseconds(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
+}
+
+/// A field as bytes: those of a buffer, or those of a text.
+fn bytes(argument: &Value, name: &str) -> Option<Vec<u8>> {
+    match field(argument, name)? {
+        Value::Bytes(_, bytes) => Some(bytes),
+        Value::String(text) => Some(text.to_string_lossy().into_bytes()),
+        _ => None,
+    }
+}
+
+/// The files of a call: their bytes are no JSON.
+fn uploads(argument: &Value) -> Result<Vec<Upload>, ErrorReport> {
+    let wrong = || {
+        ErrorReport::new(ErrorCode::InvalidArgument, "files must be objects {name, mimeType, buffer}").with_hint(
+            "Files come from the script, not from this machine: {name: \"a.txt\", mimeType: \"text/plain\", buffer: new \
+             TextEncoder().encode(\"…\")}.",
+        )
+    };
+    let Some(Value::Array(files)) = field(argument, "files") else { return Err(wrong()) };
+    let text = |file: &Value, name: &str| match field(file, name) {
+        Some(Value::String(text)) => Some(text.to_string_lossy()),
+        _ => None,
+    };
+    files
+        .iter()
+        .map(|file| match field(file, "buffer") {
+            Some(Value::Bytes(_, bytes)) => Ok(Upload {
+                name: text(file, "name").ok_or_else(wrong)?,
+                mime_type: text(file, "mimeType").unwrap_or_default(),
+                bytes,
+            }),
+            _ => Err(wrong()),
+        })
+        .collect()
+}
+
+fn done(result: Result<(), ErrorReport>) -> Result<Value, ErrorReport> {
+    result.map(|()| Value::Undefined)
+}
+
+fn method(name: &str, doc: &str, effect: Effect) -> Method {
+    let params = vec![Param { name: "call".into(), schema: json!({"type": "object"}), optional: true }];
+    Method {
+        name: name.into(),
+        doc: doc.into(),
+        signatures: vec![Signature { params }],
+        returns: json!({"tsType": "any"}),
+        effect,
+        background: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_verb_says_whether_it_changes_something() {
+        let reads: Vec<_> =
+            ROWS.iter().filter(|row| row.method.effect == Effect::Read).map(|row| row.method.name.as_str()).collect();
+        let expected = [
+            "pages",
+            "events",
+            "read",
+            "readAll",
+            "waitFor",
+            "waitForURL",
+            "waitForLoad",
+            "snapshot",
+            "screenshot",
+            "pdf",
+            "extract",
+            "frames",
+            "watch",
+            "responseBody",
+            "network",
+            "console",
+            "storageState",
+        ];
+        assert_eq!(reads, expected);
+    }
+}

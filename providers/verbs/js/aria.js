@@ -1,0 +1,117 @@
+// A snapshot of the accessibility tree as indented text: `- role "name" [state]: text`.
+//
+// Reads roles, names and states; changes nothing.
+
+const ARIA_DEPTH_MAX = 200;
+const NAME_IN_LINE_MAX = 900;
+
+/**
+ * What is spoken below an element, onto `out`: texts and `{role, name, states, props, children}`. What `aria-owns` has
+ * brought elsewhere is in `visited` and comes once.
+ */
+function ariaChildren(element, depth, out, visited) {
+  const style = lookOf(element);
+  const block = !style.inline && style.display !== "contents" ? " " : "";
+  out.push(block, pseudoText(element, "::before"));
+  for (const child of flatChildrenOf(element)) {
+    const type = nodeTypeOf(child);
+    if (type === TEXT) {
+      if (lookOf(element).visibility === "visible") out.push(nodeValueOf(child));
+    } else if (type === ELEMENT) ariaVisit(child, depth, out, visited);
+  }
+  for (const owned of referredBy(element, "aria-owns")) ariaVisit(owned, depth, out, visited);
+  out.push(pseudoText(element, "::after"), block);
+}
+
+function ariaVisit(element, depth, out, visited) {
+  const tag = tagOf(element);
+  if (visited.has(element) || isAriaHidden(element) || tag === "head") return;
+  visited.add(element);
+  if (tag === "br") return void out.push(" ");
+  const role = tag === "iframe" || tag === "frame" ? "iframe" : roleOf(element);
+  if (!role || role === "presentation" || role === "none" || role === "generic" || depth > ARIA_DEPTH_MAX) {
+    ariaChildren(element, depth, out, visited);
+    return;
+  }
+  const node = { role, name: nameOf(element), states: ariaStates(element, role), props: [], children: [] };
+  const inner = [];
+  if (tag === "input" || tag === "textarea") {
+    const type = typeOf(element);
+    if (!["checkbox", "radio", "file", "button", "submit", "reset", "image"].includes(type)) inner.push(valueGetters[tag](element));
+  } else if (role !== "iframe") ariaChildren(element, depth + 1, inner, visited);
+  node.children = ariaMerge(inner);
+  if (node.children.length === 1 && node.children[0] === node.name) node.children = [];
+  if (role === "link" && hasAttribute(element, "href")) node.props.push(["url", attributeOf(element, "href")]);
+  const placeholder = role === "textbox" || role === "searchbox" ? attributeOf(element, "placeholder") : null;
+  if (placeholder && placeholder !== node.name) node.props.push(["placeholder", placeholder]);
+  out.push(node);
+}
+
+function ariaStates(element, role) {
+  const states = [];
+  const checked = ["checkbox", "menuitemcheckbox", "option", "radio", "switch", "menuitemradio", "treeitem"].includes(role) ? checkedOf(element) : null;
+  if (checked === true) states.push("checked");
+  if (checked === "mixed") states.push("checked=mixed");
+  if (DISABLEABLE.has(role) && isDisabled(element)) states.push("disabled");
+  if (expandedOf(element) === true) states.push("expanded");
+  const level = LEVELLED.includes(role) ? levelOf(element) : 0;
+  if (level) states.push(`level=${level}`);
+  const pressed = pressedOf(element);
+  if (pressed) states.push(pressed === "mixed" ? "pressed=mixed" : "pressed");
+  if (selectedOf(element) && (SELECTABLE.includes(role) || role === "option")) states.push("selected");
+  return states;
+}
+
+/** Joins texts that stand beside each other and leaves out what is only white space. */
+function ariaMerge(parts) {
+  const merged = [];
+  let text = "";
+  const flush = () => {
+    const value = normal(text);
+    if (value) merged.push(value);
+    text = "";
+  };
+  for (const part of parts) {
+    if (typeof part === "string") text += part;
+    else flush(), merged.push(part);
+  }
+  flush();
+  return merged;
+}
+
+// Texts that YAML would read as something else.
+const YAML_OTHER = /^(?:[-&*[\],?!>|@"'#%]|\s)|[{}`]|:(?:\s|$)|\s#|\s$|[\u0000-\u001f\u007f-\u009f]|^(?:true|false|yes|no|on|off|null|y|n|~|=|<<)$/i;
+const isMistaken = (text) => YAML_OTHER.test(text) || !Number.isNaN(Number(text));
+const yamlValue = (text) => (isMistaken(text) ? JSON.stringify(text) : text);
+const yamlKey = (text) => (isMistaken(text) ? `'${text.replace(/'/g, "''")}'` : text);
+
+function ariaLines(node, indent, depth, lines) {
+  if (typeof node === "string") {
+    lines.push(`${indent}- text: ${yamlValue(node)}`);
+    return;
+  }
+  let key = node.role;
+  if (node.name && node.name.length <= NAME_IN_LINE_MAX) key += ` ${JSON.stringify(node.name)}`;
+  for (const state of node.states) key += ` [${state}]`;
+  const cut = depth < 1;
+  const alone = node.props.length === 0 && node.children.length === 1 && typeof node.children[0] === "string";
+  if (alone) lines.push(`${indent}- ${yamlKey(key)}: ${yamlValue(node.children[0])}`);
+  else if ((cut || !node.children.length) && !node.props.length) lines.push(`${indent}- ${yamlKey(key)}`);
+  else {
+    lines.push(`${indent}- ${yamlKey(key)}:`);
+    for (const [name, value] of node.props) lines.push(`${indent}  - /${name}: ${yamlValue(value)}`);
+    if (!cut) for (const child of node.children) ariaLines(child, `${indent}  `, depth - 1, lines);
+  }
+}
+
+/** The snapshot of an element; `depth` bounds how many levels are shown below the first. */
+function ariaSnapshot(element, depth) {
+  const parts = [];
+  const visited = new Set();
+  const page = element === documentElementOf(document);
+  if (page || element === bodyOf(document)) ariaChildren(page ? bodyOf(document) || element : element, 0, parts, visited);
+  else ariaVisit(element, 0, parts, visited);
+  const lines = [];
+  for (const node of ariaMerge(parts)) ariaLines(node, "", typeof depth === "number" ? depth : Infinity, lines);
+  return lines.join("\n");
+}

@@ -1,0 +1,133 @@
+// The operations by name, and `run`, the one entry.
+//
+// What a caller did wrong is answered as `{error, …}`; only a defect of this program throws.
+
+const sync = (args, given, use) => nowOrLater({ ...args }, given, use);
+const lineOf = (message) => String(message).split("\n")[0];
+
+const OPS = {
+  act: actOn,
+  recheck,
+  keep: (args, given) => sync(args, given, (element) => {
+    const words = preview(element);
+    if (args.state === "visible" && !isVisible(element)) return { error: "hidden", preview: words };
+    if (args.state === "hidden" && isVisible(element)) return { error: "visible", preview: words };
+    return { handle: keepElement(element), preview: words };
+  }),
+  wait: waitFor,
+  read: readOne,
+  all: readAll,
+  fill: fillOne,
+  fillMany,
+  select: selectOptions,
+  files: setFiles,
+  focus: (args, given) => sync(args, given, (element) => (focusOf(element), { ok: true, handle: keepElement(element) })),
+  blur: (args, given) => sync(args, given, (element) => (blurOf(element), { ok: true, handle: keepElement(element) })),
+  selectText: (args, given) => sync(args, given, (element) => {
+    const missing = args.force ? null : missingState(element, "visible");
+    return missing || (selectAllOf(element), { ok: true, handle: keepElement(element) });
+  }),
+  scroll: (args, given) => until(args.timeout, async () => {
+    const found = oneOf(args, given);
+    if (found.error) return found;
+    const missing = missingState(found.element, "visible") || (await instability(found.element));
+    if (missing) return missing;
+    bringIntoView(found.element);
+    return { ok: true, handle: keepElement(found.element) };
+  }),
+  dispatch: (args, given) => sync(args, given, (element) => dispatch(element, String(args.type), args.init)),
+  checked: (args) => {
+    const value = checkedOf(controlOf(heldElement(args.handle)));
+    return value === null ? { error: "kind", message: NOT_CHECKABLE } : { value: value === true };
+  },
+  frame: (args, given) => sync(args, given, (element) => {
+    if (!["iframe", "frame"].includes(tagOf(element)) && !["object", "embed"].includes(tagOf(element))) {
+      return { error: "kind", message: `Element is not a frame: ${preview(element)}` };
+    }
+    return { handle: keepElement(element), ...frameOrigin(element), preview: preview(element) };
+  }),
+  point: (args) => {
+    const [x, y] = centre(heldElement(args.handle));
+    return { x, y };
+  },
+  hits: (args) => coveredAt(heldElement(args.handle), args.x, args.y) || { ok: true },
+  text: (args, given) => contentAs(args, given, readableText),
+  markdown: (args, given) => contentAs(args, given, markdownOf),
+  html: (args, given) => contentAs(args, given, (element, wholePage) => (wholePage ? doctypeText() : "") + outerHtmlOf(element)),
+  table: (args, given) => sync(args, given, tableOf),
+  aria: (args, given) => sync({ ...args, steps: args.steps || [] }, given, (element) => ({ value: ariaSnapshot(element, args.depth) })),
+  quiet,
+  mark,
+  unmark,
+  write: (args) => {
+    writeDocument(String(args.html));
+    return { ok: true };
+  },
+};
+
+/** Where a frame's content begins in this frame's viewport: inside of its border and padding. */
+function frameOrigin(element) {
+  const box = boxOf(element);
+  const style = styleOf(element);
+  const pixels = (name) => parseFloat(style[name]) || 0;
+  // A scaled frame has scaled borders.
+  const scaleX = box.width / (offsetWidthOf(element) || box.width || 1);
+  const scaleY = box.height / (offsetHeightOf(element) || box.height || 1);
+  return {
+    x: box.x + (pixels("borderLeftWidth") + pixels("paddingLeft")) * scaleX,
+    y: box.y + (pixels("borderTopWidth") + pixels("paddingTop")) * scaleY,
+  };
+}
+const offsetWidthOf = getter(HTMLElement, "offsetWidth");
+const offsetHeightOf = getter(HTMLElement, "offsetHeight");
+
+/** Waits for the element that steps name; without steps: what the page is about. */
+function contentAs(args, given, render) {
+  return sync({ timeout: 0, ...args, steps: args.steps || [] }, given, (element) => ({ value: render(element, !args.steps?.length) }));
+}
+
+/** The document type as it is written, "" when there is none. */
+function doctypeText() {
+  const doctype = doctypeOf(document);
+  return doctype ? new XMLSerializer().serializeToString(doctype) : "";
+}
+const doctypeOf = getter(Document, "doctype");
+
+function answerTo(error) {
+  if (error instanceof Fault) return error.failure;
+  if (error instanceof DOMException && error.name === "SyntaxError") return { error: "selector", message: lineOf(error.message) };
+  if (error instanceof RangeError) return { error: "kind", message: "The page is nested too deeply for this" };
+  throw error;
+}
+
+class Engine {
+  /** Carries out an operation; JSON, or a promise of it. */
+  run(op, args, given) {
+    if (!Object.hasOwn(OPS, op)) return { error: "kind", message: `"${op}" is no operation` };
+    forget();
+    try {
+      const answer = OPS[op](args || {}, given || null);
+      return answer instanceof Promise ? answer.catch(answerTo) : answer;
+    } catch (error) {
+      return answerTo(error);
+    } finally {
+      forget();
+    }
+  }
+
+  /** The elements that match now: a method, since elements are no JSON. */
+  collect(args, given) {
+    return given && !isConnected(given) ? [] : elementsOf(args, given);
+  }
+
+  /** The element kept under a number, or null. */
+  held(handle) {
+    return handles.get(handle) || null;
+  }
+
+  /** Hands over a closed shadow root; every step reaches into it from then on. */
+  adopt(host, root) {
+    adopt(host, root);
+    return true;
+  }
+}

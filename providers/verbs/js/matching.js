@@ -1,0 +1,167 @@
+// What a text is compared with, and the text of elements as locators see it: search by text, by label, by attribute.
+//
+// Knows the tree and its text; nothing of roles, CSS or operations.
+
+/** A function of a string for a `Text`: `{text, exact?}` or `{regex, flags}`. */
+function matcherOf(text) {
+  if (text.regex !== undefined) {
+    const regex = regexOf(text.regex, text.flags);
+    return (value) => ((regex.lastIndex = 0), regex.test(value));
+  }
+  const wanted = normal(String(text.text));
+  if (text.exact) return (value) => normal(value) === wanted;
+  const lower = wanted.toLowerCase();
+  return (value) => normal(value).toLowerCase().includes(lower);
+}
+
+function regexOf(source, flags) {
+  try {
+    return new RegExp(source, flags || "");
+  } catch (error) {
+    throw badSelector(error.message);
+  }
+}
+
+/** Text in these is no text of the page. */
+function isTextless(element) {
+  const tag = localNameOf(element);
+  return tag === "script" || tag === "style" || tag === "noscript" || tag === "head" || (tag === "title" && isHtml(element));
+}
+
+const BUTTON_INPUT = "input[type=button], input[type=submit], input[type=reset]";
+const valueGetters = { input: getter(HTMLInputElement, "value"), textarea: getter(HTMLTextAreaElement, "value"), select: getter(HTMLSelectElement, "value") };
+
+/**
+ * The text of an element with its shadow tree: `full` as it stands, `immediate` the runs of its own text nodes.
+ * An input that is a button has its value as text.
+ */
+function textOf(node) {
+  let text = seen.texts.get(node);
+  if (text) return text;
+  text = { full: "", immediate: [], normalised: null };
+  seen.texts.set(node, text);
+  const element = isElement(node);
+  if (element && isTextless(node)) return text;
+  if (element && localNameOf(node) === "input" && elementMatches(node, BUTTON_INPUT)) {
+    text.full = valueGetters.input(node);
+    text.immediate.push(text.full);
+    return text;
+  }
+  let run = "";
+  for (let child = firstChildOf(node); child; child = nextSiblingOf(child)) {
+    const type = nodeTypeOf(child);
+    if (type === TEXT || type === CDATA) {
+      const value = nodeValueOf(child);
+      text.full += value;
+      run += value;
+    } else if (type === ELEMENT) {
+      if (run) text.immediate.push(run);
+      run = "";
+      text.full += textOf(child).full;
+    }
+  }
+  if (run) text.immediate.push(run);
+  const root = element && shadowOf(node);
+  if (root) text.full += textOf(root).full;
+  return text;
+}
+
+function normalTextOf(node) {
+  const text = textOf(node);
+  return (text.normalised ??= normal(text.full));
+}
+
+/** A function of an element for a `Text`, over its whole text. */
+function textMatcherOf(text) {
+  if (text.regex !== undefined) {
+    const matches = matcherOf(text);
+    return (node) => matches(textOf(node).full);
+  }
+  const wanted = normal(String(text.text));
+  if (text.exact) return (node) => normalTextOf(node) === wanted;
+  const lower = wanted.toLowerCase();
+  return (node) => normalTextOf(node).toLowerCase().includes(lower);
+}
+
+/** "none", "self", or "inner" when a child matches as well and so is the smaller one. */
+function textMatch(element, matches) {
+  if (isTextless(element) || !matches(element)) return "none";
+  for (let child = firstElementOf(element); child; child = nextElementOf(child)) {
+    if (!isTextless(child) && matches(child)) return "inner";
+  }
+  const root = shadowOf(element);
+  return root && matches(root) ? "inner" : "self";
+}
+
+/** What has text that the native `textContent` of an ancestor does not show, and all above it. */
+function specials(scope) {
+  if (seen.specials) return seen.specials;
+  const set = new Set();
+  const add = (node) => {
+    for (let at = node; at && !set.has(at); at = parentOf(at)) set.add(at);
+  };
+  for (const root of [scope, ...rootsIn(scope)]) {
+    if (root !== scope) add(hostOf(root));
+    for (const input of queryAll(root, BUTTON_INPUT)) add(input);
+  }
+  return (seen.specials = set);
+}
+
+/** The smallest elements below `scope`, or `scope` itself, that contain the text. */
+function findByText(scope, text) {
+  const matches = textMatcherOf(text);
+  // Only a plain substring is in every ancestor's text as well; a pattern or a whole text may match a child alone.
+  const lower = text.regex === undefined && !text.exact ? normal(String(text.text)).toLowerCase() : null;
+  const wanted = text.regex === undefined && text.exact ? normal(String(text.text)) : null;
+  const special = specials(document);
+  // Most of a page is left out by one native look, which also sees what is no text; so it can only leave out.
+  const mayMatch = (element) => {
+    if (lower === "" || wanted === "" || (lower === null && wanted === null) || special.has(element)) return true;
+    const value = normal(rawTextOf(element));
+    return lower !== null ? value.toLowerCase().includes(lower) : value.includes(wanted);
+  };
+  const found = [];
+  const visit = (element) => {
+    if (isTextless(element)) return;
+    if (!mayMatch(element)) return;
+    if (textMatch(element, matches) === "self") found.push(element);
+    const root = shadowOf(element);
+    if (root) for (let child = firstElementOfRoot(root); child; child = nextElementOf(child)) visit(child);
+    for (let child = firstElementOf(element); child; child = nextElementOf(child)) visit(child);
+  };
+  if (nodeTypeOf(scope) === ELEMENT) visit(scope);
+  else for (let child = firstChildOf(scope); child; child = nextSiblingOf(child)) if (isElement(child)) visit(child);
+  return found;
+}
+
+/** The texts that label an element, in the order of what counts: aria-labelledby, aria-label, `<label>`. */
+function labelTextsOf(element) {
+  const referred = referredBy(element, "aria-labelledby");
+  if (referred.length) return referred.map((label) => textOf(label).full);
+  const own = attributeOf(element, "aria-label");
+  if (own !== null && own.trim()) return [own];
+  if (typeOf(element) === "hidden") return [];
+  return labelsOf(element).map((label) => textOf(label).full);
+}
+
+const LABELLED = "[aria-label], [aria-labelledby], button, input, meter, output, progress, select, textarea";
+
+function findByLabel(scope, text) {
+  const matches = matcherOf(text);
+  return queryDeep(scope, LABELLED).filter((element) => labelTextsOf(element).some(matches));
+}
+
+function findByAttribute(scope, name, text) {
+  const matches = matcherOf(text);
+  return queryDeep(scope, `[${name}]`).filter((element) => matches(attributeOf(element, name)));
+}
+
+/** Matches of a native selector in the scope's tree and all shadow trees below it, in document order. */
+function queryDeep(scope, selector) {
+  const found = Array.from(queryAll(scope, selector));
+  const roots = rootsIn(scope);
+  if (!roots.length) return found;
+  const before = found.length;
+  for (const root of roots) found.push(...queryInFragment(root, selector));
+  return found.length === before ? found : inOrder(found);
+}

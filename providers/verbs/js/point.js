@@ -1,0 +1,151 @@
+// Where an element is: boxes, scrolling it into view, the point to click, and what a click there would hit.
+//
+// Coordinates are those of this frame's viewport. Knows nothing of locators and waiting.
+
+const scrollTo = method(Element, "scrollIntoView");
+const scrollIfNeeded = method(Element, "scrollIntoViewIfNeeded");
+const documentFromPoint = method(Document, "elementFromPoint");
+const shadowFromPoint = method(ShadowRoot, "elementFromPoint");
+const documentAnimations = method(Document, "getAnimations");
+const shadowAnimations = method(ShadowRoot, "getAnimations");
+const clientTopOf = getter(Element, "clientTop");
+const clientLeftOf = getter(Element, "clientLeft");
+
+const rectangle = ({ x, y, width, height }) => ({ x, y, width, height });
+
+/** The box of an element; one that has none (`display: contents`) has that of what it holds. */
+function boundsOf(element) {
+  const box = boxOf(element);
+  if (box.width || box.height || styleOf(element).display !== "contents") return rectangle(box);
+  const range = new Range();
+  range.selectNodeContents(element);
+  return rectangle(range.getBoundingClientRect());
+}
+
+/** The boxes of an element's lines. */
+function linesOf(element) {
+  const boxes = boxesOf(element);
+  if (boxes.length || styleOf(element).display !== "contents") return boxes;
+  const range = new Range();
+  range.selectNodeContents(element);
+  return range.getClientRects();
+}
+
+const sameBox = (a, b, tolerance = 0) =>
+  ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= tolerance);
+
+const viewport = () => ({ width: innerWidth, height: innerHeight });
+
+/** The part of a box that is in the viewport, or null. */
+function inViewport(box) {
+  const { width, height } = viewport();
+  const left = Math.max(box.x, 0);
+  const top = Math.max(box.y, 0);
+  const right = Math.min(box.x + box.width, width);
+  const bottom = Math.min(box.y + box.height, height);
+  return right > left && bottom > top ? { x: left, y: top, width: right - left, height: bottom - top } : null;
+}
+
+/** The point to click: `position` counted from the padding box, else the middle of the first box that shows; or null. */
+function pointOf(element, position) {
+  if (position) {
+    const box = boundsOf(element);
+    const x = box.x + clientLeftOf(element) + position.x;
+    const y = box.y + clientTopOf(element) + position.y;
+    const { width, height } = viewport();
+    return x >= 0 && y >= 0 && x < width && y < height ? { x, y } : null;
+  }
+  for (const line of linesOf(element)) {
+    const shown = line.width * line.height > 0.99 ? inViewport(line) : null;
+    if (shown && shown.width * shown.height > 0.99) return { x: shown.x + shown.width / 2, y: shown.y + shown.height / 2 };
+  }
+  return null;
+}
+
+/** Whether all of an element is inside of the viewport; what boxes around it cut off is not asked. */
+function isWhollyShown(element) {
+  const box = boundsOf(element);
+  const { width, height } = viewport();
+  return box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height;
+}
+
+// The plain way first; the others bring an element out from under something that sticks to an edge.
+const ALIGNMENTS = [
+  null,
+  { block: "end", inline: "end" },
+  { block: "start", inline: "start" },
+  { block: "center", inline: "center" },
+  { block: "nearest", inline: "nearest" },
+];
+
+/** Scrolls an element into view, in the way that belongs to this attempt. */
+function scrollIntoView(element, attempt) {
+  const alignment = ALIGNMENTS[attempt % ALIGNMENTS.length];
+  const target = nearestWithBox(element);
+  if (alignment) return scrollTo(target, { ...alignment, behavior: "instant" });
+  const before = boxOf(target);
+  scrollIfNeeded(target);
+  // `scroll-behavior: smooth` makes that a journey of many frames; then the same at once.
+  if (isWhollyShown(target) || !sameBox(before, boxOf(target))) return;
+  scrollTo(target, { block: "nearest", inline: "nearest", behavior: "instant" });
+  if (!inViewport(boxOf(target))) scrollTo(target, { block: "center", inline: "center", behavior: "instant" });
+}
+
+/** The element itself, or the first one in it with a box when it has none. */
+function nearestWithBox(element) {
+  if (boxesOf(element).length) return element;
+  for (const child of flatChildrenOf(element)) {
+    if (isElement(child) && boxesOf(child).length) return child;
+  }
+  return element;
+}
+
+/** The element that a click at a point would hit, inside of shadow roots. */
+function elementAt(x, y) {
+  let found = documentFromPoint(document, x, y);
+  for (;;) {
+    const root = found && shadowOf(found);
+    const inner = root && shadowFromPoint(root, x, y);
+    // A root answers with an element outside of it when nothing of its own is there.
+    if (!inner || inner === found || rootOf(inner) !== root) return found;
+    found = inner;
+  }
+}
+
+/** null when a click at the point hits the element, a part of it, its label or its control; else the failure. */
+function coveredAt(element, x, y) {
+  const hit = elementAt(x, y);
+  if (!hit) return { error: "outside", preview: preview(element) };
+  if (flatContains(element, hit)) return null;
+  const meant = buttonOf(element);
+  if (meant !== element && flatContains(meant, hit)) return null;
+  const label = closestAcross(hit, "label");
+  const control = label && tagOf(label) === "label" ? labelControlOf(label) : null;
+  if (control && (control === element || flatContains(element, control))) return null;
+  if (tagOf(element) === "label" && labelControlOf(element) && flatContains(labelControlOf(element), hit)) return null;
+  // The outermost ancestor that the two do not share is what a reader looks for: the dialog and not the word in it.
+  let within = hit;
+  for (let above = flatParentOf(hit); above && !flatContains(above, element); above = flatParentOf(above)) within = above;
+  return { error: "covered", by: preview(hit), ...(within === hit ? {} : { within: preview(within) }), preview: preview(element) };
+}
+
+/** The animations and transitions that run on an element or above it. */
+function animationsOn(element) {
+  const roots = new Set();
+  for (let at = element; at; at = hostAbove(at)) roots.add(rootOf(at));
+  return [...roots]
+    .flatMap((root) => (root instanceof ShadowRoot ? shadowAnimations(root) : nodeTypeOf(root) === DOCUMENT ? documentAnimations(root) : []))
+    .filter((animation) => animation.playState === "running" && animation.effect?.target && composedContains(animation.effect.target, element));
+}
+const isAnimated = (element) => animationsOn(element).length > 0;
+/** Whether one of them has not had its first frame. */
+const isPending = (element) => animationsOn(element).some((animation) => animation.pending);
+
+const FRAME_MS_MAX = 500;
+
+/**
+ * Waits until the page is rendered once more. Between two renderings even what moves has one box, so a timer does not
+ * do in the place of a frame; only a tab that is not shown renders nothing.
+ */
+const renderedFrame = () => frameWithin(visibilityOf(document) === "visible" ? FRAME_MS_MAX : TIMER_MS);
+const visibilityOf = getter(Document, "visibilityState");

@@ -1,0 +1,129 @@
+//! Screenshots and PDFs.
+
+use crate::{locate::Op, reports, tab::Tab, target::Target};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// The format of a screenshot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ImageType {
+    /// PNG, without loss.
+    #[default]
+    Png,
+    /// JPEG.
+    Jpeg,
+    /// WebP.
+    Webp,
+}
+
+/// A rectangle in CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "they are what they are called")]
+pub struct Rectangle {
+    pub x: f64,
+    pub y: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+/// What a screenshot shows, and how.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Screenshot {
+    /// The whole page, beyond the viewport.
+    pub full_page: bool,
+    /// The format.
+    #[serde(rename = "type")]
+    pub image_type: ImageType,
+    /// From 0 to 100, of JPEG and WebP.
+    pub quality: Option<u32>,
+    /// A part of the page, from its upper left corner.
+    pub clip: Option<Rectangle>,
+    /// Without the white that the browser puts behind a page.
+    pub omit_background: bool,
+    /// Marks around elements of these kinds, only while the picture is taken.
+    pub markup: Vec<String>,
+}
+
+impl Tab<'_> {
+    /// Takes a picture of the page or of one element.
+    pub async fn screenshot(&self, target: Option<&Target>, options: &Screenshot) -> Result<Vec<u8>, ErrorReport> {
+        if options.quality.is_some() && options.image_type == ImageType::Png {
+            return Err(reports::invalid("quality is unsupported for png screenshots"));
+        }
+        let mut params = json!({"format": options.image_type, "captureBeyondViewport": options.full_page});
+        if let Some(quality) = options.quality {
+            params["quality"] = json!(quality.min(100));
+        }
+        let clip = match target {
+            Some(target) => Some(self.box_of(target).await?),
+            None if options.full_page => {
+                let metrics = self.send("Page.getLayoutMetrics", json!({})).await?;
+                let size = |field: &str| metrics["cssContentSize"][field].as_f64().unwrap_or_default();
+                Some(Rectangle { x: 0.0, y: 0.0, width: size("width"), height: size("height") })
+            }
+            None => options.clip,
+        };
+        if let Some(Rectangle { x, y, width, height }) = clip {
+            params["clip"] = json!({"x": x, "y": y, "width": width, "height": height, "scale": 1});
+        }
+        if options.omit_background {
+            let clear = json!({"color": {"r": 0, "g": 0, "b": 0, "a": 0}});
+            self.send("Emulation.setDefaultBackgroundColorOverride", clear).await?;
+        }
+        let frame = self.main_frame();
+        if !options.markup.is_empty() {
+            self.run(&frame, "mark", json!({"kinds": options.markup}), None, false).await?;
+        }
+        let taken = self.send("Page.captureScreenshot", params).await;
+        // Also when it failed: nothing is left behind in the page.
+        if !options.markup.is_empty() {
+            self.run(&frame, "unmark", json!({}), None, false).await?;
+        }
+        if options.omit_background {
+            self.send("Emulation.setDefaultBackgroundColorOverride", json!({})).await?;
+        }
+        bytes(&taken?)
+    }
+
+    /// Where an element is, scrolled into view, from the upper left corner of the page.
+    async fn box_of(&self, target: &Target) -> Result<Rectangle, ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({
+            "strict": true, "timeout": null, "checks": ["visible", "stable"], "scroll": true, "point": false,
+        });
+        let found = self.run_at(&place, "act", args, Op::Look).await?;
+        let origin = self.origin(&place).await?;
+        let metrics = self.send("Page.getLayoutMetrics", json!({})).await?;
+        let scrolled = |field: &str| metrics["cssVisualViewport"][field].as_f64().unwrap_or_default();
+        let side = |field: &str| found["box"][field].as_f64().unwrap_or_default();
+        Ok(Rectangle {
+            x: side("x") + origin.0 + scrolled("pageX"),
+            y: side("y") + origin.1 + scrolled("pageY"),
+            width: side("width"),
+            height: side("height"),
+        })
+    }
+
+    /// Prints the page. `options` are those of `Page.printToPDF`.
+    pub async fn pdf(&self, options: &Json) -> Result<Vec<u8>, ErrorReport> {
+        let options = if options.is_object() { options.clone() } else { json!({"printBackground": true}) };
+        bytes(&self.send("Page.printToPDF", options).await?)
+    }
+
+    /// Gives the viewport a size.
+    pub async fn resize(&self, width: u32, height: u32) -> Result<(), ErrorReport> {
+        let params = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
+        self.send("Emulation.setDeviceMetricsOverride", params).await.map(drop)
+    }
+}
+
+fn bytes(answer: &Json) -> Result<Vec<u8>, ErrorReport> {
+    let data = answer["data"].as_str().unwrap_or_default();
+    STANDARD
+        .decode(data)
+        .map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("the picture cannot be read: {error}")))
+}

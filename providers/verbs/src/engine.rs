@@ -1,0 +1,29 @@
+//! The in-page engine: the scripts of `js`, joined in the order in which they stand on each other.
+//!
+//! It knows the page's elements and nothing of the host: operations come in and plain JSON goes out.
+
+/// An expression that makes an engine.
+pub(crate) const ENGINE: &str = concat!(
+    "(() => { \"use strict\";\n",
+    include_str!("../js/dom.js"),
+    include_str!("../js/matching.js"),
+    include_str!("../js/roles.js"),
+    include_str!("../js/names.js"),
+    include_str!("../js/states.js"),
+    include_str!("../js/css.js"),
+    include_str!("../js/words.js"),
+    include_str!("../js/steps.js"),
+    include_str!("../js/point.js"),
+    include_str!("../js/act.js"),
+    include_str!("../js/forms.js"),
+    include_str!("../js/read.js"),
+    include_str!("../js/table.js"),
+    include_str!("../js/text.js"),
+    include_str!("../js/aria.js"),
+    include_str!("../js/mark.js"),
+    include_str!("../js/engine.js"),
+    "return new Engine(); })()"
+);
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,199 @@
+//! Filling fields, choosing options, ticking boxes, typing and giving files.
+
+use crate::{
+    input::mouse::Button,
+    locate::{Op, Place},
+    pointer::{Approach, milliseconds},
+    settle::Settle,
+    tab::Tab,
+    target::Target,
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// A field of a form, and what it is filled with: a text, or whether it is ticked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Field {
+    /// The field.
+    pub target: Target,
+    /// What it gets.
+    pub value: FieldValue,
+}
+
+/// What a field is filled with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum FieldValue {
+    /// Ticked or not.
+    Checked(bool),
+    /// A text, or an option's value or label.
+    Text(String),
+    /// A number, as its text.
+    Number(serde_json::Number),
+}
+
+/// An option of a `<select>`, by one of its properties.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Choice {
+    /// Its value.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// Its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// Its place, counted from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// Its value or else its label.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value_or_label: Option<String>,
+}
+
+/// A file that is given to a page: bytes of the script, never a file of this machine.
+#[derive(Clone)]
+pub struct Upload {
+    /// Its name.
+    pub name: String,
+    /// Its type; guessed by the page from its name if empty.
+    pub mime_type: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// Files as the page's engine takes them.
+pub(crate) fn as_json(files: &[Upload]) -> Json {
+    files
+        .iter()
+        .map(|file| json!({"name": file.name, "type": file.mime_type, "base64": STANDARD.encode(&file.bytes)}))
+        .collect()
+}
+
+impl Tab<'_> {
+    /// Replaces what is in a field.
+    pub async fn fill(&self, target: &Target, value: &str, force: bool) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({"strict": true, "timeout": null, "force": force, "value": value});
+        let filled = self.run_at(&place, "fill", args, Op::Change).await?;
+        if filled["needsInput"] == true {
+            self.write_into(value).await?;
+        }
+        Ok(())
+    }
+
+    /// Writes over what is selected in the element that has the focus.
+    async fn write_into(&self, value: &str) -> Result<(), ErrorReport> {
+        if value.is_empty() {
+            return self.press_keys("Delete", std::time::Duration::ZERO).await;
+        }
+        self.insert_text(value).await
+    }
+
+    /// Fills the fields of a form, in their order.
+    pub async fn fill_form(&self, fields: &[Field]) -> Result<(), ErrorReport> {
+        for Field { target, value } in fields {
+            match value {
+                FieldValue::Checked(checked) => {
+                    self.check(target, *checked, &Approach::default()).await?;
+                }
+                FieldValue::Text(text) => self.fill_field(target, text).await?,
+                FieldValue::Number(number) => self.fill_field(target, &number.to_string()).await?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills a field of any kind: chooses the option of a `<select>`.
+    async fn fill_field(&self, target: &Target, text: &str) -> Result<(), ErrorReport> {
+        match self.fill(target, text, false).await {
+            Err(error) if error.code == ErrorCode::NotInteractable && error.details["reason"] == "kind" => {
+                let choice = Choice { value_or_label: Some(text.to_owned()), ..Choice::default() };
+                self.select(target, &[choice], false).await.map(drop)
+            }
+            filled => filled,
+        }
+    }
+
+    /// Chooses options, and answers the values that are chosen then.
+    pub async fn select(&self, target: &Target, options: &[Choice], force: bool) -> Result<Json, ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({"strict": true, "timeout": null, "force": force, "options": options});
+        Ok(self.run_at(&place, "select", args, Op::Change).await?["value"].clone())
+    }
+
+    /// Ticks a box or a radio button, or takes the tick away: clicks it if it is not as it should be.
+    pub async fn check(&self, target: &Target, checked: bool, approach: &Approach) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        let read =
+            || self.run_at(&place, "read", json!({"strict": true, "timeout": null, "what": "checked"}), Op::Look);
+        if read().await?["value"] == checked {
+            return Ok(());
+        }
+        let since = self.cursor();
+        self.approach_unmodified(target, approach).await?;
+        if approach.trial {
+            return Ok(());
+        }
+        let clicked = self.mouse_click(Button::Left, 1, std::time::Duration::ZERO).await;
+        self.or_closed(clicked)?;
+        self.settle(Settle::Navigation, since).await?;
+        if self.is_closed() || self.has_navigated(since) || read().await?["value"] == checked {
+            return Ok(());
+        }
+        Err(ErrorReport::new(ErrorCode::NotInteractable, "Clicking the checkbox did not change its state")
+            .with_hint("The page puts it back: look at what the page says, or click the element that it listens to."))
+    }
+
+    async fn approach_unmodified(&self, target: &Target, approach: &Approach) -> Result<(), ErrorReport> {
+        let unmodified = Approach { modifiers: Vec::new(), ..approach.clone() };
+        self.hover(target, &unmodified).await
+    }
+
+    /// Types into an element, key by key.
+    pub async fn type_into(&self, target: &Target, text: &str, delay: f64) -> Result<(), ErrorReport> {
+        self.focus(target).await?;
+        let since = self.cursor();
+        let typed = self.type_text(text, milliseconds(delay)).await;
+        self.or_closed(typed)?;
+        self.settle(Settle::Navigation, since).await?;
+        Ok(())
+    }
+
+    /// Presses a key in an element.
+    pub async fn press(&self, target: &Target, key: &str, delay: f64) -> Result<(), ErrorReport> {
+        self.focus(target).await?;
+        let since = self.cursor();
+        let pressed = self.press_keys(key, milliseconds(delay)).await;
+        self.or_closed(pressed)?;
+        self.settle(Settle::Navigation, since).await?;
+        Ok(())
+    }
+
+    async fn focus(&self, target: &Target) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        self.run_at(&place, "focus", json!({"strict": true, "timeout": null}), Op::Look).await?;
+        Ok(())
+    }
+
+    /// Gives files to a file input.
+    pub async fn upload(&self, target: &Target, files: &[Upload]) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        self.give_files(&place, as_json(files)).await
+    }
+
+    /// Gives files to the file input of a place.
+    pub(crate) async fn give_files(&self, place: &Place, files: Json) -> Result<(), ErrorReport> {
+        let args = json!({"strict": true, "timeout": null, "files": files});
+        self.run_at(place, "files", args, Op::Change).await.map(drop)
+    }
+
+    /// Whether the page has shown another document since.
+    fn has_navigated(&self, since: u64) -> bool {
+        let is_navigation = |event: &codemode_page::Event| {
+            event.method == "Page.frameNavigated" && event.params["frame"]["id"] == self.id.as_str()
+        };
+        !self.browser.events().since(since, 1, &is_navigation).events.is_empty()
+    }
+}

@@ -1,0 +1,226 @@
+//! Key events, and the modifiers that are held down.
+
+use super::keys::{self, Key};
+use crate::{reports, tab::Tab};
+use codemode_spec::ErrorReport;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+/// A key that is held down while others are pressed or the mouse is clicked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Modifier {
+    /// Alt.
+    Alt,
+    /// Control.
+    Control,
+    /// Control: the browser does not run on a Mac.
+    ControlOrMeta,
+    /// The Windows or command key.
+    Meta,
+    /// Shift.
+    Shift,
+}
+
+impl Modifier {
+    const fn bit(self) -> u32 {
+        match self {
+            Self::Alt => 1,
+            Self::Control | Self::ControlOrMeta => 2,
+            Self::Meta => 4,
+            Self::Shift => 8,
+        }
+    }
+
+    const fn key(self) -> &'static str {
+        match self {
+            Self::Alt => "Alt",
+            Self::Control | Self::ControlOrMeta => "Control",
+            Self::Meta => "Meta",
+            Self::Shift => "Shift",
+        }
+    }
+
+    fn of_key(key: &str) -> Option<Self> {
+        [Self::Alt, Self::Control, Self::Meta, Self::Shift].into_iter().find(|modifier| modifier.key() == key)
+    }
+}
+
+const SHIFT: u32 = Modifier::Shift.bit();
+
+impl Tab<'_> {
+    /// Holds modifiers down.
+    pub(crate) async fn hold(&self, modifiers: &[Modifier]) -> Result<(), ErrorReport> {
+        for modifier in modifiers {
+            self.key_down(modifier.key()).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets modifiers go.
+    pub(crate) async fn let_go(&self, modifiers: &[Modifier]) -> Result<(), ErrorReport> {
+        for modifier in modifiers.iter().rev() {
+            self.key_up(modifier.key()).await?;
+        }
+        Ok(())
+    }
+
+    /// Presses a key, or keys together: `Enter`, `Control+A`, `Shift+Tab`, `é`.
+    pub async fn press_keys(&self, keys: &str, delay: Duration) -> Result<(), ErrorReport> {
+        let keys = split(keys)?;
+        let (last, held) = keys.split_last().ok_or_else(|| reports::invalid("there is no key to press"))?;
+        for key in held {
+            self.key_down(key).await?;
+        }
+        self.key_down(last).await?;
+        self.pause(delay).await;
+        self.key_up(last).await?;
+        for key in held.iter().rev() {
+            self.key_up(key).await?;
+        }
+        Ok(())
+    }
+
+    /// Types a text: key by key what a keyboard has, the rest as an input method would write it.
+    pub async fn type_text(&self, text: &str, delay: Duration) -> Result<(), ErrorReport> {
+        let mut beyond = String::new();
+        for letter in text.chars() {
+            let name = letter.to_string();
+            if keys::find(&name, false).is_none() {
+                beyond.push(letter);
+                continue;
+            }
+            self.insert_text(&std::mem::take(&mut beyond)).await?;
+            self.key_down(&name).await?;
+            self.key_up(&name).await?;
+            self.pause(delay).await;
+        }
+        self.insert_text(&beyond).await
+    }
+
+    /// Writes a text as an input method does: without key events.
+    pub async fn insert_text(&self, text: &str) -> Result<(), ErrorReport> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.send("Input.insertText", json!({ "text": text })).await.map(drop)
+    }
+
+    /// Presses a key and holds it.
+    pub async fn key_down(&self, name: &str) -> Result<(), ErrorReport> {
+        let key = self.key(name)?;
+        let held = self.with_held(|held| {
+            if let Some(modifier) = Modifier::of_key(&key.key) {
+                held.modifiers |= modifier.bit();
+            }
+            let is_repeated = held.keys.contains(&key.code);
+            if !is_repeated {
+                held.keys.push(key.code);
+            }
+            (held.modifiers, is_repeated)
+        });
+        // With Control, Alt or Meta a key does something and writes nothing.
+        let text = key.text.as_deref().filter(|_| held.0 & !SHIFT == 0);
+        let mut params = params(&key, held.0);
+        params["type"] = json!(if text.is_some() { "keyDown" } else { "rawKeyDown" });
+        params["text"] = json!(text.unwrap_or_default());
+        params["unmodifiedText"] = params["text"].clone();
+        params["autoRepeat"] = json!(held.1);
+        params["commands"] = json!(commands(&key, held.0));
+        self.send("Input.dispatchKeyEvent", params).await.map(drop)
+    }
+
+    /// Lets a key go.
+    pub async fn key_up(&self, name: &str) -> Result<(), ErrorReport> {
+        let key = self.key(name)?;
+        let modifiers = self.with_held(|held| {
+            if let Some(modifier) = Modifier::of_key(&key.key) {
+                held.modifiers &= !modifier.bit();
+            }
+            held.keys.retain(|code| *code != key.code);
+            held.modifiers
+        });
+        let mut params = params(&key, modifiers);
+        params["type"] = json!("keyUp");
+        self.send("Input.dispatchKeyEvent", params).await.map(drop)
+    }
+
+    fn key(&self, name: &str) -> Result<Key, ErrorReport> {
+        let shift = self.held_modifiers() & SHIFT != 0;
+        let name = if name == "ControlOrMeta" { "Control" } else { name };
+        if let Some(key) = keys::find(name, shift) {
+            return Ok(key);
+        }
+        let mut letters = name.chars();
+        match (letters.next(), letters.next()) {
+            (Some(_), None) => {
+                Ok(Key { key: name.to_owned(), code: "", number: 0, text: Some(name.to_owned()), location: 0 })
+            }
+            _ => Err(reports::invalid(format!("Unknown key: {name:?}"))
+                .with_hint("Keys are named as in KeyboardEvent.key: Enter, ArrowLeft, a, Control+A.")),
+        }
+    }
+
+    /// The modifiers that are held down, in the protocol's bits.
+    pub(crate) fn held_modifiers(&self) -> u32 {
+        self.with_held(|held| held.modifiers)
+    }
+
+    /// Waits between two events, as long as a script asked for and the verb has time.
+    pub(crate) async fn pause(&self, delay: Duration) {
+        if !delay.is_zero() {
+            tokio::time::sleep(delay.min(self.left())).await;
+        }
+    }
+}
+
+/// The parts of `Control+Shift+A`; a plus at the end is the key itself.
+fn split(keys: &str) -> Result<Vec<String>, ErrorReport> {
+    let mut parts = Vec::new();
+    let mut part = String::new();
+    for letter in keys.chars() {
+        if letter == '+' && !part.is_empty() {
+            parts.push(std::mem::take(&mut part));
+        } else {
+            part.push(letter);
+        }
+    }
+    if part.is_empty() {
+        return Err(reports::invalid(format!("{keys:?} names no key")));
+    }
+    parts.push(part);
+    Ok(parts)
+}
+
+fn params(key: &Key, modifiers: u32) -> Json {
+    json!({
+        "key": key.key, "code": key.code, "windowsVirtualKeyCode": key.number, "location": key.location,
+        "modifiers": modifiers, "isKeypad": key.location == 3,
+    })
+}
+
+/// What an editor does on a key, which no key event of the protocol brings about by itself.
+fn commands(key: &Key, modifiers: u32) -> &'static [&'static str] {
+    match (modifiers, key.code) {
+        (2, "KeyA") => &["selectAll"],
+        (2, "KeyC") => &["copy"],
+        (2, "KeyX") => &["cut"],
+        (2, "KeyV") => &["paste"],
+        (2, "KeyZ") => &["undo"],
+        (2, "KeyY") | (10, "KeyZ") => &["redo"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_together_are_split_and_a_plus_is_a_key() {
+        assert_eq!(split("Control+Shift+A").unwrap(), ["Control", "Shift", "A"]);
+        assert_eq!(split("Control++").unwrap(), ["Control", "+"]);
+        assert_eq!(split("+").unwrap(), ["+"]);
+        assert!(split("").is_err() && split("Control+").is_err());
+    }
+}

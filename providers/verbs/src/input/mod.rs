@@ -1,0 +1,5 @@
+//! Input as a person makes it: mouse and key events that the browser itself dispatches.
+
+pub(crate) mod keyboard;
+mod keys;
+pub(crate) mod mouse;

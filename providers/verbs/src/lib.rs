@@ -1,0 +1,63 @@
+//! The verb engine: what a person does with a page, on the browser of an execution.
+//!
+//! Rust types in and out, and explicit addresses: each verb names its page and, where it needs one, its target. A namespace,
+//! an HTTP interface or a command line is a face on it. Every command goes through the shared browser (`codemode_page`),
+//! so that the policy, the lease and the audit are those of the execution.
+//!
+//! In the order of their use: [`Verbs`] has what lasts between verbs; a [`Tab`] is a page for the time of one verb, and has
+//! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
+//! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms` and `input` act,
+//! `read`, `evaluate`, `snapshot` (made an `outline`, with `refs`) and `capture` look, `navigate`, `settle`, `dialogs`,
+//! `routes`, `files`, `traffic` and `observe` follow what the page does.
+//!
+//! This crate knows no namespace, and neither the sandbox nor the host.
+#![forbid(unsafe_code)]
+
+mod capture;
+mod cookies;
+mod dialogs;
+mod engine;
+mod evaluate;
+mod files;
+mod forms;
+mod input;
+mod locate;
+mod navigate;
+mod observe;
+mod outline;
+mod page;
+mod pattern;
+mod pointer;
+mod read;
+mod refs;
+mod reports;
+mod routes;
+mod selector;
+mod settle;
+mod snapshot;
+mod tab;
+mod target;
+mod traffic;
+mod tree;
+mod verbs;
+mod words;
+mod world;
+
+pub use capture::{ImageType, Rectangle, Screenshot};
+pub use cookies::CookieFilter;
+pub use dialogs::DialogPolicy;
+pub use evaluate::Code;
+pub use forms::{Choice, Field, FieldValue, Upload};
+pub use input::{keyboard::Modifier, mouse::Button};
+pub use navigate::{LoadState, PageInfo, Response};
+pub use observe::{News, NewsKind, NewsQuery};
+pub use pattern::UrlPattern;
+pub use pointer::{Approach, Click, Position};
+pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
+pub use routes::RouteAnswer;
+pub use settle::Settle;
+pub use snapshot::{Outline, Snapshot};
+pub use tab::Tab;
+pub use target::{Role, Step, Target, Text};
+pub use traffic::TrafficFilter;
+pub use verbs::{Address, Verbs};

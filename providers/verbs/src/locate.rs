@@ -1,0 +1,314 @@
+//! From a target to the place where the page's engine finds it: through frames, from refs.
+
+use crate::{
+    refs::{Named, Owner},
+    reports,
+    tab::Tab,
+    target::{self, Step, Target},
+    world::Frame,
+};
+use codemode_spec::{ErrorCode, ErrorReport, limits::SNAPSHOT_FRAMES_MAX};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+/// Where a frame's content begins in the viewport of the frame around it.
+const CONTENT_ORIGIN: &str = "function(handle) {
+  const element = this.held(handle);
+  if (!element || !element.isConnected) return null;
+  const box = element.getBoundingClientRect(), style = getComputedStyle(element);
+  return {x: box.left + element.clientLeft + parseFloat(style.paddingLeft || 0),
+          y: box.top + element.clientTop + parseFloat(style.paddingTop || 0)};
+}";
+
+/// For how long the engine looks for an element before it is given the closed shadow roots.
+const FIRST_PART: Duration = Duration::from_millis(250);
+/// For how long it looks before it is given those that have come meanwhile.
+const PART: Duration = Duration::from_millis(1_000);
+/// What became of an element that cannot be found again.
+const GONE: &str = "is not in the page any more";
+
+/// The elements that match, at most so many.
+const COLLECT: &str = "function(args, most, given) { return this.collect(args, given ?? null).slice(0, most); }";
+
+/// A frame, and the steps that are taken in it.
+#[derive(Debug)]
+pub(crate) struct Place {
+    pub(crate) frame: Frame,
+    steps: Vec<Step>,
+    /// The node with which the steps begin, by its backend id.
+    pub(crate) given: Option<i64>,
+    /// The frame elements on the way there, outermost first: the frame that each is in, and its handle.
+    owners: Vec<(Frame, Json)>,
+    /// The target in words, for messages.
+    pub(crate) words: String,
+}
+
+impl Place {
+    /// A node of a frame.
+    pub(crate) fn of_node(frame: Frame, node: i64, words: &str) -> Self {
+        let words = words.to_owned();
+        Self { frame, steps: vec![Step::Given], given: Some(node), owners: Vec::new(), words }
+    }
+}
+
+/// What an operation may do.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Op {
+    /// Looks only.
+    Look,
+    /// Changes the page, maybe so that another document is loaded.
+    Change,
+}
+
+impl Tab<'_> {
+    /// Finds the frame of a target: waits for each frame element on the way.
+    ///
+    /// # Errors
+    /// `INVALID_SELECTOR`, `ELEMENT_NOT_FOUND`, `MULTIPLE_MATCHES`.
+    pub(crate) async fn locate(&self, target: &Target) -> Result<Place, ErrorReport> {
+        let words = crate::words::of(&target.steps);
+        let steps = target.expanded()?;
+        let mut place = Place { frame: self.main_frame(), steps: Vec::new(), given: None, owners: Vec::new(), words };
+        for step in steps {
+            match step {
+                Step::Frame { frame: None } => self.enter(&mut place).await?,
+                Step::Frame { frame: Some(id) } => self.begin_in(&mut place, &id).await?,
+                Step::Ref { value } => self.begin_at(&mut place, &value).await?,
+                step => place.steps.push(step),
+            }
+        }
+        if place.steps.is_empty() {
+            return Err(ErrorReport::new(ErrorCode::InvalidSelector, format!("{} names no element", place.words))
+                .with_hint("Name an element inside of the frame."));
+        }
+        Ok(place)
+    }
+
+    /// Carries out an operation of the engine on a place; what it refuses becomes an error.
+    pub(crate) async fn run_at(&self, place: &Place, op: &str, mut args: Json, does: Op) -> Result<Json, ErrorReport> {
+        args["steps"] = target::json(&place.steps);
+        if !args.get("timeout").is_some_and(Json::is_null) {
+            return self.run_once_at(place, op, args, does).await;
+        }
+        // A closed shadow root may hold what is looked for, and the engine does not see into one by itself: it waits in
+        // parts, and gets what has come between them.
+        let mut part = FIRST_PART;
+        loop {
+            args["timeout"] = json!(part.min(self.left()).as_millis() as u64);
+            match self.run_once_at(place, op, args.clone(), does).await {
+                Err(report) if report.details["reason"] == "none" && !self.left().is_zero() => {
+                    self.adopt_closed_roots(&place.frame).await?;
+                    part = PART;
+                }
+                Err(report) if is_passing(&report) && !self.left().is_zero() => part = self.left(),
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn run_once_at(&self, place: &Place, op: &str, args: Json, does: Op) -> Result<Json, ErrorReport> {
+        let answer = self.run(&place.frame, op, args, place.given, does == Op::Change).await?;
+        match reports::refusal(&answer, self, &place.words) {
+            Some(report) => Err(report),
+            None => Ok(answer),
+        }
+    }
+
+    /// The elements that match now, as one list in the engine's world.
+    pub(crate) async fn collect(&self, place: &Place, elements_max: usize) -> Result<Json, ErrorReport> {
+        // An operation first: it says what is wrong with the target, and waits for a document that is on its way.
+        self.run_at(place, "all", json!({"what": "count"}), Op::Look).await?;
+        self.call_engine_on(
+            &place.frame,
+            COLLECT,
+            json!([{"steps": target::json(&place.steps)}, elements_max]),
+            place.given,
+        )
+        .await
+    }
+
+    /// Where the viewport of a place's frame begins in that of the page.
+    pub(crate) async fn origin(&self, place: &Place) -> Result<(f64, f64), ErrorReport> {
+        let mut origin = (0.0, 0.0);
+        for (frame, handle) in &place.owners {
+            let (x, y) = self.content_origin(frame, handle).await?;
+            origin = (origin.0 + x, origin.1 + y);
+        }
+        Ok(origin)
+    }
+
+    async fn content_origin(&self, frame: &Frame, handle: &Json) -> Result<(f64, f64), ErrorReport> {
+        let answer = self.call_engine(frame, CONTENT_ORIGIN, json!([{ "value": handle }]), true).await?;
+        match (answer["value"]["x"].as_f64(), answer["value"]["y"].as_f64()) {
+            (Some(x), Some(y)) => Ok((x, y)),
+            _ => Err(ErrorReport::new(ErrorCode::ElementNotFound, "the frame is not in the page any more")),
+        }
+    }
+
+    /// What lies over a point of a place in one of the frames around it.
+    pub(crate) async fn covered_outside(&self, place: &Place, point: (f64, f64)) -> Result<Option<Json>, ErrorReport> {
+        let mut origin = (0.0, 0.0);
+        for (frame, handle) in &place.owners {
+            let args = json!({"handle": handle, "x": point.0 - origin.0, "y": point.1 - origin.1});
+            let answer = self.run(frame, "hits", args, None, false).await?;
+            if answer["error"].is_string() {
+                return Ok(Some(answer));
+            }
+            let (x, y) = self.content_origin(frame, handle).await?;
+            origin = (origin.0 + x, origin.1 + y);
+        }
+        Ok(None)
+    }
+
+    /// Into the document of the one frame element so far.
+    async fn enter(&self, place: &mut Place) -> Result<(), ErrorReport> {
+        let found = self.run_at(place, "frame", json!({"strict": true, "timeout": null}), Op::Look).await?;
+        let node = self.node_of(&place.frame, &found["handle"]).await?;
+        let Some(id) = node["frameId"].as_str() else {
+            return Err(ErrorReport::new(ErrorCode::NotInteractable, format!("{} is not a frame", place.words)));
+        };
+        let entered = self.frame_of(&place.frame, id);
+        place.owners.push((std::mem::replace(&mut place.frame, entered), found["handle"].clone()));
+        place.steps.clear();
+        place.given = None;
+        Ok(())
+    }
+
+    /// Begins in the frame with an id.
+    async fn begin_in(&self, place: &mut Place, id: &str) -> Result<(), ErrorReport> {
+        let frames = self.frames().await?;
+        let find = |id: &str| frames.as_array().into_iter().flatten().find(|frame| frame["frame"] == id);
+        let mut chain = Vec::new();
+        let mut next = Some(id.to_owned());
+        while let Some(id) = next.take().filter(|id| *id != self.id && chain.len() < SNAPSHOT_FRAMES_MAX) {
+            let Some(frame) = find(&id) else {
+                return Err(ErrorReport::new(
+                    ErrorCode::ElementNotFound,
+                    format!("the frame {id} is not in the page any more"),
+                )
+                .with_hint("page.frames() lists the frames that are there now."));
+            };
+            next = frame["parent"].as_str().map(str::to_owned);
+            chain.push(id);
+        }
+        (place.frame, place.given) = (self.main_frame(), None);
+        place.owners.clear();
+        place.steps.clear();
+        for id in chain.iter().rev() {
+            let owner = self.send_to(&place.frame.target, "DOM.getFrameOwner", json!({ "frameId": id })).await?;
+            let kept = self.run(&place.frame, "keep", given_only(), owner["backendNodeId"].as_i64(), false).await?;
+            let inner = self.frame_of(&place.frame, id);
+            place.owners.push((std::mem::replace(&mut place.frame, inner), kept["handle"].clone()));
+        }
+        Ok(())
+    }
+
+    /// A frame by its id: reached through its own target if it has a process of its own, else through that of `around`.
+    pub(crate) fn frame_of(&self, around: &Frame, id: &str) -> Frame {
+        self.browser.catch_up();
+        let has_own = self.browser.targets.target(id).is_some_and(|target| target.kind == "iframe");
+        let target = if has_own { id.to_owned() } else { around.target.clone() };
+        Frame { target, id: id.to_owned() }
+    }
+
+    /// Begins at the element of a ref.
+    async fn begin_at(&self, place: &mut Place, reference: &str) -> Result<(), ErrorReport> {
+        let named = self.verbs.refs().find(reference).filter(|named| named.page == self.id).cloned();
+        let Some(named) = named else {
+            return Err(ErrorReport::new(ErrorCode::ElementNotFound, format!("snapshot ref '@{reference}' not found"))
+                .with_hint("Take a snapshot of this page first: page.snapshot() gives its elements refs.")
+                .with_detail("reason", "REF_NOT_FOUND"));
+        };
+        let node = if self.is_there(&named).await? {
+            named.node
+        } else {
+            let (document, node) = self.find_again(&named, reference).await?;
+            self.verbs.refs().moved(reference, &document, node);
+            self.warn(format!(
+                "@{reference} had been replaced; the one {} {:?} of the page was used in its place",
+                named.role, named.name
+            ));
+            node
+        };
+        place.owners.clear();
+        for Owner { frame, node } in &named.owners {
+            let kept = self.run(frame, "keep", given_only(), Some(*node), false).await?;
+            place.owners.push((frame.clone(), kept["handle"].clone()));
+        }
+        (place.frame, place.given, place.steps) = (named.frame, Some(node), vec![Step::Given]);
+        Ok(())
+    }
+
+    /// Whether the element of a ref is where it was.
+    async fn is_there(&self, named: &Named) -> Result<bool, ErrorReport> {
+        if self.document_of(&named.frame).await?.as_ref() != Some(&named.document) {
+            return Ok(false);
+        }
+        match self.run(&named.frame, "keep", given_only(), Some(named.node), false).await {
+            Ok(answer) => Ok(answer["error"].is_null()),
+            // The node is not there any more.
+            Err(error) if error.code == ErrorCode::CdpProtocolError => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The document of a frame, by the id of its loader; `None` if the frame is gone.
+    pub(crate) async fn document_of(&self, frame: &Frame) -> Result<Option<String>, ErrorReport> {
+        let tree = match self.send_to(&frame.target, "Page.getFrameTree", json!({})).await {
+            Ok(tree) => tree,
+            Err(error) if matches!(error.code, ErrorCode::CdpTargetClosed | ErrorCode::InvalidArgument) => {
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(loader_in(&tree["frameTree"], &frame.id))
+    }
+
+    /// The one element of the frame that has the role and the name of a ref whose node is gone.
+    async fn find_again(&self, named: &Named, reference: &str) -> Result<(String, i64), ErrorReport> {
+        let stale = |now: &str| {
+            ErrorReport::new(
+                ErrorCode::ElementNotFound,
+                format!("snapshot ref '@{reference}' is stale: its {} {:?} {now}", named.role, named.name),
+            )
+            .with_hint("Take a new snapshot: page.snapshot() gives the elements that are there now.")
+            .with_detail("reason", "REF_STALE")
+        };
+        let Some(document) = self.document_of(&named.frame).await? else { return Err(stale(GONE)) };
+        let root = self.send_to(&named.frame.target, "DOM.getDocument", json!({"depth": 0})).await?;
+        let params = json!({
+            "backendNodeId": root["root"]["backendNodeId"], "role": named.role, "accessibleName": named.name,
+        });
+        let found = self.send_to(&named.frame.target, "Accessibility.queryAXTree", params).await?;
+        let nodes: Vec<i64> = found["nodes"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|node| node["ignored"] != true)
+            .filter_map(|node| node["backendDOMNodeId"].as_i64())
+            .collect();
+        match nodes.as_slice() {
+            [node] if !named.name.is_empty() => Ok((document, *node)),
+            [] | [_] => Err(stale(GONE)),
+            several => Err(stale(&format!("was replaced, and {} elements look like it now", several.len()))),
+        }
+    }
+}
+
+/// Whether a refusal may pass with time.
+fn is_passing(report: &ErrorReport) -> bool {
+    const LASTING: [&str; 3] = ["many", "kind", "selector"];
+    report.details["reason"].as_str().is_some_and(|reason| !LASTING.contains(&reason))
+}
+
+fn given_only() -> Json {
+    json!({"steps": target::json(&[Step::Given]), "strict": true, "timeout": 0})
+}
+
+/// The loader of a frame in a tree of frames.
+pub(crate) fn loader_in(tree: &Json, id: &str) -> Option<String> {
+    if tree["frame"]["id"] == id {
+        return tree["frame"]["loaderId"].as_str().map(str::to_owned);
+    }
+    tree["childFrames"].as_array()?.iter().find_map(|child| loader_in(child, id))
+}

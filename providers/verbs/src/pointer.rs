@@ -1,0 +1,226 @@
+//! Clicking, hovering and dragging: an element is made ready, the mouse goes there, and it is looked at again before a
+//! button is pressed.
+
+use crate::{
+    input::{keyboard::Modifier, mouse::Button},
+    locate::{Op, Place},
+    reports,
+    settle::Settle,
+    tab::Tab,
+    target::Target,
+};
+use codemode_page::Event;
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+use std::time::Duration;
+
+/// Steps in which the mouse is drawn from one element to another: a page's own dragging wants to see it move.
+const DRAG_STEPS: u32 = 5;
+/// How long the browser may take to say that a drag of its own has begun.
+const DRAG_BEGIN_MAX: Duration = Duration::from_millis(250);
+
+/// A point of an element, in pixels from the upper left corner of its padding box.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Position {
+    /// To the right.
+    pub x: f64,
+    /// Down.
+    pub y: f64,
+}
+
+/// How the mouse gets to an element.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Approach {
+    /// Where in the element; its middle by default.
+    pub position: Option<Position>,
+    /// Keys that are held down.
+    pub modifiers: Vec<Modifier>,
+    /// Without waiting until the element can receive the event.
+    pub force: bool,
+    /// Only makes ready and looks; does nothing.
+    pub trial: bool,
+}
+
+/// A click.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Click {
+    /// How the mouse gets there.
+    #[serde(flatten)]
+    pub approach: Approach,
+    /// Which button.
+    pub button: Button,
+    /// 2 for a double click, 3 for a triple click.
+    pub click_count: Option<u32>,
+    /// Milliseconds between pressing and letting go.
+    pub delay: f64,
+    /// What is waited for afterwards.
+    pub settle: Settle,
+    /// The same as `settle: "none"`.
+    pub no_wait_after: bool,
+}
+
+/// An element that is ready for the mouse.
+pub(crate) struct Ready {
+    pub(crate) place: Place,
+    pub(crate) handle: Json,
+    /// In the viewport of the page.
+    pub(crate) point: (f64, f64),
+}
+
+impl Tab<'_> {
+    /// Clicks an element.
+    pub async fn click(&self, target: &Target, click: &Click) -> Result<(), ErrorReport> {
+        let count = click.click_count.unwrap_or(1);
+        let since = self.cursor();
+        self.approach(target, &click.approach, &click.approach.modifiers).await?;
+        if click.approach.trial {
+            self.let_go(&click.approach.modifiers).await?;
+            return Ok(());
+        }
+        let clicked = self.mouse_click(click.button, count, milliseconds(click.delay)).await;
+        self.or_closed(clicked)?;
+        if !self.is_closed() {
+            let let_go = self.let_go(&click.approach.modifiers).await;
+            self.or_closed(let_go)?;
+            self.settle(if click.no_wait_after { Settle::None } else { click.settle }, since).await?;
+        }
+        Ok(())
+    }
+
+    /// Moves the mouse onto an element.
+    pub async fn hover(&self, target: &Target, approach: &Approach) -> Result<(), ErrorReport> {
+        self.approach(target, approach, &approach.modifiers).await?;
+        self.let_go(&approach.modifiers).await?;
+        Ok(())
+    }
+
+    /// Draws an element onto another one.
+    pub async fn drag(&self, source: (&Target, &Approach), target: (&Target, &Approach)) -> Result<(), ErrorReport> {
+        self.approach(source.0, source.1, &[]).await?;
+        if source.1.trial {
+            return self.approach(target.0, target.1, &[]).await.map(drop);
+        }
+        let since = self.cursor();
+        self.send("Input.setInterceptDrags", json!({"enabled": true})).await?;
+        let dragged = self.drag_held(target, since).await;
+        // Also when the drag failed: a page whose drags are intercepted would not feel any others.
+        let reset = self.send("Input.setInterceptDrags", json!({"enabled": false})).await;
+        dragged?;
+        self.or_closed(reset.map(drop))?;
+        Ok(())
+    }
+
+    async fn drag_held(&self, target: (&Target, &Approach), since: u64) -> Result<(), ErrorReport> {
+        self.mouse_down(Button::Left, 1).await?;
+        let held = async {
+            let (x, y) = self.with_held(|held| held.mouse);
+            // The browser begins a drag of its own when the mouse has moved a little.
+            self.mouse_move(x + 4.0, y + 4.0, 2).await?;
+            let session = self.session().await?;
+            let begins = |event: &Event| {
+                event.method == "Input.dragIntercepted" && event.session.as_deref() == Some(session.as_str())
+            };
+            let begun = tokio::time::timeout(DRAG_BEGIN_MAX, self.browser.events().wait(since, &begins)).await;
+            let data = begun.ok().flatten().map(|event| event.params["data"].clone());
+            let forced = Approach { force: true, ..target.1.clone() };
+            match data {
+                Some(data) => {
+                    let to = self.ready(target.0, &forced).await?;
+                    for kind in ["dragEnter", "dragOver", "drop"] {
+                        let (x, y) = to.point;
+                        let params =
+                            json!({"type": kind, "x": x, "y": y, "data": data, "modifiers": self.held_modifiers()});
+                        self.send("Input.dispatchDragEvent", params).await?;
+                    }
+                }
+                None => {
+                    let to = self.ready(target.0, &forced).await?;
+                    self.mouse_move(to.point.0, to.point.1, DRAG_STEPS).await?;
+                }
+            }
+            Ok(())
+        };
+        let moved = held.await;
+        self.mouse_up(Button::Left, 1).await?;
+        moved
+    }
+
+    /// Makes an element ready and moves the mouse there, again and again until it is under the mouse. The modifiers are
+    /// held down when the mouse arrives.
+    async fn approach(
+        &self,
+        target: &Target,
+        approach: &Approach,
+        modifiers: &[Modifier],
+    ) -> Result<Ready, ErrorReport> {
+        let mut is_held = false;
+        loop {
+            let ready = self.ready(target, approach).await?;
+            if !std::mem::replace(&mut is_held, true) {
+                self.hold(modifiers).await?;
+            }
+            self.mouse_move(ready.point.0, ready.point.1, 1).await?;
+            if approach.force {
+                return Ok(ready);
+            }
+            match self.look_again(&ready).await? {
+                None => return Ok(ready),
+                Some(refusal) if self.left().is_zero() => {
+                    self.let_go(modifiers).await?;
+                    return Err(refusal);
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// Waits until an element can receive a click, and says where.
+    pub(crate) async fn ready(&self, target: &Target, approach: &Approach) -> Result<Ready, ErrorReport> {
+        let place = self.locate(target).await?;
+        let checks: &[&str] = if approach.force { &[] } else { &["visible", "enabled", "stable", "hit"] };
+        let args = json!({
+            "strict": true, "timeout": null, "force": approach.force, "trial": approach.trial,
+            "position": approach.position, "checks": checks, "scroll": true, "point": true,
+        });
+        let found = self.run_at(&place, "act", args, Op::Look).await?;
+        let origin = self.origin(&place).await?;
+        let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
+        let point = (origin.0 + inside.0, origin.1 + inside.1);
+        Ok(Ready { place, handle: found, point })
+    }
+
+    /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is
+    /// seen here.
+    async fn look_again(&self, ready: &Ready) -> Result<Option<ErrorReport>, ErrorReport> {
+        let found = &ready.handle;
+        let args = json!({
+            "handle": found["handle"], "x": found["x"], "y": found["y"], "box": found["box"], "hit": true,
+        });
+        let answer = match self.run(&ready.place.frame, "recheck", args, None, false).await {
+            Ok(answer) => answer,
+            Err(error) => return Err(error),
+        };
+        if let Some(refusal) = reports::refusal(&answer, self, &ready.place.words) {
+            return Ok(Some(refusal));
+        }
+        let covered = self.covered_outside(&ready.place, ready.point).await?;
+        Ok(covered.and_then(|answer| reports::refusal(&answer, self, &ready.place.words)))
+    }
+
+    /// An input may close its own page: that is what it was for.
+    pub(crate) fn or_closed(&self, result: Result<(), ErrorReport>) -> Result<(), ErrorReport> {
+        match result {
+            // The news that the page is gone may come after the answer.
+            Err(error) if error.code == ErrorCode::CdpTargetClosed => Ok(()),
+            result => result,
+        }
+    }
+}
+
+/// A time that a script gave, in milliseconds.
+pub(crate) fn milliseconds(ms: f64) -> Duration {
+    Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
+}

@@ -1,0 +1,158 @@
+//! Reading elements and pages.
+
+use crate::{locate::Op, tab::Tab, target::Target};
+use codemode_spec::ErrorReport;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// What is read of one element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each is named as the property of an element, or as the method of a locator")]
+pub enum What {
+    TextContent,
+    InnerText,
+    InnerHTML,
+    OuterHTML,
+    InputValue,
+    Attribute,
+    Checked,
+    Visible,
+    Hidden,
+    Enabled,
+    Disabled,
+    Editable,
+    Box,
+    Aria,
+}
+
+/// What is read of all elements that match.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each is named as the method of a locator")]
+pub enum WhatOfAll {
+    Count,
+    TextContent,
+    InnerText,
+}
+
+/// The state that is waited for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ElementState {
+    /// It is in the page.
+    Attached,
+    /// It is not.
+    Detached,
+    /// It can be seen.
+    #[default]
+    Visible,
+    /// It cannot, or is not there.
+    Hidden,
+}
+
+/// The form in which a page or an element is taken out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Form {
+    /// Its readable content as markdown.
+    Markdown,
+    /// Its readable text.
+    Text,
+    /// Its source.
+    Html,
+    /// The rows of a table.
+    Table,
+}
+
+impl Form {
+    const fn op(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+            Self::Html => "html",
+            Self::Table => "table",
+        }
+    }
+}
+
+/// What is done with an element that neither changes it nor clicks it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(missing_docs, reason = "each is named as the method of a locator")]
+pub enum ElementOp {
+    Focus,
+    Blur,
+    SelectText,
+    ScrollIntoView,
+}
+
+impl Tab<'_> {
+    /// Reads something of one element.
+    pub async fn read(&self, target: &Target, what: What, name: Option<&str>) -> Result<Json, ErrorReport> {
+        let place = self.locate(target).await?;
+        if what == What::Aria {
+            let args = json!({"strict": true, "timeout": null});
+            return Ok(self.run_at(&place, "aria", args, Op::Look).await?["value"].clone());
+        }
+        let args = json!({"strict": true, "timeout": null, "what": what, "name": name});
+        let mut value = self.run_at(&place, "read", args, Op::Look).await?["value"].clone();
+        if what == What::Box && value.is_object() {
+            let (x, y) = self.origin(&place).await?;
+            value["x"] = json!(value["x"].as_f64().unwrap_or_default() + x);
+            value["y"] = json!(value["y"].as_f64().unwrap_or_default() + y);
+        }
+        Ok(value)
+    }
+
+    /// Reads something of all elements that match now.
+    pub async fn read_all(&self, target: &Target, what: WhatOfAll) -> Result<Json, ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({"what": what, "limit": codemode_spec::limits::ELEMENTS_READ_MAX});
+        Ok(self.run_at(&place, "all", args, Op::Look).await?["value"].clone())
+    }
+
+    /// Waits until an element is in a state.
+    pub async fn wait_for_element(&self, target: &Target, state: ElementState) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({"strict": true, "timeout": null, "state": state});
+        self.run_at(&place, "wait", args, Op::Look).await.map(drop)
+    }
+
+    /// Does something with an element that does not change it.
+    pub async fn element(&self, target: &Target, op: ElementOp) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        let op = match op {
+            ElementOp::Focus => "focus",
+            ElementOp::Blur => "blur",
+            ElementOp::SelectText => "selectText",
+            ElementOp::ScrollIntoView => "scroll",
+        };
+        self.run_at(&place, op, json!({"strict": true, "timeout": null}), Op::Change).await.map(drop)
+    }
+
+    /// Dispatches an event of a script's own making.
+    pub async fn dispatch(&self, target: &Target, kind: &str, init: &Json) -> Result<(), ErrorReport> {
+        let place = self.locate(target).await?;
+        let args = json!({"strict": true, "timeout": null, "type": kind, "init": init});
+        self.run_at(&place, "dispatch", args, Op::Change).await.map(drop)
+    }
+
+    /// Takes a page or an element out in a form.
+    pub async fn extract(&self, target: Option<&Target>, form: Form) -> Result<Json, ErrorReport> {
+        let args = json!({"strict": true, "timeout": null});
+        let answer = match target {
+            Some(target) => {
+                let place = self.locate(target).await?;
+                self.run_at(&place, form.op(), args, Op::Look).await?
+            }
+            None => self.run(&self.main_frame(), form.op(), args, None, false).await?,
+        };
+        Ok(answer["value"].clone())
+    }
+
+    /// Replaces the page's document.
+    pub async fn write(&self, html: &str) -> Result<(), ErrorReport> {
+        self.run(&self.main_frame(), "write", json!({ "html": html }), None, true).await.map(drop)
+    }
+}

@@ -1,0 +1,150 @@
+//! Refs: short names of elements that a snapshot gives, which hold from snapshot to snapshot.
+//!
+//! Invariant: an element has one ref for as long as it is in its document, and a ref never names another one.
+
+use crate::world::Frame;
+use codemode_spec::limits::REFS_MAX;
+use serde::{Deserialize, Serialize};
+use std::collections::{HashMap, VecDeque};
+
+/// What a ref names.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Named {
+    /// The page that it is in.
+    pub(crate) page: String,
+    /// Its frame.
+    pub(crate) frame: Frame,
+    /// The document of the frame.
+    pub(crate) document: String,
+    /// The node, by its backend id, which is unique in the process of the frame.
+    pub(crate) node: i64,
+    /// Its role and its accessible name, to find it again when its node was replaced.
+    pub(crate) role: String,
+    pub(crate) name: String,
+    /// The frame elements around it, outermost first.
+    pub(crate) owners: Vec<Owner>,
+}
+
+/// An element that owns a frame, in the frame around it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Owner {
+    pub(crate) frame: Frame,
+    pub(crate) node: i64,
+}
+
+/// The refs of a session: plain data, which can be written down and read elsewhere.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Refs {
+    last: u64,
+    /// In the order in which they were given.
+    named: VecDeque<(u64, Named)>,
+    #[serde(skip)]
+    by_node: HashMap<(Frame, String, i64), u64>,
+}
+
+impl Refs {
+    /// The ref of an element: the one that it has, or a new one.
+    pub(crate) fn give(&mut self, named: Named) -> String {
+        let key = (named.frame.clone(), named.document.clone(), named.node);
+        if let Some(number) = self.by_node.get(&key) {
+            return format!("e{number}");
+        }
+        self.last += 1;
+        self.by_node.insert(key, self.last);
+        self.named.push_back((self.last, named));
+        while self.named.len() > REFS_MAX {
+            if let Some((_, oldest)) = self.named.pop_front() {
+                self.by_node.remove(&(oldest.frame, oldest.document, oldest.node));
+            }
+        }
+        format!("e{}", self.last)
+    }
+
+    /// What a ref names, if it was given.
+    pub(crate) fn find(&self, reference: &str) -> Option<&Named> {
+        let at = self.place(reference)?;
+        self.named.get(at).map(|(_, named)| named)
+    }
+
+    /// A ref's element was found again in another place.
+    pub(crate) fn moved(&mut self, reference: &str, document: &str, node: i64) {
+        let Some(at) = self.place(reference) else { return };
+        let Some((number, named)) = self.named.get_mut(at) else { return };
+        self.by_node.remove(&(named.frame.clone(), named.document.clone(), named.node));
+        document.clone_into(&mut named.document);
+        named.node = node;
+        self.by_node.insert((named.frame.clone(), named.document.clone(), named.node), *number);
+    }
+
+    fn place(&self, reference: &str) -> Option<usize> {
+        let number: u64 = reference.strip_prefix('e')?.parse().ok()?;
+        self.named.binary_search_by_key(&number, |(number, _)| *number).ok()
+    }
+
+    /// As bytes that [`Self::restored`] reads.
+    pub(crate) fn kept(&self) -> Vec<u8> {
+        codemode_spec::message::encode(self)
+    }
+
+    /// The refs that were kept; none if the bytes are not theirs.
+    pub(crate) fn restored(bytes: &[u8]) -> Option<Self> {
+        let mut refs: Self = codemode_spec::message::decode(bytes).ok()?;
+        let is_in_order = refs.named.iter().zip(refs.named.iter().skip(1)).all(|((a, _), (b, _))| a < b);
+        let is_whole = refs.named.back().is_none_or(|(number, _)| *number <= refs.last) && refs.named.len() <= REFS_MAX;
+        if !is_in_order || !is_whole {
+            return None;
+        }
+        let keys = refs
+            .named
+            .iter()
+            .map(|(number, named)| ((named.frame.clone(), named.document.clone(), named.node), *number));
+        refs.by_node = keys.collect();
+        Some(refs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn named(document: &str, node: i64) -> Named {
+        Named {
+            page: "P".into(),
+            frame: Frame { target: "P".into(), id: "P".into() },
+            document: document.into(),
+            node,
+            role: "button".into(),
+            name: "OK".into(),
+            owners: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_element_keeps_its_ref_and_another_document_gets_others() {
+        let mut refs = Refs::default();
+        assert_eq!(
+            [refs.give(named("D1", 7)), refs.give(named("D1", 8)), refs.give(named("D1", 7))],
+            ["e1", "e2", "e1"]
+        );
+        assert_eq!(refs.give(named("D2", 7)), "e3");
+        let mut again = Refs::restored(&refs.kept()).unwrap();
+        assert_eq!([again.give(named("D1", 8)), again.give(named("D2", 9))], ["e2", "e4"]);
+        assert_eq!(again.find("e3").unwrap().document, "D2");
+        for unknown in ["e0", "e5", "x1", "e", "e-1"] {
+            assert!(again.find(unknown).is_none(), "{unknown}");
+        }
+        again.moved("e1", "D2", 30);
+        assert_eq!((again.give(named("D2", 30)), again.find("e1").unwrap().node), ("e1".to_owned(), 30));
+        assert!(Refs::restored(&refs.kept()[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
+    }
+
+    #[test]
+    fn the_oldest_refs_go_first() {
+        let mut refs = Refs::default();
+        for node in 0..=REFS_MAX as i64 {
+            refs.give(named("D", node));
+        }
+        assert!(refs.find("e1").is_none() && refs.find("e2").is_some());
+        assert_eq!(refs.give(named("D", 0)), format!("e{}", REFS_MAX + 2));
+    }
+}

@@ -1,0 +1,92 @@
+//! What a failed verb says: the words of the page's engine, made reports.
+
+use crate::tab::Tab;
+use codemode_spec::{ErrorCode, ErrorReport};
+use serde_json::Value as Json;
+
+/// The report of what the page's engine answered, if that is a failure. `waiting_for` describes the target.
+pub(crate) fn refusal(answer: &Json, tab: &Tab<'_>, waiting_for: &str) -> Option<ErrorReport> {
+    let reason = answer["error"].as_str()?;
+    let timeout = format!("Timeout {}ms exceeded.", tab.timeout.as_millis());
+    let preview = answer["preview"].as_str().unwrap_or("the element");
+    let blocked = |what: String| {
+        ErrorReport::new(ErrorCode::NotInteractable, format!("{timeout}\nwaiting for {waiting_for}\n{what}"))
+    };
+    let report = match reason {
+        "none" => ErrorReport::new(ErrorCode::ElementNotFound, format!("{timeout}\nwaiting for {waiting_for}")),
+        "many" => many(answer, waiting_for),
+        "hidden" => blocked(format!("{preview} is not visible")),
+        "disabled" => blocked(format!("{preview} is not enabled")),
+        "readonly" => blocked(format!("{preview} is not editable")),
+        "unstable" => blocked(format!("{preview} is not stable: it keeps moving")),
+        "outside" => blocked(format!("{preview} is outside of the viewport and cannot be scrolled into it")),
+        "detached" => blocked(format!("{preview} was removed from the page")),
+        "covered" => covered(answer, preview, blocked),
+        "option" => blocked(text(answer, "message"))
+            .with_hint("Choose one of its options.")
+            .with_detail("options", answer["options"].clone()),
+        // A wait for the opposite.
+        "visible" => blocked(format!("{preview} is visible")),
+        "attached" => blocked(format!("{preview} is in the page")),
+        "kind" => ErrorReport::new(ErrorCode::NotInteractable, text(answer, "message"))
+            .with_hint("Choose the method that fits the element."),
+        "selector" => ErrorReport::new(ErrorCode::InvalidSelector, text(answer, "message")),
+        other => ErrorReport::new(ErrorCode::HostFault, format!("the page's engine answered {other:?}")),
+    };
+    Some(report.with_detail("reason", reason))
+}
+
+fn many(answer: &Json, waiting_for: &str) -> ErrorReport {
+    let count = answer["count"].as_u64().unwrap_or_default();
+    let mut message = format!("strict mode violation: {waiting_for} resolved to {count} elements:");
+    let matches: Vec<&str> = answer["matches"].as_array().into_iter().flatten().filter_map(Json::as_str).collect();
+    for (number, shown) in matches.iter().enumerate() {
+        message.push_str(&format!("\n    {}) {shown}", number + 1));
+    }
+    ErrorReport::new(ErrorCode::MultipleMatches, message).with_detail("count", count)
+}
+
+fn covered(answer: &Json, preview: &str, blocked: impl Fn(String) -> ErrorReport) -> ErrorReport {
+    let by = text(answer, "by");
+    let from = answer["within"].as_str().map(|within| format!(" from {within} subtree")).unwrap_or_default();
+    blocked(format!("{by}{from} intercepts pointer events that are meant for {preview}"))
+        .with_hint("Close or scroll away what covers it, or pass {force: true}.")
+        .with_detail("by", by)
+}
+
+/// The page did not answer before the verb's time was over.
+pub(crate) fn unanswered(tab: &Tab<'_>, method: &str) -> ErrorReport {
+    tab.browser.catch_up();
+    let dialog = tab.browser.targets.target(&tab.id).and_then(|target| target.dialog);
+    let timeout = tab.timeout.as_millis();
+    if let Some(dialog) = dialog {
+        let message = format!(
+            "Timeout {timeout}ms exceeded.\nThe page shows the {} dialog {:?}, which nothing has answered",
+            dialog.kind, dialog.message
+        );
+        return ErrorReport::new(ErrorCode::DialogOpen, message)
+            .with_hint("Accept or dismiss it in the dialog listener: page.on(\"dialog\", dialog => dialog.accept()).");
+    }
+    ErrorReport::new(
+        ErrorCode::CallTimeout,
+        format!("Timeout {timeout}ms exceeded.\nThe page did not answer {method}: a script of its own may be running without end"),
+    )
+    .with_hint("Reload the page, or close it and open it anew.")
+}
+
+/// The time of a verb is over that waited for something else than an element.
+pub(crate) fn too_late(tab: &Tab<'_>, waiting_for: &str) -> ErrorReport {
+    let message = format!("Timeout {}ms exceeded.\nwaiting for {waiting_for}", tab.timeout.as_millis());
+    ErrorReport::new(ErrorCode::CallTimeout, message)
+        .with_hint("Wait for something that happens, or give the step more time.")
+        .with_detail("reason", "timeout")
+}
+
+/// What an argument must be.
+pub(crate) fn invalid(message: impl Into<String>) -> ErrorReport {
+    ErrorReport::new(ErrorCode::InvalidArgument, message)
+}
+
+fn text(answer: &Json, field: &str) -> String {
+    answer[field].as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,227 @@
+//! Selectors as people write them, made steps: `css`, `//xpath`, `text=…`, `role=…[name="…"]`, `@e5`, joined by `>>`.
+
+use crate::target::{Role, Step, Text};
+use codemode_spec::{ErrorCode, ErrorReport};
+
+/// The steps of a selector.
+///
+/// # Errors
+/// `INVALID_SELECTOR`.
+pub(crate) fn parse(selector: &str) -> Result<Vec<Step>, ErrorReport> {
+    if selector.trim().is_empty() {
+        return Err(invalid("a selector must not be empty"));
+    }
+    parts(selector).into_iter().map(|part| step(part.trim())).collect()
+}
+
+/// The parts between `>>` that stand outside of quotes and brackets.
+fn parts(selector: &str) -> Vec<&str> {
+    let bytes = selector.as_bytes();
+    let (mut parts, mut start, mut quote, mut at) = (Vec::new(), 0, None, 0);
+    while at < bytes.len() {
+        match (quote, bytes[at]) {
+            (_, b'\\') => at += 1,
+            (Some(open), byte) if byte == open => quote = None,
+            (None, byte @ (b'"' | b'\'')) if opens_quote(selector, start, at) => quote = Some(byte),
+            (None, b'>') if bytes.get(at + 1) == Some(&b'>') => {
+                parts.push(&selector[start..at]);
+                at += 1;
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    parts.push(&selector[start..]);
+    parts
+}
+
+/// Whether a quotation mark begins a quoted text: in the bare text of `text=it's` it does not.
+fn opens_quote(selector: &str, start: usize, at: usize) -> bool {
+    let before = selector[start..at].trim_start();
+    match before.split_once('=') {
+        Some(("text" | "label" | "placeholder" | "alt" | "title" | "data-testid" | "id", value)) => {
+            value.trim().is_empty()
+        }
+        _ => true,
+    }
+}
+
+fn step(part: &str) -> Result<Step, ErrorReport> {
+    if part.is_empty() {
+        return Err(invalid("there is nothing between two >>"));
+    }
+    if let Some(value) = reference(part) {
+        return Ok(Step::Ref { value });
+    }
+    if part.starts_with("//") || part.starts_with("..") || part.starts_with("(//") {
+        return Ok(Step::XPath { value: part.to_owned() });
+    }
+    if part.len() > 1 && (part.starts_with('"') || part.starts_with('\'')) {
+        return Ok(Step::Text { text: text(part) });
+    }
+    let Some((engine, body)) = part.split_once('=').map(|(engine, body)| (engine.trim(), body.trim())) else {
+        return Ok(Step::Css { value: part.to_owned() });
+    };
+    Ok(match engine {
+        "css" => Step::Css { value: body.to_owned() },
+        "xpath" => Step::XPath { value: body.to_owned() },
+        "text" => Step::Text { text: text(body) },
+        "label" => Step::Label { text: text(body) },
+        "placeholder" => Step::Placeholder { text: text(body) },
+        "alt" => Step::Alt { text: text(body) },
+        "title" => Step::Title { text: text(body) },
+        "id" => Step::Css { value: format!("[id={}]", quoted(body)) },
+        "data-testid" | "data-test-id" | "data-test" => Step::Css { value: format!("[{engine}={}]", quoted(body)) },
+        "role" => Step::Role(role(body)?),
+        "ref" | "aria-ref" => Step::Ref { value: reference(body).unwrap_or_else(|| body.to_owned()) },
+        "nth" => {
+            let index = body.parse().map_err(|_| invalid(format!("nth={body} is not a number")))?;
+            Step::Nth { index }
+        }
+        "visible" => match body {
+            "true" | "false" => Step::Visible { visible: body == "true" },
+            _ => return Err(invalid("visible is true or false")),
+        },
+        // An attribute selector has an equals sign as well.
+        _ => Step::Css { value: part.to_owned() },
+    })
+}
+
+/// `e5`, written as `@e5`, `e5` or `ref=e5`.
+fn reference(part: &str) -> Option<String> {
+    let bare = part.strip_prefix('@').unwrap_or(part);
+    let digits = bare.strip_prefix('e')?;
+    (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| bare.to_owned())
+}
+
+/// A text: quoted it is the whole text, between slashes a regular expression, else a part.
+fn text(body: &str) -> Text {
+    for quote in ['"', '\''] {
+        if let Some(inner) = body.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
+            return Text::whole(inner.replace(&format!("\\{quote}"), &quote.to_string()));
+        }
+    }
+    regex(body).unwrap_or_else(|| Text::part(body))
+}
+
+/// `/source/flags`
+fn regex(body: &str) -> Option<Text> {
+    let (source, flags) = body.strip_prefix('/')?.rsplit_once('/')?;
+    let is_flags = flags.bytes().all(|flag| b"dgimsuy".contains(&flag));
+    (is_flags && !source.is_empty()).then(|| Text::Regex { regex: source.to_owned(), flags: flags.to_owned() })
+}
+
+/// `button[name="OK" i][checked]`
+fn role(body: &str) -> Result<Role, ErrorReport> {
+    let (name, mut rest) = body.split_at(body.find('[').unwrap_or(body.len()));
+    let mut role = Role { role: name.trim().to_owned(), ..Role::default() };
+    while let Some(inner) = rest.strip_prefix('[') {
+        let end = closing(inner).ok_or_else(|| invalid(format!("role={body}: a bracket is not closed")))?;
+        attribute(&mut role, &inner[..end])
+            .ok_or_else(|| invalid(format!("role={body}: [{}] is not known", &inner[..end])))?;
+        rest = inner[end + 1..].trim_start();
+    }
+    Ok(role)
+}
+
+/// Where the bracket is closed that was opened before the text.
+fn closing(text: &str) -> Option<usize> {
+    let mut quote = None;
+    let mut is_escaped = false;
+    text.char_indices().find_map(|(at, letter)| {
+        if std::mem::take(&mut is_escaped) {
+            return None;
+        }
+        match (quote, letter) {
+            (_, '\\') => is_escaped = true,
+            (Some(open), _) if open == letter => quote = None,
+            (None, '"' | '\'' | '/') => quote = Some(letter),
+            (None, ']') => return Some(at),
+            _ => {}
+        }
+        None
+    })
+}
+
+fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
+    let (name, value) = match attribute.split_once('=') {
+        Some((name, value)) => (name.trim(), Some(value.trim())),
+        None => (attribute.trim(), None),
+    };
+    let flag = || match value {
+        None | Some("true") => Some(true),
+        Some("false") => Some(false),
+        Some(_) => None,
+    };
+    match name {
+        "name" => {
+            let value = value?;
+            let (value, in_any_case) = match value.strip_suffix(" i") {
+                Some(value) => (value.trim_end(), true),
+                None => (value.strip_suffix(" s").unwrap_or(value).trim_end(), false),
+            };
+            role.name = Some(match text(value) {
+                Text::Plain { text, .. } => Text::Plain { text, exact: !in_any_case },
+                regex => regex,
+            });
+        }
+        "checked" => role.checked = Some(flag()?),
+        "disabled" => role.disabled = Some(flag()?),
+        "expanded" => role.expanded = Some(flag()?),
+        "pressed" => role.pressed = Some(flag()?),
+        "selected" => role.selected = Some(flag()?),
+        "level" => role.level = Some(value?.parse().ok()?),
+        "include-hidden" => role.include_hidden = flag()?,
+        _ => return None,
+    }
+    Some(())
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text.trim_matches('"')).to_string()
+}
+
+fn invalid(message: impl Into<String>) -> ErrorReport {
+    ErrorReport::new(ErrorCode::InvalidSelector, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value as Json, json};
+
+    #[test]
+    fn selectors_become_steps() {
+        let rows: &[(&str, Json)] = &[
+            ("#a > b", json!([{"by": "css", "value": "#a > b"}])),
+            ("css=a >> nth=-1", json!([{"by": "css", "value": "a"}, {"by": "nth", "index": -1}])),
+            ("//a[b='>>']", json!([{"by": "xpath", "value": "//a[b='>>']"}])),
+            (
+                "text=it's >> visible=true",
+                json!([
+                {"by": "text", "text": {"text": "it's", "exact": false}}, {"by": "visible", "visible": true}]),
+            ),
+            ("text=\"A >> B\"", json!([{"by": "text", "text": {"text": "A >> B", "exact": true}}])),
+            ("text=/a+/i", json!([{"by": "text", "text": {"regex": "a+", "flags": "i"}}])),
+            ("'Save'", json!([{"by": "text", "text": {"text": "Save", "exact": true}}])),
+            ("@e12", json!([{"by": "ref", "value": "e12"}])),
+            ("e12", json!([{"by": "ref", "value": "e12"}])),
+            ("em", json!([{"by": "css", "value": "em"}])),
+            ("[data-x=\"1\"]", json!([{"by": "css", "value": "[data-x=\"1\"]"}])),
+            ("data-testid=a", json!([{"by": "css", "value": "[data-testid=\"a\"]"}])),
+            (
+                "role=button[name=\"a]b\" i][pressed=false]",
+                json!([
+                {"by": "role", "role": "button", "name": {"text": "a]b", "exact": false}, "pressed": false}]),
+            ),
+            ("role=heading[level=2]", json!([{"by": "role", "role": "heading", "level": 2}])),
+        ];
+        for (selector, steps) in rows {
+            assert_eq!(json!(parse(selector).unwrap()), *steps, "{selector}");
+        }
+        for selector in ["", "  ", "a >> ", "nth=x", "visible=1", "role=a[b]", "role=a[name=\"x\""] {
+            assert_eq!(parse(selector).unwrap_err().code, ErrorCode::InvalidSelector, "{selector}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! The engine of one execution: what it keeps between verbs, and how a verb gets its page.
+
+use crate::{dialogs::DialogPolicies, refs::Refs, reports, routes::Routes, tab::Tab, world::Worlds};
+use codemode_page::{ConnectedBrowser, ExecutionBrowser};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    time::Duration,
+};
+use tokio::{sync::Semaphore, time::Instant};
+
+/// What a person does with pages, on the browser of one execution. Every verb names its page: there is no current one.
+pub struct Verbs {
+    pub(crate) browser: Arc<ExecutionBrowser>,
+    pub(crate) worlds: Worlds,
+    pub(crate) dialogs: DialogPolicies,
+    pub(crate) routes: Routes,
+    /// Whether a page was opened.
+    pub(crate) has_opened: AtomicBool,
+    /// One place for large answers.
+    pub(crate) large: Arc<Semaphore>,
+    refs: Mutex<Refs>,
+    held: Mutex<HashMap<String, Held>>,
+    snapshots: Mutex<HashMap<String, String>>,
+    /// Warnings of verbs, in words.
+    noted: Mutex<Vec<String>>,
+}
+
+/// Which page a verb is about, and how long it may take.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    /// The page's id.
+    pub page: String,
+    /// How long the verb may take, in milliseconds; 0 is as long as the execution.
+    #[serde(default)]
+    pub timeout_ms: Option<f64>,
+}
+
+/// What is held down in a page.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Held {
+    /// Modifier keys, in the protocol's bits.
+    pub(crate) modifiers: u32,
+    /// Codes of the keys that are down.
+    pub(crate) keys: Vec<&'static str>,
+    /// Where the mouse is.
+    pub(crate) mouse: (f64, f64),
+    /// Mouse buttons, in the protocol's bits.
+    pub(crate) buttons: u32,
+}
+
+impl Verbs {
+    /// The engine on the browser of an execution. Opens nothing.
+    #[must_use]
+    pub fn new(browser: Arc<ExecutionBrowser>) -> Self {
+        Self {
+            browser,
+            worlds: Worlds::default(),
+            dialogs: DialogPolicies::default(),
+            routes: Routes::default(),
+            has_opened: AtomicBool::new(false),
+            large: Arc::new(Semaphore::new(1)),
+            refs: Mutex::default(),
+            held: Mutex::default(),
+            snapshots: Mutex::default(),
+            noted: Mutex::default(),
+        }
+    }
+
+    /// The page that a verb is about, for the time of the verb.
+    ///
+    /// # Errors
+    /// `CDP_TARGET_CLOSED` or `INVALID_ARGUMENT` if there is no such page, and what keeps the browser from being opened.
+    pub async fn tab(&self, address: &Address, deadline: Instant) -> Result<Tab<'_>, ErrorReport> {
+        let browser = self.connected(deadline).await?;
+        let (timeout, deadline) = time_for(address.timeout_ms, deadline)?;
+        browser.catch_up();
+        let tab = Tab::new(self, browser, address.page.clone(), timeout, deadline);
+        if address.page.is_empty() {
+            return Err(reports::invalid("page must name a page")
+                .with_hint("Open one first: const page = await browser.open(url)."));
+        }
+        self.dialogs.look_after(&tab).await?;
+        Ok(tab)
+    }
+
+    /// The browser of the execution, opened if need be.
+    pub(crate) async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
+        self.browser.connected(deadline).await
+    }
+
+    pub(crate) fn refs(&self) -> MutexGuard<'_, Refs> {
+        lock(&self.refs)
+    }
+
+    /// The snapshot that was made of a page before, with `text` in its place.
+    pub(crate) fn replace_snapshot(&self, page: &str, text: &str) -> Option<String> {
+        let mut snapshots = lock(&self.snapshots);
+        if snapshots.len() >= PAGE_STATES_MAX {
+            snapshots.clear();
+        }
+        snapshots.insert(page.to_owned(), text.to_owned())
+    }
+
+    /// What the reader of an answer should know besides the results: dialogs that nobody had asked for, and verbs that
+    /// took something else than what they were told.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        [self.dialogs.dismissed(), lock(&self.noted).clone()].concat()
+    }
+
+    /// Adds to the warnings.
+    pub(crate) fn note(&self, warning: &str) {
+        let mut noted = lock(&self.noted);
+        if noted.len() < WARNINGS_MAX {
+            noted.push(warning.to_owned());
+        }
+    }
+
+    /// What of the engine outlives the execution: the refs, as bytes that [`Self::restore`] takes.
+    #[must_use]
+    pub fn kept(&self) -> Vec<u8> {
+        self.refs().kept()
+    }
+
+    /// Takes over what an engine kept. `false` if the bytes are none of an engine's: nothing has changed then.
+    #[must_use]
+    pub fn restore(&self, bytes: &[u8]) -> bool {
+        Refs::restored(bytes).map(|refs| *self.refs() = refs).is_some()
+    }
+}
+
+impl Tab<'_> {
+    /// What is held down in the page.
+    pub(crate) fn with_held<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
+        let mut held = lock(&self.verbs.held);
+        if held.len() >= PAGE_STATES_MAX && !held.contains_key(&self.id) {
+            // A page of which nothing is known has nothing held down.
+            held.retain(|_, held| held.buttons != 0 || held.modifiers != 0 || !held.keys.is_empty());
+        }
+        change(held.entry(self.id.clone()).or_default())
+    }
+}
+
+/// A verb's own time, for messages, and when it is over: never later than the execution.
+fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = match timeout_ms {
+        None => Duration::from_millis(VERB_TIMEOUT_MS).min(left),
+        Some(0.0) => left,
+        Some(ms) if ms > 0.0 => Duration::from_secs_f64((ms / 1_000.0).min(left.as_secs_f64())),
+        Some(ms) => return Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("timeout is {ms}, not a time"))),
+    };
+    Ok((timeout, Instant::now() + timeout))
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,112 @@
+//! A target in words, as the locator that a script would write for it.
+
+use crate::target::{Role, Step, Text};
+
+/// The locator of these steps.
+pub(crate) fn of(steps: &[Step]) -> String {
+    let mut words = String::new();
+    for step in steps {
+        if !words.is_empty() {
+            words.push('.');
+        }
+        words.push_str(&step_words(step));
+    }
+    words
+}
+
+fn step_words(step: &Step) -> String {
+    match step {
+        Step::Selector { value } | Step::Css { value } => format!("locator({})", quoted(value)),
+        Step::XPath { value } => format!("locator({})", quoted(&format!("xpath={value}"))),
+        Step::Ref { value } => format!("locator({})", quoted(&format!("@{value}"))),
+        Step::Given => "locator(\":scope\")".to_owned(),
+        Step::Role(role) => by_role(role),
+        Step::Text { text } => by("Text", text),
+        Step::Label { text } => by("Label", text),
+        Step::Placeholder { text } => by("Placeholder", text),
+        Step::Alt { text } => by("AltText", text),
+        Step::Title { text } => by("Title", text),
+        Step::TestId { text } => format!("getByTestId({})", text_words(text)),
+        Step::Nth { index: 0 } => "first()".to_owned(),
+        Step::Nth { index: -1 } => "last()".to_owned(),
+        Step::Nth { index } => format!("nth({index})"),
+        Step::Visible { visible } => format!("filter({{ visible: {visible} }})"),
+        Step::Has { steps, not } => format!("filter({{ {}: {} }})", if *not { "hasNot" } else { "has" }, of(steps)),
+        Step::HasText { text, not } => {
+            format!("filter({{ {}: {} }})", if *not { "hasNotText" } else { "hasText" }, text_words(text))
+        }
+        Step::And { steps } => format!("and({})", of(steps)),
+        Step::Or { steps } => format!("or({})", of(steps)),
+        Step::Frame { frame: None } => "contentFrame()".to_owned(),
+        Step::Frame { frame: Some(frame) } => format!("frame({})", quoted(frame)),
+    }
+}
+
+fn by(what: &str, text: &Text) -> String {
+    match text {
+        Text::Plain { exact: true, .. } => format!("getBy{what}({}, {{ exact: true }})", text_words(text)),
+        _ => format!("getBy{what}({})", text_words(text)),
+    }
+}
+
+fn by_role(role: &Role) -> String {
+    let mut options = Vec::new();
+    if let Some(name) = &role.name {
+        options.push(format!("name: {}", text_words(name)));
+        if matches!(name, Text::Plain { exact: true, .. }) {
+            options.push("exact: true".to_owned());
+        }
+    }
+    let flags = [
+        ("checked", role.checked),
+        ("disabled", role.disabled),
+        ("expanded", role.expanded),
+        ("pressed", role.pressed),
+        ("selected", role.selected),
+    ];
+    options.extend(flags.iter().filter_map(|(name, flag)| flag.map(|flag| format!("{name}: {flag}"))));
+    options.extend(role.level.map(|level| format!("level: {level}")));
+    if role.include_hidden {
+        options.push("includeHidden: true".to_owned());
+    }
+    let role = quoted(&role.role);
+    if options.is_empty() {
+        format!("getByRole({role})")
+    } else {
+        format!("getByRole({role}, {{ {} }})", options.join(", "))
+    }
+}
+
+fn text_words(text: &Text) -> String {
+    match text {
+        Text::Regex { regex, flags } => format!("/{regex}/{flags}"),
+        Text::Plain { text, .. } => quoted(text),
+    }
+}
+
+/// In single quotes, as a script would write it.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::Target;
+
+    #[test]
+    fn a_target_reads_as_the_locator_that_was_written() {
+        let steps = vec![
+            Step::Selector { value: "#a".into() },
+            Step::Frame { frame: None },
+            Step::Role(Role { role: "button".into(), name: Some(Text::whole("It's")), ..Role::default() }),
+            Step::HasText { text: Text::Regex { regex: "a+".into(), flags: "i".into() }, not: true },
+            Step::Nth { index: -1 },
+        ];
+        assert_eq!(
+            of(&steps),
+            "locator('#a').contentFrame().getByRole('button', { name: 'It\\'s', exact: true }).filter({ hasNotText: /a+/i }).last()"
+        );
+        assert_eq!(of(&Target::selector("a >> b").steps), "locator('a >> b')");
+    }
+}

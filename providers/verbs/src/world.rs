@@ -1,0 +1,298 @@
+//! The in-page engine in the frames of a page: in an isolated world of each, which the page's scripts do not see.
+//!
+//! A world is made at the first use in a document and forgotten when the document is gone: the browser says so in its
+//! answer, and the operation begins again in the new document.
+
+use crate::{engine::ENGINE, reports, tab::Tab};
+use codemode_page::Event;
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{CLOSED_ROOTS_MAX, PAGE_WORLDS_MAX},
+};
+use serde_json::{Value as Json, json};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+/// The world's name, for developer tools.
+const WORLD: &str = "codemode";
+/// How long the news of a document's end may come before that of its successor.
+const REPLACED_MAX: Duration = Duration::from_millis(20);
+/// An element that the engine keeps, by its handle.
+pub(crate) const HELD: &str = "function(handle) { return this.held(handle); }";
+
+/// A frame of a page.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Frame {
+    /// The target through which it is reached: the page, or the frame itself if it has a process of its own.
+    pub(crate) target: String,
+    /// Its id.
+    pub(crate) id: String,
+}
+
+/// The worlds that are known, by their frames.
+#[derive(Default)]
+pub(crate) struct Worlds(Mutex<HashMap<Frame, World>>);
+
+#[derive(Clone)]
+pub(crate) struct World {
+    /// The engine, as a remote object.
+    engine: String,
+    /// The world's execution context.
+    context: i64,
+    /// The closed shadow roots that the engine was given, by their backend ids.
+    adopted: HashSet<i64>,
+}
+
+impl Worlds {
+    fn known(&self) -> MutexGuard<'_, HashMap<Frame, World>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn keep(&self, frame: &Frame, world: &World) {
+        let mut known = self.known();
+        if known.len() >= PAGE_WORLDS_MAX {
+            // Any can be made again.
+            known.clear();
+        }
+        known.insert(frame.clone(), world.clone());
+    }
+}
+
+impl Tab<'_> {
+    /// The page's main frame.
+    pub(crate) fn main_frame(&self) -> Frame {
+        Frame { target: self.id.clone(), id: self.id.clone() }
+    }
+
+    async fn world(&self, frame: &Frame) -> Result<World, ErrorReport> {
+        if let Some(world) = self.verbs.worlds.known().get(frame) {
+            return Ok(world.clone());
+        }
+        let made = self
+            .send_to(&frame.target, "Page.createIsolatedWorld", json!({"frameId": frame.id, "worldName": WORLD}))
+            .await?;
+        let context = made["executionContextId"].as_i64().unwrap_or_default();
+        let engine = self
+            .send_to(&frame.target, "Runtime.evaluate", json!({"expression": ENGINE, "contextId": context}))
+            .await?;
+        let Some(engine) = engine["result"]["objectId"].as_str() else {
+            return Err(ErrorReport::new(ErrorCode::HostFault, format!("the page's engine does not start: {engine}")));
+        };
+        let world = World { engine: engine.to_owned(), context, adopted: HashSet::new() };
+        self.verbs.worlds.keep(frame, &world);
+        Ok(world)
+    }
+
+    /// Carries out an operation of the engine in a frame, again if the frame's document is replaced meanwhile. `given` is
+    /// a node that the operation is about, by its backend id.
+    ///
+    /// An operation that changes the page may be what replaced it: with `changes` it is not carried out again once it
+    /// had begun, and answers `{}`.
+    pub(crate) async fn run(
+        &self,
+        frame: &Frame,
+        op: &str,
+        args: Json,
+        given: Option<i64>,
+        changes: bool,
+    ) -> Result<Json, ErrorReport> {
+        loop {
+            let mut args = args.clone();
+            // Waits that name no time have what the verb has left of its own.
+            if let Some(timeout) = args.get_mut("timeout").filter(|timeout| timeout.is_null()) {
+                *timeout = json!(self.left().as_millis() as u64);
+            }
+            match self.run_once(frame, op, args, given).await {
+                Err(Failure::Lost { began: true, .. }) if changes => return Ok(json!({})),
+                Err(Failure::Lost { report, .. }) => {
+                    self.verbs.worlds.known().remove(frame);
+                    if self.left().is_zero() || self.has_left(frame) {
+                        return Err(report);
+                    }
+                    let is_news = |event: &Event| event.method == "Page.frameNavigated";
+                    let news = self.browser.events().wait(self.cursor(), &is_news);
+                    let _ = tokio::time::timeout(REPLACED_MAX.min(self.left()), news).await;
+                }
+                Err(Failure::Other(report)) => return Err(report),
+                Ok(answer) => return Ok(answer),
+            }
+        }
+    }
+
+    /// Whether a frame with a process of its own is gone: no new document comes there.
+    fn has_left(&self, frame: &Frame) -> bool {
+        self.browser.catch_up();
+        self.browser.targets.target(&frame.target).is_none()
+    }
+
+    async fn run_once(&self, frame: &Frame, op: &str, args: Json, given: Option<i64>) -> Result<Json, Failure> {
+        const RUN: &str = "function(op, args, given) { return this.run(op, args, given ?? null); }";
+        let world = self.world(frame).await.map_err(Failure::before)?;
+        let given = match given {
+            Some(node) => json!({"objectId": self.object_in(&world, frame, node).await.map_err(Failure::before)?}),
+            None => json!({"value": null}),
+        };
+        let params = json!({
+            "objectId": world.engine, "functionDeclaration": RUN, "returnByValue": true, "awaitPromise": true,
+            "userGesture": true, "arguments": [{"value": op}, {"value": args}, given],
+        });
+        let answer = self.send_to(&frame.target, "Runtime.callFunctionOn", params).await.map_err(Failure::during)?;
+        if let Some(thrown) = answer.get("exceptionDetails") {
+            let text = thrown.pointer("/exception/description").and_then(Json::as_str).unwrap_or("no description");
+            let report = ErrorReport::new(ErrorCode::HostFault, format!("the page's engine failed in {op}: {text}"));
+            return Err(Failure::Other(report));
+        }
+        Ok(answer["result"]["value"].clone())
+    }
+
+    /// A node of a frame as an object of the engine's world there.
+    async fn object_in(&self, world: &World, frame: &Frame, node: i64) -> Result<String, ErrorReport> {
+        let params = json!({"backendNodeId": node, "executionContextId": world.context});
+        let answer = self.send_to(&frame.target, "DOM.resolveNode", params).await?;
+        Ok(answer["object"]["objectId"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// Calls a function on the engine of a frame, with a handle, and returns the remote object that it returns.
+    pub(crate) async fn held(&self, frame: &Frame, handle: &Json) -> Result<String, ErrorReport> {
+        let answer = self.call_engine(frame, HELD, json!([{"value": handle}]), false).await?;
+        answer["objectId"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| ErrorReport::new(ErrorCode::ElementNotFound, "the element is not in the page any more"))
+    }
+
+    /// Calls a function on the engine of a frame.
+    pub(crate) async fn call_engine(
+        &self,
+        frame: &Frame,
+        function: &str,
+        arguments: Json,
+        by_value: bool,
+    ) -> Result<Json, ErrorReport> {
+        let world = self.world(frame).await?;
+        let params = json!({
+            "objectId": world.engine, "functionDeclaration": function, "returnByValue": by_value, "arguments": arguments,
+        });
+        let answer = self.send_to(&frame.target, "Runtime.callFunctionOn", params).await?;
+        Ok(answer["result"].clone())
+    }
+
+    /// Calls a function on the engine of a frame with values and, behind them, a node; returns the remote object.
+    pub(crate) async fn call_engine_on(
+        &self,
+        frame: &Frame,
+        function: &str,
+        values: Json,
+        given: Option<i64>,
+    ) -> Result<Json, ErrorReport> {
+        let world = self.world(frame).await?;
+        let mut arguments: Vec<Json> =
+            values.as_array().into_iter().flatten().map(|value| json!({ "value": value })).collect();
+        if let Some(node) = given {
+            arguments.push(json!({"objectId": self.object_in(&world, frame, node).await?}));
+        }
+        self.call_engine(frame, function, arguments.into(), false).await
+    }
+
+    /// Hands the closed shadow roots of a frame to its engine: those that it does not have yet.
+    pub(crate) async fn adopt_closed_roots(&self, frame: &Frame) -> Result<(), ErrorReport> {
+        const ADOPT: &str = "function(host, root) { this.adopt(host, root); }";
+        let tree = self.send_to(&frame.target, "DOM.getDocument", json!({"depth": -1, "pierce": true})).await?;
+        let mut found = Vec::new();
+        closed_roots(&tree["root"], &frame.id, frame.id == frame.target, &mut found);
+        for (host, root) in found {
+            let world = self.world(frame).await?;
+            let is_new = match self.verbs.worlds.known().get_mut(frame) {
+                Some(known) if known.adopted.len() < CLOSED_ROOTS_MAX => known.adopted.insert(root),
+                _ => false,
+            };
+            if !is_new {
+                continue;
+            }
+            let objects = async {
+                let host = self.object_in(&world, frame, host).await?;
+                let root = self.object_in(&world, frame, root).await?;
+                self.call_engine(frame, ADOPT, json!([{ "objectId": host }, { "objectId": root }]), true).await
+            };
+            match objects.await {
+                // What has left the page meanwhile is not looked for.
+                Err(error) if error.code != ErrorCode::CdpProtocolError => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The backend id of an element that the engine of a frame keeps.
+    pub(crate) async fn node_of(&self, frame: &Frame, handle: &Json) -> Result<Json, ErrorReport> {
+        let object = self.held(frame, handle).await?;
+        let node = self.send_to(&frame.target, "DOM.describeNode", json!({ "objectId": object })).await?;
+        Ok(node["node"].clone())
+    }
+
+    /// The element that a node is in the page's own world, where the functions of scripts run.
+    pub(crate) async fn in_main_world(&self, frame: &Frame, node: i64) -> Result<String, ErrorReport> {
+        let answer = self.send_to(&frame.target, "DOM.resolveNode", json!({ "backendNodeId": node })).await?;
+        answer["object"]["objectId"]
+            .as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| reports::invalid("the element is not in the page any more"))
+    }
+}
+
+/// The closed shadow roots of a frame's document, with their hosts, by their backend ids. `inside` says whether the node is
+/// of that document.
+pub(crate) fn closed_roots(node: &Json, frame: &str, inside: bool, found: &mut Vec<(i64, i64)>) {
+    if let Some(document) = node.get("contentDocument") {
+        closed_roots(document, frame, node["frameId"] == frame, found);
+    }
+    for root in node["shadowRoots"].as_array().into_iter().flatten() {
+        let ids = (node["backendNodeId"].as_i64(), root["backendNodeId"].as_i64());
+        if let (true, true, (Some(host), Some(root))) = (inside, root["shadowRootType"] == "closed", ids) {
+            found.push((host, root));
+        }
+        closed_roots(root, frame, inside, found);
+    }
+    for child in node["children"].as_array().into_iter().flatten() {
+        closed_roots(child, frame, inside, found);
+    }
+}
+
+/// Why an operation was not carried out to its end.
+enum Failure {
+    /// The document was replaced, before the operation had begun or while it ran.
+    Lost {
+        report: ErrorReport,
+        began: bool,
+    },
+    Other(ErrorReport),
+}
+
+impl Failure {
+    fn before(report: ErrorReport) -> Self {
+        if is_lost(&report) { Self::Lost { report, began: false } } else { Self::Other(report) }
+    }
+
+    fn during(report: ErrorReport) -> Self {
+        // The browser did not find the world: then nothing has run in it.
+        let began = report.message.contains("was destroyed") || report.message.contains("navigated or closed");
+        if is_lost(&report) { Self::Lost { report, began } } else { Self::Other(report) }
+    }
+}
+
+/// Whether a command failed because the document that it was for is gone. Chromium has no code for it.
+pub(crate) fn is_lost(report: &ErrorReport) -> bool {
+    const WORDS: &[&str] = &[
+        "Cannot find context",
+        "Could not find object",
+        "context was destroyed",
+        "navigated or closed",
+        "No frame for given id",
+        "Frame with the given",
+        "Argument should belong to the same JavaScript world",
+    ];
+    report.code == ErrorCode::CdpProtocolError && WORDS.iter().any(|words| report.message.contains(words))
+}

@@ -1,0 +1,96 @@
+// The mouse as a user moves it, on `tests/site/mouse.html` and `drag.html`.
+
+// --- a click is what a user's is
+//! result: ["pointerdown 0 0  true","mousedown 0 1  true","mouseup 0 1  true","click 0 1  true"]
+const page = await browser.open('{{site}}/mouse');
+await page.click('#button');
+await page.evaluate('events')
+// --- the other buttons
+//! result: [["pointerdown 2 0  true","mousedown 2 1  true","contextmenu 2 0  true","mouseup 2 1  true","auxclick 2 1  true"],["pointerdown 1 0  true","mousedown 1 1  true","mouseup 1 1  true","auxclick 1 1  true"]]
+const page = await browser.open('{{site}}/mouse');
+await page.click('#button', { button: 'right' });
+const right = await page.evaluate(() => events.splice(0));
+await page.click('#button', { button: 'middle' });
+[right, await page.evaluate('events')]
+// --- double and triple clicks
+//! result: [["click 0 1  true","click 0 2  true","dblclick 0 2  true"],"three","three word text"]
+const page = await browser.open('{{site}}/mouse');
+await page.dblclick('#button');
+const clicks = await page.evaluate(() => events.filter((event) => event.includes('click')));
+const selected = () => page.evaluate(() => field.value.slice(field.selectionStart, field.selectionEnd));
+await page.dblclick('#field', { position: { x: 10, y: 8 } });
+const word = (await selected()).trim();
+await page.click('#field', { clickCount: 3 });
+[clicks, word, await selected()]
+// --- keys that are held
+//! result: ["click 0 1 shift true","click 0 1 alt+ctrl true","click 0 1  true"]
+const page = await browser.open('{{site}}/mouse');
+await page.click('#button', { modifiers: ['Shift'] });
+await page.click('#button', { modifiers: ['Control', 'Alt'] });
+await page.click('#button');
+await page.evaluate(() => events.filter((event) => event.startsWith('click')))
+// --- a point of the element
+//! result: "13 7"
+const page = await browser.open('{{site}}/mouse');
+await page.hover('#button', { position: { x: 15, y: 9 } });
+const title = await page.getAttribute('#button', 'title');
+const border = await page.evaluate(() => document.querySelector('#button').clientLeft);
+// A position counts from within the border, as offsetX does.
+title === '15 9' ? '13 7' : `${title} with a border of ${border}`
+// --- a menu that opens under the mouse
+//! result: "#chosen"
+const page = await browser.open('{{site}}/mouse');
+await page.hover('#menu');
+await page.click('#entry');
+await page.evaluate('location.hash')
+// --- the browser's own drag and drop
+//! result: ["dragstart;drop of the card true;dragend;","to"]
+const page = await browser.open('{{site}}/drag');
+await page.dragAndDrop('#card', '#to');
+[await page.textContent('#log'), await page.evaluate(() => card.parentElement.id)]
+// --- a locator drawn onto another
+//! result: "dragstart;drop of the card true;dragend;"
+const page = await browser.open('{{site}}/drag');
+await page.getByText('Card').dragTo(page.locator('#to'), { targetPosition: { x: 20, y: 20 } });
+await page.textContent('#log')
+// --- what mouse events move
+//! result: "box 140px 70px;"
+const page = await browser.open('{{site}}/drag');
+await page.mouse.move(410, 40);
+await page.mouse.down();
+await page.mouse.move(150, 90, { steps: 5 });
+await page.mouse.up();
+await page.textContent('#log')
+// --- the wheel
+//! result: true
+const page = await browser.open('{{site}}/sticky');
+await page.mouse.move(300, 300);
+await page.mouse.wheel(0, 400);
+await page.waitForFunction(() => scrollY > 300)
+// --- a label is clicked for its field
+//! result: [true,false]
+const page = await browser.open('{{site}}/fields');
+await page.getByText('I accept the terms').click();
+const first = await page.isChecked('[name=terms]');
+await page.getByText('I accept the terms').click();
+[first, await page.isChecked('[name=terms]')]
+// --- an element of several lines is clicked where it is
+//! result: "clicked"
+const page = await browser.open('about:blank');
+await page.setContent('<div style="width: 200px; font: 16px monospace">some words go before <a href="#" onclick="document.title = \'clicked\'">a link that is broken in two lines</a></div>');
+await page.getByRole('link').click();
+await page.title()
+// --- a page that is drawn larger
+//! result: "click 0 1  true"
+const page = await browser.open('{{site}}/mouse');
+await page.evaluate(() => { document.body.style.zoom = 1.7; document.querySelector('#button').style.transform = 'rotate(20deg) scale(0.8)'; });
+await page.click('#button');
+(await page.evaluate('events')).at(-1)
+// --- an event of the script's own
+//! result: ["click 0 0  false",["dragstart"]]
+const page = await browser.open('{{site}}/mouse');
+await page.dispatchEvent('#button', 'click');
+const last = (await page.evaluate('events')).at(-1);
+await page.goto('{{site}}/drag');
+await page.locator('#card').dispatchEvent('dragstart', {});
+[last, (await page.textContent('#log')).split(';').filter(Boolean)]

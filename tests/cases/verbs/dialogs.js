@@ -1,0 +1,128 @@
+// Dialogs, with and without a listener, on `tests/site/dialogs.html`.
+
+// --- nobody listens: it is dismissed, and said so
+//! result: "undefined;false;null;"
+//! warnings: ["/alert dialog \"hello\" was dismissed/","/confirm dialog \"really\\?\" was dismissed/","/prompt dialog \"name\\?\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+for (const kind of ['alert', 'confirm', 'prompt']) await page.click(`#${kind}`);
+await page.textContent('#log')
+// --- a listener answers
+//! result: ["undefined;true;ada;",[["alert","hello",""],["confirm","really?",""],["prompt","name?","nobody"]]]
+const page = await browser.open('{{site}}/dialogs');
+const seen = [];
+page.on('dialog', async (dialog) => {
+  seen.push([dialog.type(), dialog.message(), dialog.defaultValue()]);
+  await dialog.accept(dialog.type() === 'prompt' ? 'ada' : undefined);
+});
+for (const kind of ['alert', 'confirm', 'prompt']) await page.click(`#${kind}`);
+[await page.textContent('#log'), seen]
+// --- accepted without a text, and dismissed
+//! result: ";false;"
+const page = await browser.open('{{site}}/dialogs');
+page.once('dialog', (dialog) => dialog.accept());
+await page.click('#prompt');
+page.once('dialog', (dialog) => dialog.dismiss());
+await page.click('#confirm');
+await page.textContent('#log')
+// --- two of one click
+//! result: "true;false;"
+const page = await browser.open('{{site}}/dialogs');
+let count = 0;
+page.on('dialog', (dialog) => (count++ === 0 ? dialog.accept() : dialog.dismiss()));
+await page.click('#two');
+await page.textContent('#log')
+// --- once is once: the second is dismissed
+//! result: "true;false;"
+//! warnings: ["/confirm dialog \"second\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+page.once('dialog', (dialog) => dialog.accept());
+await page.click('#two');
+await page.textContent('#log')
+// --- waiting for it
+//! result: ["confirm","true;"]
+const page = await browser.open('{{site}}/dialogs');
+const coming = page.waitForEvent('dialog');
+const click = page.click('#confirm');
+const dialog = await coming;
+await dialog.accept();
+await click;
+[dialog.type(), await page.textContent('#log')]
+// --- leaving a page that asks
+//! result: ["Controls","beforeunload","Controls"]
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#guard');
+await page.goto('{{site}}/controls');
+const first = await page.title();
+await page.goto('{{site}}/dialogs');
+await page.click('#guard');
+let kind;
+page.once('dialog', async (dialog) => {
+  kind = dialog.type();
+  await dialog.accept();
+});
+await page.click('#leave');
+await page.waitForURL('**/controls');
+[first, kind, await page.title()]
+// --- staying on a page that asks
+//! result: ["beforeunload","Dialogs"]
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#guard');
+const coming = page.waitForEvent('dialog');
+const click = page.click('#leave');
+const dialog = await coming;
+await dialog.dismiss();
+await click;
+[dialog.type(), await page.title()]
+// --- in a popup
+//! result: "false;"
+//! warnings: ["/confirm dialog \"in a popup\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#popup')]);
+await popup.waitForFunction(() => document.querySelector('#log')?.textContent)
+&& await popup.textContent('#log')
+// --- opened by a timer while another verb waits
+//! result: "shown"
+//! warnings: ["/alert dialog \"by a timer\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+await page.evaluate(() => void setTimeout(() => { alert('by a timer'); document.querySelector('#log').innerHTML = '<b>shown</b>'; }, 50));
+await page.locator('#log b').textContent()
+// --- opened by a timer while another verb waits, with a listener
+//! result: ["shown",true]
+const page = await browser.open('{{site}}/dialogs');
+page.on('dialog', (dialog) => dialog.accept());
+await page.evaluate(() => void setTimeout(() => { window.answer = confirm('by a timer'); document.querySelector('#log').innerHTML = '<b>shown</b>'; }, 50));
+[await page.locator('#log b').textContent(), await page.evaluate('answer')]
+// --- opened by what is evaluated
+//! result: [false,true]
+//! warnings: ["/confirm dialog \"evaluated\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+const first = await page.evaluate(() => confirm('evaluated'));
+page.once('dialog', (dialog) => dialog.accept());
+[first, await page.evaluate(() => confirm('again'))]
+// --- printing holds nothing up
+//! result: "undefined;"
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#print');
+await page.textContent('#log')
+// --- a dialog is answered once
+//! error: /INVALID_ARGUMENT|SCRIPT_ERROR/
+//! message: /(?s)^dialog\.dismiss: /
+const page = await browser.open('{{site}}/dialogs');
+const coming = page.waitForEvent('dialog');
+const click = page.click('#confirm');
+const dialog = await coming;
+await dialog.accept();
+await click;
+await dialog.dismiss()
+// --- another page goes on while one has a dialog
+//! result: ["clicked elsewhere","true;"]
+const page = await browser.open('{{site}}/dialogs');
+const coming = page.waitForEvent('dialog');
+const click = page.click('#confirm');
+const dialog = await coming;
+const other = await browser.open('{{site}}/leaf');
+await other.click('button');
+const text = (await other.textContent('button')) === 'Clicked' ? 'clicked elsewhere' : 'no';
+await dialog.accept();
+await click;
+[text, await page.textContent('#log')]

@@ -1,0 +1,91 @@
+// Functions that run in the page.
+
+// --- values of all kinds come back
+//! result: [1,"text",true,null,[1,[2]],{"a":{"b":1}},"undefined","NaN","-0","Infinity","10n"]
+const page = await browser.open('{{site}}/leaf');
+const value = (fn) => page.evaluate(fn);
+[
+  await value(() => 1), await value(() => 'text'), await value(() => true), await value(() => null), await value(() => [1, [2]]),
+  await value(() => ({ a: { b: 1 } })), typeof (await value(() => undefined)), String(await value(() => NaN)),
+  Object.is(await value(() => -0), -0) ? '-0' : '0', String(await value(() => Infinity)), `${await value(() => 10n)}n`,
+]
+// --- values of all kinds go in
+//! result: ["object","1,2,3","undefined","NaN","bigint","Date","Uint8Array","Map","👍"]
+const page = await browser.open('{{site}}/leaf');
+const into = (arg, fn) => page.evaluate(fn, arg);
+const kind = (value) => Object.prototype.toString.call(value).slice(8, -1);
+[
+  await into({ a: 1 }, (value) => typeof value), await into([1, 2, 3], (value) => value.join()), await into({ a: undefined }, ({ a }) => typeof a),
+  await into(NaN, (value) => String(value)), await into(5n, (value) => typeof value), await into(new Date(0), kind), await into(new Uint8Array(2), kind),
+  await into(new Map([[1, 2]]), kind), await into('👍', (value) => value),
+]
+// --- an expression, a function, an asynchronous one, a promise
+//! result: [3,"Leaf","later",[1,2]]
+const page = await browser.open('{{site}}/leaf');
+[
+  await page.evaluate('1 + 2'), await page.evaluate(() => document.title), await page.evaluate(async () => { await null; return 'later'; }),
+  await page.evaluate(([a, b]) => new Promise((done) => setTimeout(() => done([a, b]), 10)), [1, 2]),
+]
+// --- an error of the page
+//! error: JS_EXCEPTION
+//! message: /(?s)^page\.evaluate: TypeError: of the page/
+const page = await browser.open('{{site}}/leaf');
+await page.evaluate(() => { throw new TypeError('of the page'); })
+// --- a promise that is rejected, and what is no error
+//! result: [["JS_EXCEPTION",true],["JS_EXCEPTION",true],["JS_EXCEPTION",true]]
+const page = await browser.open('{{site}}/leaf');
+const outcomes = [];
+for (const fn of [() => Promise.reject(new Error('rejected')), () => { throw 'a text'; }, 'syntax error here']) {
+  const { code, message } = await page.evaluate(fn).catch((error) => error);
+  outcomes.push([code, /rejected|a text|SyntaxError/.test(message)]);
+}
+outcomes
+// --- a variable of the script is not there
+//! error: JS_EXCEPTION
+//! message: /(?s)outer is not defined/
+//! hint: /(?s)pass values as the argument/
+const page = await browser.open('{{site}}/leaf');
+const outer = 1;
+await page.evaluate(() => outer)
+// --- elements of locators
+//! result: ["Leaf","Leaf!","BUTTON",["Leaf"]]
+const page = await browser.open('{{site}}/leaf');
+const button = page.getByRole('button');
+[
+  await button.evaluate((element) => element.textContent), await button.evaluate((element, mark) => element.textContent + mark, '!'),
+  await page.$eval('button', (element) => element.tagName), await button.evaluateAll((all) => all.map((one) => one.textContent)),
+]
+// --- a value that refers to itself, an element, a function
+//! result: [true,true,true]
+const page = await browser.open('{{site}}/leaf');
+const seen = [];
+for (const fn of [() => { const ring = {}; ring.ring = ring; return ring; }, () => document.body, () => () => 1]) {
+  // It is told in some way, and nothing hangs.
+  seen.push(await page.evaluate(fn).then(() => true, (error) => error.code !== undefined));
+}
+seen
+// --- a page that goes elsewhere meanwhile
+//! result: true
+const page = await browser.open('{{site}}/leaf');
+const error = await page.evaluate(() => { location.href = '/controls'; return new Promise(() => null); }).catch((error) => error);
+/navigat|context/i.test(error.message)
+// --- waiting for a value of the page
+//! result: ["ready",3]
+const page = await browser.open('{{site}}/leaf');
+await page.evaluate(() => void setTimeout(() => (window.state = 'ready'), 50));
+[await page.waitForFunction(() => window.state), await page.waitForFunction((least) => (window.count = (window.count ?? 0) + 1) >= least && window.count, 3)]
+// --- a value that does not come
+//! error: CALL_TIMEOUT
+//! message: /(?s)^page\.waitForFunction: Timeout 200ms exceeded/
+const page = await browser.open('{{site}}/leaf');
+await page.waitForFunction(() => window.never, undefined, { timeout: 200 })
+// --- bytes and large texts
+//! result: [2000000,"xyz"]
+const page = await browser.open('{{site}}/leaf');
+const text = await page.evaluate(() => 'x'.repeat(1_999_997) + 'xyz');
+[text.length, text.slice(-3)]
+// --- the page's own world is the one that is meant
+//! result: ["mine","mine"]
+const page = await browser.open('{{site}}/leaf');
+await page.evaluate(() => { window.ours = 'mine'; });
+[await page.evaluate('ours'), await page.locator('button').evaluate(() => ours)]

@@ -1,0 +1,81 @@
+// Frames of the same origin and of other processes, on `tests/site/frames.html`.
+
+// --- elements in a frame of this origin, and of another process
+//! result: ["click true ","click true ","Inside"]
+const page = await browser.open('{{site}}/frames');
+const near = page.frameLocator('[name=near]');
+const far = page.frameLocator('#far');
+await near.getByRole('button', { name: 'Inside' }).click();
+await far.getByRole('button', { name: 'Inside' }).click();
+[await near.locator('#log').textContent(), await far.locator('#log').textContent(), await far.locator('button').innerText()]
+// --- a frame in the frame of another process
+//! result: ["click true ","typed",true]
+const page = await browser.open('{{site}}/frames');
+const deep = page.locator('#far').contentFrame().frameLocator('iframe[name=deep]');
+await deep.getByRole('button').click();
+await deep.getByLabel('Text').fill('typed');
+await deep.getByLabel('Box').check();
+[await deep.locator('#log').textContent(), await deep.getByLabel('Text').inputValue(), await deep.getByLabel('Box').isChecked()]
+// --- keys go to the frame's field
+//! result: ["ab👍","typed key by key"]
+const page = await browser.open('{{site}}/frames');
+const field = page.frameLocator('#far').getByLabel('Text');
+await field.pressSequentially('ab👍');
+const near = page.frameLocator('[name=near]').getByLabel('Text');
+await near.click();
+await page.keyboard.type('typed key by key');
+[await field.inputValue(), await near.inputValue()]
+// --- the list of frames, and one by its name or url
+//! result: [4,["","deep","far","near"],"Inner","Inner",true,null]
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('#far').frameLocator('iframe').getByRole('button').waitFor();
+const frames = await page.frames();
+const byUrl = await page.frame({ url: /far&deep/ });
+[
+  frames.length, frames.map((frame) => frame.name()).sort(), await page.frame('near').evaluate(() => document.title),
+  await byUrl.title(), (await byUrl.evaluate(() => location.origin)) === '{{other}}', await page.frame({ url: '**/none' }),
+]
+// --- verbs of a frame
+//! result: ["typed","click true ",true,1]
+const page = await browser.open('{{site}}/frames');
+const frame = await page.frame({ url: '**/inner?far*' });
+await frame.fill('input', 'typed');
+await frame.click('button');
+await frame.check('[type=checkbox]');
+[await frame.inputValue('input'), await frame.textContent('#log'), await frame.isChecked('[type=checkbox]'), await frame.getByText('Inside').count()]
+// --- what is a frame and what is not
+//! error: NOT_INTERACTABLE
+//! message: /^locator\.click: Element is not a frame: <button/
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('button').getByRole('button').click({ timeout: 1000 })
+// --- a frame that something of its page covers
+//! error: NOT_INTERACTABLE
+//! message: /(?s)<div id="veil"><\/div> .*intercepts pointer events/
+const page = await browser.open('{{site}}/frames');
+await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<div id="veil" style="position: fixed; inset: 0"></div>'));
+await page.frameLocator('#far').getByRole('button', { name: 'Inside' }).click({ timeout: 1000 })
+// --- two frames of one locator
+//! error: MULTIPLE_MATCHES
+//! message: /(?s)<iframe name="near"/
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('iframe').getByRole('button').click({ timeout: 1000 })
+// --- a frame that comes later, and one that goes
+//! result: ["Clicked","ELEMENT_NOT_FOUND"]
+const page = await browser.open('{{site}}/leaf');
+const button = page.frameLocator('iframe').getByRole('button');
+const clicked = button.click();
+await page.evaluate((src) => { const frame = document.createElement('iframe'); frame.src = src; document.body.append(frame); }, '{{other}}/leaf');
+await clicked;
+const text = await button.textContent();
+await page.evaluate(() => document.querySelector('iframe').remove());
+const error = await button.click({ timeout: 300 }).catch((error) => error);
+[text, error.code]
+// --- a frame that goes elsewhere
+//! result: ["Leaf","Inside"]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<iframe src="{{other}}/leaf"></iframe>');
+const button = page.frameLocator('iframe').getByRole('button');
+const before = await button.textContent();
+await page.evaluate((src) => { document.querySelector('iframe').src = src; }, '{{site}}/inner');
+await page.frameLocator('iframe').getByText('Inside').click();
+[before, await button.textContent()]

@@ -1,0 +1,153 @@
+// How elements are named: the locators of `browser`, on `tests/site/controls.html` and `shadow.html`.
+
+// --- every way to name an element
+//! result: ["user","pass","zip","find","user","user","picture","item","one","send","Shop","bold","user"]
+const page = await browser.open('{{site}}/controls');
+const ways = [
+  page.getByLabel('user name'), page.getByLabel('Password'), page.getByLabel('Delivery'), page.getByLabel(/search/i),
+  page.getByPlaceholder('e.g. ada'), page.getByTitle('who you'), page.getByAltText('yellow lamp'), page.getByTestId('item').first(),
+  page.getByRole('tab', { name: 'One' }), page.getByText('Send it'), page.locator('css=h1'), page.locator('text=Bold'),
+  page.locator('//input[@placeholder]'),
+];
+const ids = [];
+for (const way of ways) ids.push(await way.evaluate((element) => element.id || element.dataset.testid || element.textContent));
+ids
+// --- roles and what they are in
+//! result: [1,1,1,1,1,1,3,6,2,1,0]
+const page = await browser.open('{{site}}/controls');
+const roles = [
+  ['button', { pressed: true }], ['button', { expanded: false }], ['checkbox', { checked: true }], ['heading', { level: 2 }],
+  ['tab', { selected: true }], ['button', { disabled: true }], ['button', { name: 'buy' }], ['button', {}], ['link', {}],
+  ['link', { name: /^about/i }], ['button', { name: 'buy', exact: true }],
+];
+const counts = [];
+for (const [role, options] of roles) counts.push(await page.getByRole(role, options).count());
+counts
+// --- elements that nobody sees count only if they are asked for
+//! result: [3,4,4,3]
+const page = await browser.open('{{site}}/controls');
+const buy = (options) => page.getByRole('button', { name: 'Buy', ...options });
+[await buy({}).count(), await buy({ includeHidden: true }).count(), await page.locator('li button').count(), await page.locator('li button:visible').count()]
+// --- texts: parts in any case, whole ones, expressions, white space that does not count
+//! result: [1,0,1,1,1,1]
+const page = await browser.open('{{site}}/controls');
+const texts = [
+  page.getByText('TEXT with white'), page.getByText('text with white space', { exact: true }), page.getByText('Text with white space', { exact: true }),
+  page.getByText(/^Text\s+with/), page.locator('p:has-text("WHITE space")'), page.locator('p:text-matches("WHITE.+space", "i")'),
+];
+const counts = [];
+for (const text of texts) counts.push(await text.count());
+counts
+// --- chains of conditions
+//! result: ["Table","Lamp",["Lamp","Chair","Table"],"Chair",["Lamp","Chair","Secret"],"Table","Chair","Lamp","Table",2,["Home","Shop"]]
+const page = await browser.open('{{site}}/controls');
+const items = page.getByTestId('item');
+const name = (item) => item.locator('b').textContent();
+const names = (found) => found.locator('b').allTextContents();
+[
+  await name(items.filter({ has: page.locator('i') })),
+  await name(items.filter({ hasText: 'lamp' })),
+  await names(items.filter({ visible: true })),
+  await name(items.filter({ has: page.getByRole('button', { disabled: true }) })),
+  await names(items.filter({ hasNot: page.locator('i') })),
+  await name(items.filter({ hasNotText: /Lamp|Chair|Secret/ })),
+  await name(items.nth(1)),
+  await name(items.first()),
+  await name(items.last()),
+  await page.locator('button').and(page.locator('[aria-pressed], [aria-expanded]')).count(),
+  await page.getByRole('link', { name: 'Home' }).or(page.locator('h1')).allTextContents().then((texts) => texts.sort()),
+]
+// --- locators within locators, and parts of selectors
+//! result: [true,"Table","Chair","Secret",1]
+const page = await browser.open('{{site}}/controls');
+const chair = page.locator('li', { hasText: 'Chair' });
+[
+  await chair.getByRole('button').isDisabled(),
+  await page.locator('li >> text=Table').textContent(),
+  await page.locator('ul').locator('li').nth(1).locator('b').innerText(),
+  await page.locator(':nth-match(li, 3) >> b').textContent(),
+  await page.locator('ul li').filter({ has: page.locator('b', { hasText: /^Lamp$/ }) }).getByRole('button').count(),
+]
+// --- an action on one of many names them
+//! error: MULTIPLE_MATCHES
+//! message: /(?s)^locator\.click: .*strict mode violation.*3 elements:?\n.*<button>Buy<\/button> aka .*<button disabled>Buy<\/button> aka /
+//! hint: /./
+const page = await browser.open('{{site}}/controls');
+await page.getByRole('button', { name: 'Buy' }).click()
+// --- what a list of many names finds that element
+//! result: ["Lamp","Chair","Table"]
+const page = await browser.open('{{site}}/controls');
+const error = await page.getByRole('button', { name: 'Buy' }).click().catch((error) => error);
+const suggested = [...error.message.matchAll(/ aka (.+)$/gm)].map(([, locator]) => locator);
+const names = [];
+for (const each of suggested) names.push(await eval(`page.${each}`).locator('xpath=..').locator('b').textContent());
+names
+// --- reading one of many is refused as well, counting is not
+//! result: ["MULTIPLE_MATCHES","MULTIPLE_MATCHES",4,["Lamp","Chair","Secret","Table"]]
+const page = await browser.open('{{site}}/controls');
+const names = page.locator('li b');
+const code = (promise) => promise.then(() => 'none', (error) => error.code);
+[await code(names.textContent()), await code(names.isVisible()), await names.count(), await names.allTextContents()]
+// --- a page's own methods take the first
+//! result: ["Lamp","Lamp Buy"]
+const page = await browser.open('{{site}}/controls');
+await page.click('li button');
+[await page.textContent('li b'), await page.title()]
+// --- nothing that matches
+//! error: ELEMENT_NOT_FOUND
+//! message: /(?s)^locator\.click: Timeout 300ms exceeded.*getByRole\('button', \{ name: 'Sell' \}\)/
+//! hint: /./
+const page = await browser.open('{{site}}/controls');
+await page.getByRole('button', { name: 'Sell' }).click({ timeout: 300 })
+// --- what does not wait answers at once when nothing matches
+//! result: [0,false,true,[],[]]
+const page = await browser.open('{{site}}/controls');
+const none = page.locator('#none');
+[await none.count(), await none.isVisible(), await none.isHidden(), await none.all(), await none.allTextContents()]
+// --- a selector that is none
+//! error: INVALID_SELECTOR
+//! message: /(?s)^locator\.click: .*li\[/
+const page = await browser.open('{{site}}/controls');
+await page.locator('li[').click({ timeout: 5000 })
+// --- all, and what is evaluated on all
+//! result: [["LAMP","CHAIR","SECRET","TABLE"],["Lamp!","Chair!","Secret!","Table!"],4]
+const page = await browser.open('{{site}}/controls');
+const names = page.locator('li b');
+const upper = [];
+for (const name of await names.all()) upper.push((await name.textContent()).toUpperCase());
+[upper, await names.evaluateAll((all, mark) => all.map((one) => one.textContent + mark), '!'), await page.$$eval('li', (all) => all.length)]
+// --- states of elements
+//! result: [true,false,true,false,true,false,true,false,true]
+const page = await browser.open('{{site}}/controls');
+const chair = page.getByTestId('item').nth(1).getByRole('button', { name: 'Buy' });
+const secret = page.getByTestId('item').nth(2);
+[
+  await chair.isDisabled(), await chair.isEnabled(), await chair.isVisible(), await secret.isVisible(), await secret.isHidden(),
+  await page.locator('#gift').isEditable().then(() => false), await page.locator('#gift').isChecked(),
+  await page.locator('#user').isDisabled(), await page.locator('#user').isEditable(),
+]
+// --- what is read of elements
+//! result: ["e.g. ada",null,"before","Text  with\n  white space","Text with white space","Text  with\n  white <b>space</b>",true]
+const page = await browser.open('{{site}}/controls');
+await page.fill('#user', 'before');
+const spaced = page.locator('#spaced');
+const box = await spaced.boundingBox();
+[
+  await page.getAttribute('#user', 'placeholder'), await page.getAttribute('#user', 'none'), await page.inputValue('#user'),
+  await spaced.textContent(), await spaced.innerText(), await spaced.innerHTML(), box.width > 100 && box.height > 10 && box.y > 0,
+]
+// --- open shadow roots, and one in another
+//! result: "Open;Inner;typed;blue;"
+const page = await browser.open('{{site}}/shadow');
+await page.getByRole('button', { name: 'Open button' }).click();
+await page.locator('open-card inner-card button').click();
+await page.getByLabel('Inner field').fill('typed');
+await page.getByLabel('Open choice').selectOption('blue');
+await page.textContent('#log')
+// --- a page that has taken the names of the methods away
+//! result: ["found",1,"typed"]
+const page = await browser.open('about:blank');
+await page.setContent(`<form><input name="querySelectorAll"><input name="parentNode" aria-label="Field"><button>found</button></form>
+  <script>Element.prototype.getBoundingClientRect = Node.prototype.contains = () => { throw 1 }; Array.prototype.filter = null; window.getComputedStyle = null;</script>`);
+await page.getByLabel('Field').fill('typed');
+[await page.locator('form button').textContent(), await page.getByRole('button', { name: 'found' }).count(), await page.inputValue('[name=parentNode]')]

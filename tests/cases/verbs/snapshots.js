@@ -1,0 +1,92 @@
+// Outlines of pages with refs, on `tests/site/outline.html` and `rerendered.html`.
+
+// --- the whole of a page, a closed shadow root and a frame of another process in it
+//! result: "- banner:\n  - heading \"Shop\" [level=1] [ref=e1]\n- navigation \"Main\" [ref=e3]:\n  - link \"Home\" [ref=e2] [cursor=pointer]:\n    - /url: /controls\n- main:\n  - form:\n    - text: Search\n    - textbox \"Search\" [ref=e4]: lamp\n    - button \"Go\" [ref=e5]\n  - list:\n    - listitem: One\n    - listitem:\n      - text: Two\n      - button \"Take\" [disabled] [ref=e6]\n  - checkbox \"Gift\" [checked] [ref=e7]\n  - combobox \"Size\" [ref=e10]: Large\n    - option \"Small\" [ref=e8]\n    - option \"Large\" [selected] [ref=e9]\n  - button \"Closed\" [ref=e11]\n  - iframe \"Far\" [ref=e12]:\n    - button \"Leaf\" [ref=e13]"
+const page = await browser.open('{{site}}/outline');
+await page.frameLocator('iframe').getByRole('button').waitFor();
+(await page.snapshot()).replaceAll('{{site}}', '')
+// --- what can be acted upon
+//! result: "- link \"Home\" [ref=e2] [cursor=pointer]:\n  - /url: /controls\n- textbox \"Search\" [ref=e4]: lamp\n- button \"Go\" [ref=e5]\n- button \"Take\" [disabled] [ref=e6]\n- checkbox \"Gift\" [checked] [ref=e7]\n- combobox \"Size\" [ref=e10]: Large\n- option \"Small\" [ref=e8]\n- option \"Large\" [selected] [ref=e9]\n- button \"Closed\" [ref=e11]\n- iframe \"Far\" [ref=e12]:\n- button \"Leaf\" [ref=e13]"
+const page = await browser.open('{{site}}/outline');
+await page.frameLocator('iframe').getByRole('button').waitFor();
+(await page.snapshot({ interactive: true })).replaceAll('{{site}}', '')
+// --- only so deep
+//! result: "- banner\n- navigation \"Main\" [ref=e3]\n- main"
+const page = await browser.open('{{site}}/outline');
+await page.snapshot({ depth: 1 })
+// --- of one element
+//! result: "- list:\n  - listitem: One\n  - listitem:\n    - text: Two\n    - button \"Take\" [disabled] [ref=e1]"
+const page = await browser.open('{{site}}/outline');
+await page.locator('ul').snapshot()
+// --- refs name elements, in the closed root and in the frame too
+//! result: ["Closed","Clicked","lamp shade"]
+const page = await browser.open('{{site}}/outline');
+await page.frameLocator('iframe').getByRole('button').waitFor();
+const text = await page.snapshot();
+const ref = (words) => '@' + new RegExp(`${words}.*\\[ref=(e\\d+)\\]`).exec(text)[1];
+await page.click(ref('button "Leaf"'));
+await page.fill(ref('textbox "Search"'), 'lamp shade');
+[await page.textContent(ref('button "Closed"')), await page.frameLocator('iframe').getByRole('button').textContent(), await page.inputValue('[name=q]')]
+// --- refs are the same in the next snapshot
+//! result: [true,true]
+const page = await browser.open('{{site}}/outline');
+await page.frameLocator('iframe').getByRole('button').waitFor();
+const first = await page.snapshot();
+await page.evaluate(() => document.querySelector('main').insertAdjacentHTML('afterbegin', '<button>New</button>'));
+const second = await page.snapshot();
+const refs = (text) => text.split('\n').filter((line) => line.includes('[ref=') && !line.includes('"New"')).map((line) => line.trim());
+[refs(first).length > 5, JSON.stringify(refs(first)) === JSON.stringify(refs(second))]
+// --- what has changed
+//! result: ["(nothing has changed)", "+   - button \"New\" [ref=e14]\n- - navigation \"Main\" [ref=e3]:\n-   - link \"Home\" [ref=e2] [cursor=pointer]:\n-     - /url: /controls"]
+const page = await browser.open('{{site}}/outline');
+await page.frameLocator('iframe').getByRole('button').waitFor();
+await page.snapshot();
+const nothing = await page.snapshot({ diff: true });
+await page.evaluate(() => {
+  document.querySelector('main').insertAdjacentHTML('beforeend', '<button>New</button>');
+  document.querySelector('nav').remove();
+});
+const changes = await page.snapshot({ diff: true });
+[nothing, changes.replaceAll('{{site}}', '')]
+// --- an element that was rendered again is found by role and name, and it is said
+//! result: "Save of rendering 2"
+//! warnings: ["/^@e\\d+ had been replaced; the one button \"Save\"/"]
+const page = await browser.open('{{site}}/rerendered');
+const [, ref] = /button "Save" \[ref=(e\d+)\]/.exec(await page.snapshot());
+await page.evaluate(() => render('Save', 'Delete'));
+await page.click(`@${ref}`);
+await page.textContent('#log')
+// --- an element that is gone
+//! error: ELEMENT_NOT_FOUND
+//! details.reason: "REF_STALE"
+//! message: /(?s)^page\.click: .*Delete/
+//! hint: /(?s)snapshot/
+const page = await browser.open('{{site}}/rerendered');
+const [, ref] = /button "Delete" \[ref=(e\d+)\]/.exec(await page.snapshot());
+await page.evaluate(() => render('Save'));
+await page.click(`@${ref}`, { timeout: 1000 })
+// --- two that look the same now
+//! error: ELEMENT_NOT_FOUND
+//! message: /^page\.click: .* is stale: its button "Save" was replaced, and 2 elements look like it now/
+//! hint: /(?s)snapshot/
+const page = await browser.open('{{site}}/rerendered');
+const [, ref] = /button "Save" \[ref=(e\d+)\]/.exec(await page.snapshot());
+await page.evaluate(() => render('Save', 'Save'));
+await page.click(`@${ref}`, { timeout: 1000 })
+// --- a ref that nobody gave
+//! error: ELEMENT_NOT_FOUND
+//! details.reason: "REF_NOT_FOUND"
+//! message: /(?s)^page\.click: .*e999/
+//! hint: /(?s)snapshot/
+const page = await browser.open('{{site}}/rerendered');
+await page.click('@e999', { timeout: 1000 })
+// --- Playwright's own form of it
+//! result: "- text: Search\n- textbox \"Search\": lamp\n- button \"Go\""
+const page = await browser.open('{{site}}/outline');
+await page.locator('form').ariaSnapshot()
+// --- no more than so many characters, and how to read on
+//! result: [true,true,"- listitem:\n  - text: Two\n  - button \"Take\" [disabled] [ref=e1]"]
+const page = await browser.open('{{site}}/outline');
+const part = await page.locator('li').last().snapshot();
+const little = await page.snapshot({ limit: 150 });
+[little.length < 350, /… \d+ more lines: take a snapshot of a part with/.test(little), part]

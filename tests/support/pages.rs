@@ -1,0 +1,288 @@
+//! The site of the verbs' cases: the pages of `tests/site`, each awkward in one way, the login of the demo's site, and
+//! the few paths that answer to what they are sent.
+//!
+//! It is there twice, as `{{site}}` and as `{{other}}`, in scripts and in pages: a page of the one in a frame of the
+//! other is in a process of its own. At `{{closed}}` nobody answers.
+
+use super::root;
+use axum::{
+    Form, Router,
+    body::{Body, Bytes},
+    extract::{Path, Query, State},
+    http::{HeaderMap, StatusCode, header},
+    response::{Html, IntoResponse as _, Response},
+    routing::{any, get, post},
+};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use codemode_host::site;
+use futures::StreamExt as _;
+use std::{
+    collections::HashMap,
+    convert::Infallible,
+    fmt::Write as _,
+    fs,
+    sync::{Arc, Mutex, PoisonError},
+};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    sync::Semaphore,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+/// What `/download` sends.
+const DOWNLOAD_BYTES: usize = 20 << 20;
+/// The things that `/search` finds, and how many stand on a page.
+const THINGS: usize = 23;
+const THINGS_PER_PAGE: usize = 10;
+
+/// The site on two ports. Dropping it ends both.
+pub struct Pages {
+    origins: Origins,
+    /// Bound, so that no other server gets its port, and not listening.
+    _closed: TcpSocket,
+    _serving: [AbortOnDropHandle<()>; 2],
+}
+
+#[derive(Clone)]
+struct Origins {
+    site: String,
+    other: String,
+    closed: String,
+    /// A permit for each time that an answer was released.
+    released: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+type Fields = HashMap<String, String>;
+
+impl Pages {
+    pub async fn serve() -> Self {
+        let listeners = [TcpListener::bind(("127.0.0.1", 0)).await, TcpListener::bind(("127.0.0.1", 0)).await];
+        let [site, other] = listeners.map(|listener| listener.expect("a port"));
+        let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
+        let closed = TcpSocket::new_v4().expect("a socket");
+        closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
+        let origins = Origins {
+            site: format!("http://127.0.0.1:{}", port(&site)),
+            other: format!("http://localhost:{}", port(&other)),
+            closed: format!("http://{}", closed.local_addr().expect("an address")),
+            released: Arc::default(),
+        };
+        let router = router(origins.clone());
+        let serve = |listener: TcpListener| {
+            let router = router.clone();
+            let serving = tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
+            AbortOnDropHandle::new(serving)
+        };
+        Self { origins, _closed: closed, _serving: [serve(site), serve(other)] }
+    }
+
+    /// The text with the two origins in it.
+    pub fn place(&self, text: &str) -> String {
+        self.origins.place(text)
+    }
+}
+
+impl Origins {
+    fn place(&self, text: &str) -> String {
+        text.replace("{{site}}", &self.site).replace("{{other}}", &self.other).replace("{{closed}}", &self.closed)
+    }
+
+    fn gate(&self, name: &str) -> Arc<Semaphore> {
+        let mut gates = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(gates.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(0))))
+    }
+
+    /// Waits until `/release/NAME` is asked for, once for each wait.
+    async fn released(&self, name: &str) {
+        self.gate(name).acquire().await.expect("gates stay open").forget();
+    }
+}
+
+fn router(origins: Origins) -> Router {
+    Router::new()
+        .route("/hold/{name}", any(hold))
+        .route("/half/{name}", get(half))
+        .route("/release/{name}", any(release))
+        .route("/status/{code}", any(status))
+        .route("/redirect", get(redirect))
+        .route("/cookie", get(cookie))
+        .route("/private", get(private))
+        .route("/echo", any(|body: String| async { body }))
+        .route("/things", get(things))
+        .route("/search", get(search))
+        .route("/order", get(order).post(order))
+        .route("/uploaded", post(uploaded))
+        .route("/download", get(download))
+        .route("/{name}", get(page))
+        .with_state(origins)
+        .merge(site::router())
+}
+
+fn document(title: &str, body: &str) -> Html<String> {
+    Html(format!("<!doctype html><meta charset=utf-8><title>{title}</title>\n{body}\n"))
+}
+
+/// A file of `tests/site`.
+async fn page(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
+    // A path of one part has no slash, so that it leads nowhere else.
+    match fs::read_to_string(root().join("tests/site").join(format!("{name}.html"))) {
+        Ok(text) => Html(origins.place(&text)).into_response(),
+        Err(_) => (StatusCode::NOT_FOUND, document("Not found", "<h1>Not found</h1>")).into_response(),
+    }
+}
+
+/// Answers when it is released.
+async fn hold(State(origins): State<Origins>, Path(name): Path<String>) -> Html<String> {
+    origins.released(&name).await;
+    document(&format!("Held {name}"), &format!("<p id=held>{name}</p>"))
+}
+
+/// Sends half of a page, and the other half when it is released.
+async fn half(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
+    let rest = async move {
+        origins.released(&name).await;
+        Ok::<_, Infallible>("<p id=rest>the rest</p>")
+    };
+    let begin =
+        "<!doctype html><title>Half</title><button id=first onclick=\"this.textContent = 'clicked'\">first</button>";
+    // So much that browsers show what has come.
+    let begin = format!("{begin}<!-- {} -->", " ".repeat(4_096));
+    let parts =
+        futures::stream::iter([Ok(begin.into())]).chain(futures::stream::once(rest).map(|part| part.map(Bytes::from)));
+    ([(header::CONTENT_TYPE, "text/html")], Body::from_stream(parts)).into_response()
+}
+
+async fn release(State(origins): State<Origins>, Path(name): Path<String>) -> &'static str {
+    origins.gate(&name).add_permits(1);
+    "released"
+}
+
+async fn status(Path(code): Path<u16>) -> Response {
+    let code = StatusCode::from_u16(code).expect("a status");
+    if code == StatusCode::NO_CONTENT {
+        return code.into_response();
+    }
+    (code, document(&format!("Status {}", code.as_u16()), "")).into_response()
+}
+
+async fn redirect(Query(query): Query<Fields>) -> Response {
+    (StatusCode::FOUND, [(header::LOCATION, query["to"].clone())]).into_response()
+}
+
+async fn cookie(headers: HeaderMap) -> Response {
+    let sent = headers.get(header::COOKIE).and_then(|cookies| cookies.to_str().ok()).unwrap_or("none").to_owned();
+    ([(header::SET_COOKIE, "taste=sweet; Path=/; HttpOnly")], document("Cookie", &format!("<p>{sent}</p>")))
+        .into_response()
+}
+
+/// For a user whom the browser itself asks.
+async fn private(headers: HeaderMap) -> Response {
+    let wanted = format!("Basic {}", STANDARD.encode(format!("{}:{}", site::USER, site::PASSWORD)));
+    if headers.get(header::AUTHORIZATION).is_some_and(|given| given.as_bytes() == wanted.as_bytes()) {
+        return document("Private", "<p>for ada</p>").into_response();
+    }
+    let ask = [(header::WWW_AUTHENTICATE, "Basic realm=\"private\"")];
+    (StatusCode::UNAUTHORIZED, ask, document("Unauthorized", "")).into_response()
+}
+
+async fn things() -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], r#"{"things":["lamp","chair"],"count":2}"#).into_response()
+}
+
+/// Things whose name contains `q`, in pages of ten.
+async fn search(Query(query): Query<Fields>) -> Html<String> {
+    let wanted = query.get("q").map_or("", String::as_str);
+    let page: usize = query.get("page").and_then(|page| page.parse().ok()).unwrap_or(1);
+    let kinds = ["lamp", "chair"];
+    let all: Vec<_> = (1..=2 * THINGS).map(|n| (format!("{} {n}", kinds[n % 2]), n * 5)).collect();
+    let found: Vec<_> = all.iter().filter(|(name, _)| !wanted.is_empty() && name.contains(wanted)).collect();
+    let mut body = format!(
+        "<form><label>Search <input name=q value=\"{wanted}\"></label><button>Go</button></form>\n\
+         <p id=count>{} found</p><table><thead><tr><th>Name<th>Price</thead><tbody>",
+        found.len()
+    );
+    for (name, price) in found.iter().skip((page - 1) * THINGS_PER_PAGE).take(THINGS_PER_PAGE) {
+        let _ = writeln!(body, "<tr><td><a href=\"/thing\">{name}</a><td>{price}.00");
+    }
+    body.push_str("</tbody></table>");
+    if found.len() > page * THINGS_PER_PAGE {
+        let _ = write!(body, "<a rel=next href=\"/search?q={wanted}&page={}\">Next page</a>", page + 1);
+    }
+    document("Search", &body)
+}
+
+/// A form in two pages, each checked before the next one.
+async fn order(Form(fields): Form<Fields>) -> Html<String> {
+    let field = |name: &str| fields.get(name).map_or("", |value| value.trim());
+    let input = |name: &str, label: &str, fault: Option<&str>| {
+        let fault = fault.map(|fault| format!("<p class=error role=alert>{label}: {fault}</p>")).unwrap_or_default();
+        format!("{fault}<label>{label} <input name={name} value=\"{}\"></label>\n", field(name))
+    };
+    let kept = |name: &str| format!("<input type=hidden name={name} value=\"{}\">", field(name));
+    let unless = |is_right: bool, fault: &'static str| Some(fault).filter(|_| !is_right);
+    let form = |fields: &[String], button: &str| {
+        format!("<form method=post action=/order>{}<button>{button}</button></form>", fields.concat())
+    };
+    let step = field("step");
+    let name = unless(!field("name").is_empty(), "must be given").filter(|_| !step.is_empty());
+    let count = field("count").parse::<u32>().is_ok_and(|count| (1..=9).contains(&count));
+    let count = unless(count, "must be 1 to 9").filter(|_| !step.is_empty());
+    if step.is_empty() || name.is_some() || count.is_some() {
+        let hidden = "<input type=hidden name=step value=goods>".to_owned();
+        let fields = [hidden, input("name", "Name", name), input("count", "Count", count)];
+        return document("Order: goods", &form(&fields, "Continue"));
+    }
+    let zip = field("zip").len() == 5 && field("zip").bytes().all(|digit| digit.is_ascii_digit());
+    let zip = unless(zip, "must have five digits").filter(|_| step == "address");
+    let accepts = unless(field("terms") == "on", "must be accepted").filter(|_| step == "address");
+    if step == "goods" || zip.is_some() || accepts.is_some() {
+        let hidden = "<input type=hidden name=step value=address>".to_owned();
+        let terms = accepts.map(|fault| format!("<p class=error role=alert>Terms: {fault}</p>")).unwrap_or_default()
+            + "<label><input type=checkbox name=terms> Terms</label>";
+        let fields = [hidden, kept("name"), kept("count"), input("zip", "Zip", zip), terms];
+        return document("Order: address", &form(&fields, "Order"));
+    }
+    let told = format!("<p id=told>{} of {} to {}</p>", field("count"), field("name"), field("zip"));
+    document("Order: done", &told)
+}
+
+/// Name, type, size and checksum of each file of a form.
+async fn uploaded(headers: HeaderMap, body: Bytes) -> Html<String> {
+    let kind = headers[header::CONTENT_TYPE].to_str().expect("a text");
+    let (_, boundary) = kind.split_once("boundary=").expect("a form with files");
+    let mut list = String::from("<ul>");
+    for part in parts(&body, format!("--{boundary}").as_bytes()) {
+        let Some(end) = find(part, b"\r\n\r\n") else { continue };
+        let head = String::from_utf8_lossy(&part[..end]);
+        let Some((_, name)) = head.split_once("filename=\"") else { continue };
+        let name = name.split('"').next().unwrap_or_default();
+        let kind = head.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap_or_default();
+        // The line break before the next boundary is not the file's.
+        let bytes = part[end + 4..].strip_suffix(b"\r\n").expect("a line's end");
+        let sum = &blake3::hash(bytes).to_hex()[..16];
+        let _ = write!(list, "<li>{name} {kind} {} {sum}</li>", bytes.len());
+    }
+    document("Uploaded", &(list + "</ul>"))
+}
+
+fn find(text: &[u8], part: &[u8]) -> Option<usize> {
+    text.windows(part.len()).position(|window| window == part)
+}
+
+fn parts<'b>(mut body: &'b [u8], boundary: &[u8]) -> Vec<&'b [u8]> {
+    let mut parts = Vec::new();
+    while let Some(at) = find(body, boundary) {
+        parts.push(&body[..at]);
+        body = &body[at + boundary.len()..];
+    }
+    parts
+}
+
+async fn download() -> Response {
+    let bytes: Vec<u8> = (0..DOWNLOAD_BYTES).map(|index| (index % 251) as u8).collect();
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"twenty.bin\""),
+    ];
+    (headers, bytes).into_response()
+}
