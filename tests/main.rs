@@ -6,6 +6,7 @@
 mod admission;
 mod attacks;
 mod browser;
+mod browser_layer;
 mod cases;
 mod circles;
 mod cli;
