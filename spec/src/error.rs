@@ -131,7 +131,7 @@ error_codes! {
     /// A function that was evaluated in the page threw.
     JsException = "JS_EXCEPTION", 422, false, "Read the message and correct the function; it runs in the page and sees nothing of the script but its argument.";
     /// A page did not go where it was sent.
-    NavigationFailed = "NAVIGATION_FAILED", 422, true, "Check the address and that its server runs.";
+    NavigationFailed = "NAVIGATION_FAILED", 502, true, "Check the address and that its server runs.";
 
     // Sessions and leases.
     /// Another execution holds the session.
@@ -303,6 +303,7 @@ mod tests {
             (Code::BrowserGone, 502),
             (Code::CdpConnectionFailed, 502),
             (Code::CdpTargetCrashed, 502),
+            (Code::NavigationFailed, 502),
             (Code::AuditBroken, 500),
             (Code::IoError, 500),
             (Code::SandboxFault, 500),

@@ -12,9 +12,9 @@ use crate::{
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
-use codemode_verbs::{Address, NewsQuery, Tab, Upload};
+use codemode_verbs::{Address, NewsQuery, Tab, Upload, milliseconds};
 use serde_json::{Value as Json, json};
-use std::{pin::Pin, sync::LazyLock, time::Duration};
+use std::{pin::Pin, sync::LazyLock};
 
 /// A verb.
 pub(crate) struct Row {
@@ -319,10 +319,6 @@ async fn mouse(tab: &Tab<'_>, verb: Mouse) -> Result<(), ErrorReport> {
         }
         Mouse::Wheel { dx, dy } => tab.mouse_wheel(dx, dy).await,
     }
-}
-
-fn milliseconds(ms: f64) -> Duration {
-    Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
 }
 
 /// A field as bytes: those of a buffer, or those of a text.

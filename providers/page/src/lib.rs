@@ -43,7 +43,7 @@ pub use config::{BrowserConfig, OPTIONS};
 pub use connected::ConnectedBrowser;
 pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
-pub use reports::{gone, needs_a_page};
+pub use reports::{closed, gone, needs_a_page};
 pub use send::Command;
 pub use subscribe::is_enabled_by_scripts_only;
 pub use targets::{Target, Targets};

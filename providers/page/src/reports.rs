@@ -17,7 +17,8 @@ pub fn needs_a_page(method: &str) -> ErrorReport {
 }
 
 /// The report of a target that is gone.
-pub(crate) fn closed(target: &str) -> ErrorReport {
+#[must_use]
+pub fn closed(target: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::CdpTargetClosed, format!("the page target:{target} was closed"))
         .with_hint("Open a page with ⟦send \"Target.createTarget\", {url}⟧ and attach to it with ⟦attach targetId⟧.")
 }

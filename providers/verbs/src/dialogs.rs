@@ -3,24 +3,27 @@
 //! While no listener is there, `alert`, `confirm` and `prompt` are dismissed and `beforeunload` is accepted, at once and
 //! beside whatever verb is under way. With a listener they are held for it.
 
-use crate::{reports, tab::Tab};
-use codemode_page::{Command, ConnectedBrowser, Dialogs, ExecutionBrowser, HANDLE, Target};
-use codemode_provider::ArgumentsPlace;
+use crate::{
+    reports,
+    tab::{Tab, send_beside},
+};
+use codemode_page::{ConnectedBrowser, ExecutionBrowser, Target};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{PAGE_STATES_MAX, WARNINGS_MAX},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
+use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long the browser may take to close a dialog.
-const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// After which time a dialog that could not be answered is answered again, if nothing is told of it before.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
 /// Pages that opened each other, followed at most this far.
 const OPENERS_MAX: usize = 8;
 
@@ -98,6 +101,7 @@ async fn answer(
 ) {
     let Some(mut changes) = connected.upgrade().map(|connected| connected.targets.changes()) else { return };
     loop {
+        let mut is_left = false;
         {
             let Some(connected) = connected.upgrade() else { return };
             connected.catch_up();
@@ -107,7 +111,9 @@ async fn answer(
                     continue;
                 }
                 let leaves = dialog.kind == "beforeunload";
-                if handle(&browser, &connected, &page.id, leaves, None).await.is_ok() && !leaves {
+                if handle(&browser, &connected, &page.id, leaves, None).await.is_err() {
+                    is_left = true;
+                } else if !leaves {
                     let mut pages = lock(&pages);
                     if pages.dismissed.len() < WARNINGS_MAX {
                         pages.dismissed.push(format!("the {} dialog {:?} was dismissed", dialog.kind, dialog.message));
@@ -115,7 +121,10 @@ async fn answer(
                 }
             }
         }
-        if changes.changed().await.is_err() {
+        // A page that has only just opened may not be attached to yet, and nothing more may be told of its dialog.
+        let news = changes.changed();
+        let told = if is_left { timeout(AGAIN_AFTER, news).await.unwrap_or(Ok(())) } else { news.await };
+        if told.is_err() {
             return;
         }
     }
@@ -140,21 +149,11 @@ async fn handle(
     accept: bool,
     text: Option<&str>,
 ) -> Result<(), ErrorReport> {
-    let mut params = Map::new();
-    params.insert("accept".into(), accept.into());
+    let mut params = json!({ "accept": accept });
     if let Some(text) = text {
-        params.insert("promptText".into(), text.into());
+        params["promptText"] = text.into();
     }
-    let session = format!("{HANDLE}{page}");
-    let command = Command {
-        method: "Page.handleJavaScriptDialog",
-        params,
-        session: Some(&session),
-        timeout: ANSWER_MAX,
-        dialogs: Dialogs::Wait,
-        place: ArgumentsPlace::default(),
-    };
-    browser.send(connected, command).await.map(drop)
+    send_beside(browser, connected, page, "Page.handleJavaScriptDialog", params).await
 }
 
 impl Tab<'_> {

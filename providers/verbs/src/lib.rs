@@ -52,7 +52,7 @@ pub use input::{keyboard::Modifier, mouse::Button};
 pub use navigate::{LoadState, PageInfo, Response};
 pub use observe::{News, NewsKind, NewsQuery};
 pub use pattern::UrlPattern;
-pub use pointer::{Approach, Click, Position};
+pub use pointer::{Approach, Click, Position, milliseconds};
 pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
 pub use routes::RouteAnswer;
 pub use settle::Settle;

@@ -65,7 +65,10 @@ pub struct Click {
 /// An element that is ready for the mouse.
 pub(crate) struct Ready {
     pub(crate) place: Place,
-    pub(crate) handle: Json,
+    /// What the page's engine has found: its handle there, the point, the box.
+    found: Json,
+    /// Where the viewport of its frame began in that of the page.
+    origin: (f64, f64),
     /// In the viewport of the page.
     pub(crate) point: (f64, f64),
 }
@@ -189,22 +192,25 @@ impl Tab<'_> {
         let origin = self.origin(&place).await?;
         let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
         let point = (origin.0 + inside.0, origin.1 + inside.1);
-        Ok(Ready { place, handle: found, point })
+        Ok(Ready { place, found, origin, point })
     }
 
     /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is
     /// seen here.
     async fn look_again(&self, ready: &Ready) -> Result<Option<ErrorReport>, ErrorReport> {
-        let found = &ready.handle;
+        let found = &ready.found;
         let args = json!({
             "handle": found["handle"], "x": found["x"], "y": found["y"], "box": found["box"], "hit": true,
         });
-        let answer = match self.run(&ready.place.frame, "recheck", args, None, false).await {
-            Ok(answer) => answer,
-            Err(error) => return Err(error),
-        };
+        let answer = self.run(&ready.place.frame, "recheck", args, None, false).await?;
         if let Some(refusal) = reports::refusal(&answer, self, &ready.place.words) {
             return Ok(Some(refusal));
+        }
+        // A frame that moves takes along what is in it.
+        let origin = self.origin(&ready.place).await?;
+        if origin != ready.origin {
+            let moved = json!({"error": "unstable", "preview": found["preview"]});
+            return Ok(reports::refusal(&moved, self, &ready.place.words));
         }
         let covered = self.covered_outside(&ready.place, ready.point).await?;
         Ok(covered.and_then(|answer| reports::refusal(&answer, self, &ready.place.words)))
@@ -221,6 +227,7 @@ impl Tab<'_> {
 }
 
 /// A time that a script gave, in milliseconds.
-pub(crate) fn milliseconds(ms: f64) -> Duration {
+#[must_use]
+pub fn milliseconds(ms: f64) -> Duration {
     Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()
 }

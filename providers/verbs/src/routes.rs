@@ -3,25 +3,24 @@
 //! While a page has patterns, all its requests stop at the browser. Those that no pattern means go on at once, beside
 //! whatever verb is under way; the others are news, until they are answered.
 
-use crate::{pattern::Compiled, pattern::UrlPattern, reports, tab::Tab};
+use crate::{
+    pattern::{Compiled, UrlPattern},
+    reports,
+    tab::{Tab, send_beside},
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use codemode_page::{Command, ConnectedBrowser, Dialogs, Event, ExecutionBrowser, HANDLE};
-use codemode_provider::ArgumentsPlace;
+use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
 use codemode_spec::{
     ErrorReport,
     limits::{PAGE_STATES_MAX, ROUTES_MAX},
 };
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
 };
 use tokio_util::task::AbortOnDropHandle;
-
-/// How long the browser may take to let a request go on.
-const GO_ON_MAX: Duration = Duration::from_secs(5);
 
 /// What becomes of a request that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -111,19 +110,9 @@ async fn go_on(
         if !is_ours || holds(&pages, &page, event.params["request"]["url"].as_str().unwrap_or_default()) {
             continue;
         }
-        let mut params = Map::new();
-        params.insert("requestId".into(), event.params["requestId"].clone());
-        let session = format!("{HANDLE}{page}");
-        let command = Command {
-            method: "Fetch.continueRequest",
-            params,
-            session: Some(&session),
-            timeout: GO_ON_MAX,
-            dialogs: Dialogs::Wait,
-            place: ArgumentsPlace::default(),
-        };
+        let params = json!({"requestId": event.params["requestId"]});
         // A request whose page has gone is gone as well.
-        let _ = browser.send(&connected, command).await;
+        let _ = send_beside(&browser, &connected, &page, "Fetch.continueRequest", params).await;
     }
 }
 

@@ -1,7 +1,7 @@
 //! A page that a verb addresses, and the commands that are sent to it.
 
 use crate::{reports, verbs::Verbs};
-use codemode_page::{Command, ConnectedBrowser, Dialogs, HANDLE};
+use codemode_page::{Command, ConnectedBrowser, Dialogs, ExecutionBrowser, HANDLE, closed};
 use codemode_provider::ArgumentsPlace;
 use codemode_spec::{ErrorCode, ErrorReport, limits::VERB_ANSWER_WEIGHT_MAX, message::Encoded, value};
 use serde::de::DeserializeOwned;
@@ -15,8 +15,35 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 /// How long a command may take beyond the verb's own time: the page ends a wait by itself, and says what for.
 const GRACE: Duration = Duration::from_millis(1_000);
 
+/// How long a command beside the verbs may take.
+const BESIDE_MAX: Duration = Duration::from_secs(5);
 /// Answers beyond this are weighed, and read one at a time.
 const LARGE_ANSWER_BYTES: usize = 128 << 10;
+
+/// Sends a command to a page beside whatever verb is under way there.
+///
+/// # Errors
+/// Those of the shared browser.
+pub(crate) async fn send_beside(
+    browser: &Arc<ExecutionBrowser>,
+    connected: &Arc<ConnectedBrowser>,
+    page: &str,
+    method: &str,
+    params: Json,
+) -> Result<(), ErrorReport> {
+    let session = format!("{HANDLE}{page}");
+    let command = command(Some(&session), method, params, BESIDE_MAX);
+    browser.send(connected, command).await.map(drop)
+}
+
+/// A command of a verb: it waits through dialogs, which a task beside the verbs answers.
+fn command<'a>(session: Option<&'a str>, method: &'a str, params: Json, timeout: Duration) -> Command<'a> {
+    let params = match params {
+        Json::Object(params) => params,
+        _ => Map::new(),
+    };
+    Command { method, params, session, timeout, dialogs: Dialogs::Wait, place: ArgumentsPlace::default() }
+}
 
 /// A page, for the time of one verb. The verbs are its methods; each may be dropped at any time: what it has begun in the
 /// page goes on there.
@@ -94,14 +121,13 @@ impl<'v> Tab<'v> {
     }
 
     async fn command(&self, session: Option<&str>, method: &str, params: Json) -> Result<Encoded, ErrorReport> {
-        let params = match params {
-            Json::Object(params) => params,
-            _ => Map::new(),
-        };
-        let (timeout, place) = (self.left() + GRACE, ArgumentsPlace::default());
-        let command = Command { method, params, session, timeout, dialogs: Dialogs::Wait, place };
+        let command = command(session, method, params, self.left() + GRACE);
         self.verbs.browser.send(&self.browser, command).await.map_err(|error| match error.code {
             ErrorCode::CallTimeout => reports::unanswered(self, method),
+            // That its session ends may be told before the page's own end: for a verb both are that.
+            ErrorCode::CdpTargetClosed if session.is_some_and(|session| session.ends_with(&self.id)) => {
+                closed(&self.id)
+            }
             _ => error,
         })
     }

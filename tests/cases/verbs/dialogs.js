@@ -73,6 +73,13 @@ const dialog = await coming;
 await dialog.dismiss();
 await click;
 [dialog.type(), await page.title()]
+// --- in a popup
+//! result: "false;"
+//! warnings: ["/confirm dialog \"in a popup\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#popup')]);
+await popup.waitForFunction(() => document.querySelector('#log')?.textContent)
+&& await popup.textContent('#log')
 // --- opened by a timer while another verb waits
 //! result: "shown"
 //! warnings: ["/alert dialog \"by a timer\" was dismissed/"]

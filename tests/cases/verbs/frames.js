@@ -8,6 +8,14 @@ const far = page.frameLocator('#far');
 await near.getByRole('button', { name: 'Inside' }).click();
 await far.getByRole('button', { name: 'Inside' }).click();
 [await near.locator('#log').textContent(), await far.locator('#log').textContent(), await far.locator('button').innerText()]
+// --- a frame in the frame of another process
+//! result: ["click true ","typed",true]
+const page = await browser.open('{{site}}/frames');
+const deep = page.locator('#far').contentFrame().frameLocator('iframe[name=deep]');
+await deep.getByRole('button').click();
+await deep.getByLabel('Text').fill('typed');
+await deep.getByLabel('Box').check();
+[await deep.locator('#log').textContent(), await deep.getByLabel('Text').inputValue(), await deep.getByLabel('Box').isChecked()]
 // --- keys go to the frame's field
 //! result: ["ab👍","typed key by key"]
 const page = await browser.open('{{site}}/frames');
