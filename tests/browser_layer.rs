@@ -27,7 +27,7 @@ for (const { name, answers, expected, run } of cases) {
   const host = makeFake(answers);
   const seen = {};
   try {
-    const text = JSON.stringify(await run(layer(host.call)));
+    const text = JSON.stringify(await run(layer(host.call, "browser", host.fail)));
     if (text !== undefined) seen.result = JSON.parse(text);
   } catch (error) {
     seen.error = { name: error.name, message: error.message };

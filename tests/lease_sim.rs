@@ -271,7 +271,7 @@ impl Browsers for SimBrowsers {
         Ok(())
     }
 
-    async fn forget_cookies(&self, _: &str) -> Result<(), ErrorReport> {
+    async fn forget_kept(&self, _: &str) -> Result<(), ErrorReport> {
         Ok(())
     }
 }

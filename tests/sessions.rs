@@ -310,6 +310,53 @@ fn what_a_script_closes_or_resets_is_forgotten() {
 }
 
 #[test]
+fn refs_hold_from_one_execution_to_the_next() {
+    let shop = Shop::open();
+    let key = ["--session-key", "shop"];
+    let open = "const page = await browser.open(`${site}/login`); await page.snapshot()";
+    let outline = shop.result(&key, open);
+    let outline = outline.as_str().unwrap();
+    let (_, button) = outline.split_once("button \"Log in\" [ref=").expect(outline);
+    let button = &button[..button.find(']').unwrap()];
+    let again = format!(
+        "const [page] = await browser.pages(); \
+         const before = await page.snapshot(); \
+         await page.evaluate(() => document.body.append(document.createElement('button'))); \
+         [await page.getAttribute('@{button}', 'id'), before, await page.snapshot({{ interactive: true }})]"
+    );
+    let told = shop.result(&key, &again);
+    assert_eq!(told[0], "submit");
+    assert_eq!(told[1], outline, "the same elements have the same refs");
+    let refs: Vec<u64> = told[2]
+        .as_str()
+        .unwrap()
+        .split("[ref=e")
+        .skip(1)
+        .map(|rest| rest[..rest.find(']').unwrap()].parse().unwrap())
+        .collect();
+    let known = outline.matches("[ref=").count() as u64;
+    assert_eq!(refs.iter().max(), Some(&(known + 1)), "what is new has a number that was never given");
+
+    // They are the key's: another one does not know them, and what ends the browser ends them.
+    let stale = format!(
+        "const page = await browser.open(`${{site}}/login`); await page.click('@{button}', {{ timeout: 1_000 }})"
+    );
+    let refused = shop.run(&["--session-key", "other"], &stale);
+    assert_eq!(refused["error"]["details"]["reason"], "REF_NOT_FOUND", "{refused}");
+    shop.result(&["--session-key", "other"], open);
+    assert_eq!(notes(&shop).len(), 2);
+    shop.result(&key, "await cdp.closeSession(); 1");
+    assert_eq!(notes(&shop).len(), 1);
+    shop.result(&["--session-key", "other"], &format!("{open}; await cdp.resetSession(); 1"));
+    assert_eq!(notes(&shop).len(), 0);
+}
+
+/// What executions have left for the next ones.
+fn notes(shop: &Shop) -> Vec<fs::DirEntry> {
+    fs::read_dir(shop.place.folder().join("state/notes")).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
 fn an_idle_browser_ends_by_itself() {
     let shop = Shop::open();
     let shortly = [REUSE, &["--session-ttl", "1s"]].concat();

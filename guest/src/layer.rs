@@ -6,15 +6,23 @@
 #[cfg(test)]
 mod tests;
 
-use crate::fault;
+use crate::{
+    codec::data_property,
+    fault,
+    state::{self, FailedCall},
+};
 use boa_engine::{
     Context, JsArgs, JsData, JsError, JsNativeError, JsObject, JsResult, JsString, JsValue, NativeFunction, Script,
     Source,
     gc::{Finalize, Trace},
+    js_string,
     object::FunctionObjectBuilder,
     property::PropertyDescriptor,
 };
-use codemode_spec::message::Layer;
+use codemode_spec::{
+    ErrorCode,
+    message::{CallError, Layer},
+};
 use std::{collections::BTreeMap, path::Path};
 
 /// The functions of the layers, by namespace.
@@ -100,7 +108,9 @@ impl LayeredNamespace {
     fn make(&self, context: &mut Context) -> JsResult<JsValue> {
         let methods =
             self.proxy.construct(&[self.target.clone().into(), self.handler.clone().into()], None, context)?;
-        let made = self.layer.call(&JsValue::undefined(), &[methods.into(), self.name.clone().into()], context)?;
+        let fail = NativeFunction::from_fn_ptr(fail).to_js_function(context.realm());
+        let arguments = [methods.into(), self.name.clone().into(), fail.into()];
+        let made = self.layer.call(&JsValue::undefined(), &arguments, context)?;
         if !made.is_object() {
             return Err(self.error(&format!("returned {}, not an object", made.type_of())));
         }
@@ -110,6 +120,31 @@ impl LayeredNamespace {
     fn error(&self, what: &str) -> JsError {
         JsNativeError::typ().with_message(format!("the layer of {} {what}", self.name.to_std_string_lossy())).into()
     }
+}
+
+/// `fail(error, code, hint)`: an error of the layer's own, which counts as a refused call of the namespace with that code
+/// if the script throws it on. Returns the error.
+fn fail(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    let code = arguments.get_or_undefined(1).to_string(context)?.to_std_string_lossy();
+    let hint = arguments.get_or_undefined(2).to_string(context)?.to_std_string_lossy();
+    let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
+    let (Some(error), Some(known)) = (arguments.get_or_undefined(0).as_object(), known) else {
+        let message = "a layer fails with an error and a code of the table";
+        return Err(JsNativeError::typ().with_message(message).into());
+    };
+    let message = error.get(js_string!("message"), context)?.to_string(context)?.to_std_string_lossy();
+    let refused = CallError {
+        code,
+        message: fault::bounded(message),
+        hint: fault::bounded(hint),
+        retryable: known.retryable(),
+        details: None,
+    };
+    error.insert_property(js_string!("code"), data_property(js_string!(refused.code.as_str())));
+    error.insert_property(js_string!("hint"), data_property(js_string!(refused.hint.as_str())));
+    error.insert_property(js_string!("retryable"), data_property(refused.retryable));
+    state::with(|state| state.remember_failed(error.clone(), FailedCall::Refused(refused)));
+    Ok(error.into())
 }
 
 /// The global's value; at its first use, what the layer's function makes. One that throws is called again at the next use.

@@ -31,6 +31,8 @@ const PROFILES: &str = "profiles";
 const DOWNLOADS: &str = "downloads";
 /// The cookies of each key.
 const COOKIES: &str = "cookies";
+/// What executions leave for the next one that uses the browser of a key.
+const NOTES: &str = "notes";
 /// What of a result was cut, a folder for each execution.
 const ARTIFACTS: &str = "artifacts";
 /// Prepared sandbox images.
@@ -39,7 +41,7 @@ const IMAGES: &str = "images";
 const SOCKETS: &str = "run";
 /// Descriptions of the protocols of browsers.
 const PROTOCOLS: &str = "protocols";
-const FOLDERS: [&str; 8] = [HOSTS, PROFILES, DOWNLOADS, COOKIES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS];
+const FOLDERS: [&str; 9] = [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS];
 /// Links on the way to the folder; the kernel follows as many.
 const LINKS_MAX: usize = 40;
 
@@ -225,6 +227,12 @@ impl StateDir {
     #[must_use]
     pub fn cookies(&self, key: &str) -> PathBuf {
         self.path.join(COOKIES).join(format!("{}.json", profile_of_key(key)))
+    }
+
+    /// The file of what an execution leaves for the next one that uses the browser of a key.
+    #[must_use]
+    pub fn notes(&self, key: &str) -> PathBuf {
+        self.path.join(NOTES).join(format!("{}.bin", profile_of_key(key)))
     }
 
     /// Where the files of an execution are put.

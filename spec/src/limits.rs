@@ -194,6 +194,8 @@ pub const LEASE_WAIT_SPARE_MS: u64 = 3_000;
 pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.
 pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
+/// What an execution leaves for the next one that uses the browser of a key.
+pub const NOTES_BYTES_MAX: usize = MIB;
 /// Rows of the audit; older rows are removed, and a checkpoint says which. They are not removed by age: a user who sets
 /// the clock could remove them.
 pub const AUDIT_ROWS_MAX: u64 = 200_000;

@@ -14,9 +14,10 @@ pub struct Manifest {
     pub doc: String,
     /// Its methods, the most useful first.
     pub methods: Vec<Method>,
-    /// JavaScript that stands between the script and the methods: a script whose value is a function `(call, name) =>
-    /// object`. It is evaluated when the sandbox image is made, never in an execution. There the function is called once, at
-    /// the first use of the global, with the namespace of the methods, and what it returns is the global's value.
+    /// JavaScript that stands between the script and the methods: a script whose value is a function `(call, name,
+    /// fail) => object`. It is evaluated when the sandbox image is made, never in an execution. There the function is called
+    /// once, at the first use of the global, with the namespace of the methods, and what it returns is the global's value.
+    /// `fail(error, code, hint)` returns the error as one of the namespace: thrown on, it is the answer's with that code.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<String>,
     /// The TypeScript declaration, where the one that is derived from the methods does not say what scripts see.

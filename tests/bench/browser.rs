@@ -25,7 +25,7 @@ pub const BENCHES: &[Named] = &[("cdp.send", cdp_send), ("login flow", login_flo
 
 const CALLS: u32 = 500;
 
-async fn launch(bench: &Bench) -> Browser {
+pub async fn launch(bench: &Bench) -> Browser {
     launch_as(bench, "bench", None).await
 }
 
@@ -67,7 +67,7 @@ async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Brow
 }
 
 /// The least that a client can be: one socket, one call at a time.
-struct Bare {
+pub struct Bare {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     next: u64,
     session: Option<String>,
@@ -75,7 +75,7 @@ struct Bare {
 
 impl Bare {
     /// Connected and attached to the first page.
-    async fn connect(url: &str) -> Self {
+    pub async fn connect(url: &str) -> Self {
         let (socket, _) =
             tokio_tungstenite::connect_async_with_config(url, None, true).await.expect("the browser listens");
         let mut bare = Self { socket, next: 0, session: None };
@@ -89,7 +89,7 @@ impl Bare {
         bare
     }
 
-    async fn call(&mut self, method: &str, params: Json) -> Json {
+    pub async fn call(&mut self, method: &str, params: Json) -> Json {
         self.next += 1;
         let mut message = json!({"id": self.next, "method": method, "params": params});
         if let Some(session) = &self.session {
@@ -100,7 +100,7 @@ impl Bare {
         self.until(|message| message["id"] == id).await["result"].take()
     }
 
-    async fn event(&mut self, method: &str) {
+    pub async fn event(&mut self, method: &str) {
         self.until(|message| message["method"] == method).await;
     }
 
@@ -127,7 +127,7 @@ fn on(bench: &Bench, browser: &Browser) -> Executor {
 }
 
 /// The shared browsers of a host that uses this one.
-fn at(browser: &Browser) -> Arc<dyn ServiceProvider> {
+pub fn at(browser: &Browser) -> Arc<dyn ServiceProvider> {
     let url = browser.endpoint().expect("it listens").ws_url.clone();
     Arc::new(Browsers::new(BrowserConfig { cdp_url: Some(url), ..BrowserConfig::default() }, None))
 }

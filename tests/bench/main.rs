@@ -9,6 +9,7 @@ mod pipe;
 mod provider;
 mod sandbox;
 mod session;
+mod verbs;
 
 use measure::Table;
 
@@ -18,7 +19,8 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     let bench = measure::Bench::open();
     let mut table = Table::default();
-    let benches = [sandbox::BENCHES, provider::BENCHES, browser::BENCHES, pipe::BENCHES, session::BENCHES];
+    let benches =
+        [sandbox::BENCHES, provider::BENCHES, browser::BENCHES, verbs::BENCHES, pipe::BENCHES, session::BENCHES];
     for (name, run) in benches.into_iter().flatten() {
         if wanted(name) {
             run(&bench, &runtime, &mut table);

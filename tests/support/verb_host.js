@@ -44,5 +44,6 @@ const makeFake = (answers) => {
       return rest;
     })();
   } });
-  return { call, calls, push };
+  const fail = (error, code, hint) => Object.assign(error, { code, hint, retryable: code === "CALL_TIMEOUT" });
+  return { call, calls, push, fail };
 };

@@ -60,6 +60,32 @@ fn returned(turn: Turn) -> Json {
     }
 }
 
+#[test]
+fn an_error_of_a_layer_has_a_code_and_a_hint() {
+    const FAILING: &str = "(call, name, fail) => ({
+        no() { throw fail(new TypeError('nothing here'), 'UNSUPPORTED_OPERATION', 'use that') },
+        odd() { throw fail(new TypeError('nothing here'), 'NO_SUCH_CODE', '') },
+        none() { throw fail('a text', 'CALL_TIMEOUT', '') },
+    })";
+    let run = |source: &str| start(&mut guest(&[("shop", FAILING)]), &["shop"], source);
+    let seen = "try { shop.no() } catch (e) { [e instanceof TypeError, e.message, e.code, e.hint, e.retryable] }";
+    assert_eq!(returned(run(seen)), json!([true, "nothing here", "UNSUPPORTED_OPERATION", "use that", false]));
+    for uncaught in
+        ["shop.no()", "await (async () => shop.no())()", "try { shop.no() } catch (e) { e.message = 'mine'; throw e }"]
+    {
+        let refused = thrown(run(uncaught)).refused.expect(uncaught);
+        let told = (refused.code.as_str(), refused.message.as_str(), refused.hint.as_str());
+        assert_eq!(told, ("UNSUPPORTED_OPERATION", "nothing here", "use that"), "{uncaught}");
+    }
+    for wrong in ["shop.odd()", "shop.none()"] {
+        let thrown = thrown(run(wrong));
+        assert!(thrown.refused.is_none() && thrown.message.contains("a code of the table"), "{thrown:?}");
+    }
+    // Nothing that a script makes passes for one.
+    let copy = "let own; try { shop.no() } catch (e) { own = Object.assign(new Error('copy'), e) } throw own";
+    assert!(thrown(run(copy)).refused.is_none());
+}
+
 fn thrown(turn: Turn) -> Thrown {
     match outcome(turn) {
         Outcome::Threw(thrown) => thrown,

@@ -113,11 +113,11 @@ pub trait Browsers: Send + Sync {
     /// When the profile cannot be removed, or a browser uses the profile all the same.
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport>;
 
-    /// Removes the saved cookies of a key. The caller holds the key's lease.
+    /// Removes the saved cookies of a key, and what executions left for the next one. The caller holds the key's lease.
     ///
     /// # Errors
-    /// When the cookies cannot be removed.
-    async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport>;
+    /// When they cannot be removed.
+    async fn forget_kept(&self, key: &str) -> Result<(), ErrorReport>;
 }
 
 /// A keeper's answer to the order to start a browser.
@@ -316,11 +316,13 @@ impl Browsers for BrowsersOfKeepers {
         removing.await.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("removing failed: {error}")))?
     }
 
-    async fn forget_cookies(&self, key: &str) -> Result<(), ErrorReport> {
-        let file = self.places.cookies(key);
+    async fn forget_kept(&self, key: &str) -> Result<(), ErrorReport> {
+        let files = [self.places.cookies(key), self.places.notes(key)];
         let removing = tokio::task::spawn_blocking(move || {
-            remove_with_copies(&file).map_err(|error| {
-                ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display()))
+            files.iter().try_for_each(|file| {
+                remove_with_copies(file).map_err(|error| {
+                    ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", file.display()))
+                })
             })
         });
         removing.await.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("removing failed: {error}")))?

@@ -147,6 +147,7 @@ impl LeasedSession {
             fresh,
             downloads_dir: self.lending.places.downloads(&session.id),
             cookies: session.key.as_deref().map(|key| self.lending.places.cookies(key)),
+            notes: session.key.as_deref().map(|key| self.lending.places.notes(key)),
             id: session.id,
             key,
         }

@@ -228,7 +228,7 @@ impl Lending {
         // Ending the browser may have taken long.
         self.leases.renew(lease).await?;
         self.browsers.forget_profile(key).await?;
-        self.browsers.forget_cookies(key).await
+        self.browsers.forget_kept(key).await
     }
 
     /// Ends a session's browser: `under` its lease, or, without one, when no execution may use it. If the browser

@@ -94,6 +94,8 @@ pub struct SessionFacts {
     pub downloads_dir: PathBuf,
     /// The file in which the cookies of the key are kept, for the browser that replaces this one.
     pub cookies: Option<PathBuf>,
+    /// The file in which an execution leaves what the next one that uses the key's browser should know.
+    pub notes: Option<PathBuf>,
 }
 
 impl SessionFacts {

@@ -196,7 +196,8 @@ class Browser {
 guard("browser", Browser);
 
 /** What the namespace's global is, over the raw namespace: evaluated once, called once in each execution. */
-const layer = (call) => {
+const layer = (call, name, failWith) => {
+  fail = failWith;
   const session = new Session(call);
   session.browser = new Browser(session);
   return session.browser;

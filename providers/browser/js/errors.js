@@ -27,14 +27,14 @@ const explain = (method, error) => {
   return error;
 };
 
+/** Gives an error of the layer a code and a hint: the sandbox's own function, there before any method is called. */
+let fail;
+
 /** An error of the layer, in the form of the host's. */
-const failure = (method, message, code, hint, retryable = false) => {
-  const error = new Error(`${method}: ${message}`);
+const failure = (method, message, code, hint) => {
+  const error = new Error(message === "" ? method : `${method}: ${message}`);
   if (code === "CALL_TIMEOUT") hide(error, "name", "TimeoutError");
-  error.code = code;
-  error.hint = hint;
-  error.retryable = retryable;
-  return error;
+  return fail(error, code, hint);
 };
 
 const TAKES = "browser.help(name) shows what a method takes.";
@@ -45,9 +45,8 @@ const wrongArgument = (method, message, hint = undefined) =>
 
 /** Something that Playwright has and this subset has not, with what to use instead. */
 const unsupported = (method, instead) => {
-  const error = failure(method, "", "UNSUPPORTED_OPERATION", `browser.help("${/^\w+/.exec(method)[0]}") shows what there is.`);
-  hide(error, "message", `${method} is not supported; ${instead}`);
-  return error;
+  const hint = `browser.help("${/^\w+/.exec(method)[0]}") shows what there is.`;
+  return failure(`${method} is not supported; ${instead}`, "", "UNSUPPORTED_OPERATION", hint);
 };
 
 /** The error of a page that was closed while something was waited for. */
@@ -66,7 +65,6 @@ const lateError = (method, ms, what) =>
     `Timeout ${ms}ms exceeded while waiting for ${what}`,
     "CALL_TIMEOUT",
     "Begin to wait before the action that causes it, or give a larger timeout.",
-    true,
   );
 
 /** The frames of an error's stack, one in each line. */

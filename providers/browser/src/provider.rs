@@ -119,6 +119,7 @@ impl ProviderRuntime for Browser {
 
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
+        self.verbs.leave();
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use crate::{
     config::Source,
     connected::ConnectedBrowser,
     cookies,
+    notes::Notes,
     owned::{OwnedTargets, TargetOwners},
     policy::DevicePermission,
     reports::gone,
@@ -105,6 +106,7 @@ pub struct ExecutionBrowser {
     /// Id and lease of the session that was released last.
     last_session: Mutex<Option<(String, LeaseFacts)>>,
     warnings: Mutex<Vec<String>>,
+    notes: Notes,
 }
 
 impl ExecutionBrowser {
@@ -135,6 +137,7 @@ impl ExecutionBrowser {
             last_context: Mutex::default(),
             last_session: Mutex::default(),
             warnings: Mutex::default(),
+            notes: Notes::default(),
         }))
     }
 
@@ -252,6 +255,7 @@ impl ExecutionBrowser {
             Ok(connected) => {
                 if let Some(session) = session.filter(|_| first) {
                     cookies::restore(&connected.connection, &session.facts()).await;
+                    self.notes.find(&*session).await;
                 }
                 connected.connection.share_room(Arc::clone(&self.reply_room.0));
                 connected.watch_commits(self.recorder());
@@ -387,6 +391,7 @@ impl ExecutionBrowser {
             state => {
                 if let (Some(connected), Some(session)) = (connected, self.session()) {
                     cookies::keep(&connected.connection, &*session).await;
+                    self.notes.keep(&*session).await;
                     connected.connection.close().await;
                 }
                 self.release(state).await

@@ -3,15 +3,12 @@
 //! Chromium writes cookies down half a minute after they were set, and forgets those of a session when it ends. A login
 //! that is worth a key must survive both.
 
-use codemode_chromium::{CdpError, Command, Connection, PrivateDir};
+use crate::kept_file;
+use codemode_chromium::{CdpError, Command, Connection};
 use codemode_provider::{BrowserSession, SessionFacts};
 use codemode_spec::limits::{COOKIES_BYTES_MAX, MIB};
 use serde_json::{Value as Json, json};
-use std::{
-    io::{self, Read as _},
-    path::Path,
-    time::Duration,
-};
+use std::time::Duration;
 
 /// How long the browser may take to tell its cookies, or to take them.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -38,17 +35,14 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
         tracing::warn!(bytes = text.len(), "the cookies of a session are too large to be kept");
         return;
     }
-    let written = tokio::task::spawn_blocking(move || write(&file, &text)).await;
-    if let Ok(Err(error)) = written {
-        tracing::warn!(%error, "the cookies of a session could not be kept");
-    }
+    kept_file::write(file, text.into_bytes()).await;
 }
 
 /// Gives a fresh browser the cookies that its predecessor had.
 pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
-    let Ok(Some(cookies)) = tokio::task::spawn_blocking(move || read(&file)).await else { return };
-    for batch in batches(cookies) {
+    let Some(text) = kept_file::read(file, COOKIES_BYTES_MAX).await else { return };
+    for batch in batches(cookies_of(&text)) {
         if let Err(error) = set(connection, batch).await {
             tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
         }
@@ -88,22 +82,10 @@ async fn call(connection: &Connection, method: &str, params: Json) -> Result<Jso
     connection.call(Command { method, params, session: None, timeout: PATIENCE }).await
 }
 
-/// Whole or not at all, and for this user only.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let (folder, name) = (file.parent().unwrap_or(Path::new(".")), file.file_name().unwrap_or_default());
-    PrivateDir::make(folder)?.replace(name, text.as_bytes())
-}
-
-fn read(file: &Path) -> Option<Vec<Json>> {
-    let opened = PrivateDir::find(file.parent()?).and_then(|folder| match folder {
-        Some(folder) => folder.read(file.file_name().unwrap_or_default()),
-        None => Ok(None),
-    });
-    let kept = opened.inspect_err(|error| tracing::warn!(%error, "kept cookies are not read")).ok()??;
-    let mut text = Vec::new();
-    kept.take(COOKIES_BYTES_MAX as u64).read_to_end(&mut text).ok()?;
-    let cookies: Vec<Json> = serde_json::from_slice(&text).ok()?;
-    Some(cookies.into_iter().map(as_set).collect())
+/// Cookies as they are set, from how they were kept; none if the text is torn.
+fn cookies_of(text: &[u8]) -> Vec<Json> {
+    let cookies: Vec<Json> = serde_json::from_slice(text).unwrap_or_default();
+    cookies.into_iter().map(as_set).collect()
 }
 
 /// A cookie as it is set, from how it was told.
@@ -122,10 +104,6 @@ fn as_set(mut cookie: Json) -> Json {
 mod tests {
     use super::*;
     use codemode_spec::limits::CDP_COMMAND_BYTES_MAX;
-    use std::{
-        fs,
-        os::unix::fs::{PermissionsExt as _, symlink},
-    };
 
     #[test]
     fn no_command_has_more_of_them_than_it_may() {
@@ -138,41 +116,16 @@ mod tests {
     }
 
     #[test]
-    fn they_are_kept_for_this_user_only_and_read_as_they_are_set() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("cookies/key.json");
+    fn they_are_read_as_they_are_set() {
         let told = json!([
             {"name": "a", "value": "1", "expires": -1, "size": 2, "session": true, "domain": "x.test", "path": "/"},
             {"name": "b", "value": "2", "expires": 9, "size": 2, "session": false, "domain": "x.test", "path": "/"},
         ]);
-        assert_eq!(read(&file), None);
-        write(&file, &told.to_string()).unwrap();
-        write(&file, &told.to_string()).unwrap();
-        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         let set = json!([
             {"name": "a", "value": "1", "domain": "x.test", "path": "/"},
             {"name": "b", "value": "2", "expires": 9, "domain": "x.test", "path": "/"},
         ]);
-        assert_eq!(read(&file).map(Json::from), Some(set));
-        fs::write(&file, "torn [").unwrap();
-        assert_eq!(read(&file), None);
-    }
-
-    #[test]
-    fn they_are_neither_read_nor_written_through_a_link() {
-        let (outside, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let elsewhere = outside.path().join("key.json");
-        fs::write(&elsewhere, "[{}]").unwrap();
-        let file = folder.path().join("cookies/key.json");
-        fs::create_dir(folder.path().join("cookies")).unwrap();
-        symlink(&elsewhere, &file).unwrap();
-        assert_eq!(read(&file), None);
-        write(&file, "[]").unwrap();
-        assert!(!file.is_symlink());
-        symlink(outside.path(), folder.path().join("linked")).unwrap();
-        let file = folder.path().join("linked/key.json");
-        assert!(read(&file).is_none() && write(&file, "[]").is_err());
-        assert_eq!(fs::read_to_string(&elsewhere).unwrap(), "[{}]");
-        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+        assert_eq!(Json::from(cookies_of(told.to_string().as_bytes())), set);
+        assert!(cookies_of(b"torn [").is_empty());
     }
 }

@@ -6,39 +6,44 @@ const ARIA_DEPTH_MAX = 200;
 const NAME_IN_LINE_MAX = 900;
 
 /**
- * What is spoken below an element, onto `out`: texts and `{role, name, states, props, children}`. What `aria-owns` has
- * brought elsewhere is in `visited` and comes once.
+ * One walk through what is spoken. `visited`: what `aria-owns` has brought elsewhere comes once; `left`: how many nodes
+ * may come; `roleFor`: the role that an element without one gets all the same, or null.
  */
-function ariaChildren(element, depth, out, visited) {
+const ariaWalk = (nodesMax, roleFor) => ({ visited: new Set(), left: nodesMax, roleFor });
+
+/** What is spoken below an element, onto `out`: texts and `{role, name, states, props, children, element}`. */
+function ariaChildren(element, depth, out, walk) {
   const style = lookOf(element);
   const block = !style.inline && style.display !== "contents" ? " " : "";
   out.push(block, pseudoText(element, "::before"));
   for (const child of flatChildrenOf(element)) {
     const type = nodeTypeOf(child);
     if (type === TEXT) {
-      if (lookOf(element).visibility === "visible") out.push(nodeValueOf(child));
-    } else if (type === ELEMENT) ariaVisit(child, depth, out, visited);
+      if (style.visibility === "visible") out.push(nodeValueOf(child));
+    } else if (type === ELEMENT) ariaVisit(child, depth, out, walk);
   }
-  for (const owned of referredBy(element, "aria-owns")) ariaVisit(owned, depth, out, visited);
+  for (const owned of referredBy(element, "aria-owns")) ariaVisit(owned, depth, out, walk);
   out.push(pseudoText(element, "::after"), block);
 }
 
-function ariaVisit(element, depth, out, visited) {
+function ariaVisit(element, depth, out, walk) {
   const tag = tagOf(element);
-  if (visited.has(element) || isAriaHidden(element) || tag === "head") return;
-  visited.add(element);
+  if (walk.visited.has(element) || walk.left <= 0 || isAriaHidden(element) || tag === "head") return;
+  walk.visited.add(element);
   if (tag === "br") return void out.push(" ");
-  const role = tag === "iframe" || tag === "frame" ? "iframe" : roleOf(element);
-  if (!role || role === "presentation" || role === "none" || role === "generic" || depth > ARIA_DEPTH_MAX) {
-    ariaChildren(element, depth, out, visited);
+  let role = tag === "iframe" || tag === "frame" ? "iframe" : roleOf(element);
+  if (!role || role === "presentation" || role === "none" || role === "generic") role = walk.roleFor(element);
+  if (!role || depth > ARIA_DEPTH_MAX) {
+    ariaChildren(element, depth, out, walk);
     return;
   }
-  const node = { role, name: nameOf(element), states: ariaStates(element, role), props: [], children: [] };
+  walk.left--;
+  const node = { role, name: nameOf(element), states: ariaStates(element, role), props: [], children: [], element };
   const inner = [];
   if (tag === "input" || tag === "textarea") {
     const type = typeOf(element);
     if (!["checkbox", "radio", "file", "button", "submit", "reset", "image"].includes(type)) inner.push(valueGetters[tag](element));
-  } else if (role !== "iframe") ariaChildren(element, depth + 1, inner, visited);
+  } else if (role !== "iframe") ariaChildren(element, depth + 1, inner, walk);
   node.children = ariaMerge(inner);
   if (node.children.length === 1 && node.children[0] === node.name) node.children = [];
   if (role === "link" && hasAttribute(element, "href")) node.props.push(["url", attributeOf(element, "href")]);
@@ -104,14 +109,19 @@ function ariaLines(node, indent, depth, lines) {
   }
 }
 
+/** The nodes of an element: of a page those that are in it. */
+function ariaNodes(element, walk) {
+  const parts = [];
+  const page = element === documentElementOf(document);
+  if (page || element === bodyOf(document)) ariaChildren(page ? bodyOf(document) || element : element, 0, parts, walk);
+  else ariaVisit(element, 0, parts, walk);
+  return ariaMerge(parts);
+}
+
 /** The snapshot of an element; `depth` bounds how many levels are shown below the first. */
 function ariaSnapshot(element, depth) {
-  const parts = [];
-  const visited = new Set();
-  const page = element === documentElementOf(document);
-  if (page || element === bodyOf(document)) ariaChildren(page ? bodyOf(document) || element : element, 0, parts, visited);
-  else ariaVisit(element, 0, parts, visited);
   const lines = [];
-  for (const node of ariaMerge(parts)) ariaLines(node, "", typeof depth === "number" ? depth : Infinity, lines);
+  const nodes = ariaNodes(element, ariaWalk(Infinity, () => null));
+  for (const node of nodes) ariaLines(node, "", typeof depth === "number" ? depth : Infinity, lines);
   return lines.join("\n");
 }

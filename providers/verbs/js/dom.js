@@ -266,12 +266,12 @@ function activeElement() {
 
 const styleOf = (element, pseudo) => getComputedStyle(element, pseudo);
 
-/** The `display` and `visibility` of an element, looked up once; computed styles cost more than all else of a walk. */
+/** What of an element's style a walk needs, looked up once; computed styles cost more than all else of a walk. */
 function lookOf(element) {
   let look = seen.looks.get(element);
   if (!look) {
-    const { display, visibility } = styleOf(element);
-    look = { display, visibility, inline: display.startsWith("inline") };
+    const { display, visibility, cursor } = styleOf(element);
+    look = { display, visibility, cursor, inline: display.startsWith("inline") };
     seen.looks.set(element, look);
   }
   return look;

@@ -56,6 +56,7 @@ const OPS = {
   html: (args, given) => contentAs(args, given, (element, wholePage) => (wholePage ? doctypeText() : "") + outerHtmlOf(element)),
   table: (args, given) => sync(args, given, tableOf),
   aria: (args, given) => sync({ ...args, steps: args.steps || [] }, given, (element) => ({ value: ariaSnapshot(element, args.depth) })),
+  outline: (args, given) => sync({ timeout: 0, ...args, steps: args.steps || [] }, given, (element) => outlineOf(element, args.limit)),
   quiet,
   mark,
   unmark,
@@ -118,6 +119,11 @@ class Engine {
   /** The elements that match now: a method, since elements are no JSON. */
   collect(args, given) {
     return given && !isConnected(given) ? [] : elementsOf(args, given);
+  }
+
+  /** The elements of an outline, from one place in it to another. */
+  outlined(handle, from, to) {
+    return (outlines.get(handle) || []).slice(from, to);
   }
 
   /** The element kept under a number, or null. */

@@ -20,6 +20,7 @@ pub(crate) const ENGINE: &str = concat!(
     include_str!("../js/table.js"),
     include_str!("../js/text.js"),
     include_str!("../js/aria.js"),
+    include_str!("../js/outline.js"),
     include_str!("../js/mark.js"),
     include_str!("../js/engine.js"),
     "return new Engine(); })()"

@@ -1,22 +1,18 @@
 //! Functions of scripts, evaluated in the page's own world.
 
 use crate::{
-    locate::{Op, Place},
+    locate::Op,
     tab::Tab,
     target::Target,
+    values::{SERIALIZE, literal, number, returned},
     world::{Frame, is_lost},
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
-use codemode_spec::{
-    ErrorCode, ErrorReport, Value,
-    limits::ELEMENTS_EVALUATED_MAX,
-    value::{BufferKind, Text},
-};
+use codemode_spec::{ErrorCode, ErrorReport, Value, limits::ELEMENTS_EVALUATED_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// The document of a frame, as an object of the engine's world.
-const DOCUMENT: &str = "function() { return document; }";
+/// The document of a frame.
+const DOCUMENT: &str = "function() { return [document]; }";
 
 /// What is evaluated.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -66,27 +62,27 @@ impl Tab<'_> {
 
     /// An expression, or a function with an argument, in the page's main frame.
     async fn evaluate_in_page(&self, code: &Code, argument: Option<&Value>) -> Result<Value, ErrorReport> {
-        // An expression may be statements as well, as in a console.
+        // An expression may be statements as well, as in a console: what it comes to is read in a second step.
         let expression = match code.is_function {
-            true => format!("({})()", code.call(false, argument)),
+            true => format!("(async () => ({SERIALIZE})(await ({})()))()", code.call(false, argument)),
             false => code.function.clone(),
         };
         let params = json!({
-            "expression": expression, "returnByValue": true, "awaitPromise": true, "userGesture": true,
+            "expression": expression, "returnByValue": code.is_function, "awaitPromise": true, "userGesture": true,
             "allowUnsafeEvalBlockedByCSP": true,
         });
         let answer = self.send("Runtime.evaluate", params).await.map_err(explained)?;
-        outcome(&answer)
+        match answer["result"]["objectId"].as_str().filter(|_| answer.get("exceptionDetails").is_none()) {
+            Some(object) => self.call(&self.main_frame(), object, "function() { return this; }", json!([])).await,
+            None => outcome(&answer),
+        }
     }
 
     async fn evaluate_all(&self, target: &Target, code: &Code, argument: Option<&Value>) -> Result<Value, ErrorReport> {
         let place = self.locate(target).await?;
-        let elements = self.collected(&place).await?;
-        // One after the other each would take two round trips.
-        let found = elements.iter().map(async |element| {
-            let node = self.send_to(&place.frame.target, "DOM.describeNode", json!({ "objectId": element })).await?;
-            self.in_main_world(&place.frame, backend(&node["node"])).await
-        });
+        let elements = self.collect(&place, ELEMENTS_EVALUATED_MAX).await?;
+        // One after the other each would take a round trip.
+        let found = elements.iter().map(|element| self.in_main_world(&place.frame, element.backend));
         let found = futures::future::try_join_all(found).await?;
         let arguments: Vec<Json> = found.into_iter().map(|object| json!({ "objectId": object })).collect();
         let document = self.document(&place.frame).await?;
@@ -95,26 +91,16 @@ impl Tab<'_> {
         self.call(&place.frame, &document, &function, json!(arguments)).await
     }
 
-    /// The elements that match now, as objects of the engine's world.
-    async fn collected(&self, place: &Place) -> Result<Vec<String>, ErrorReport> {
-        let list = self.collect(place, ELEMENTS_EVALUATED_MAX).await?;
-        let params = json!({"objectId": list["objectId"], "ownProperties": true});
-        let listed = self.send_to(&place.frame.target, "Runtime.getProperties", params).await?;
-        let properties = listed["result"].as_array().into_iter().flatten();
-        let elements = properties.filter(|property| {
-            property["name"].as_str().is_some_and(|name| name.bytes().all(|byte| byte.is_ascii_digit()))
-        });
-        Ok(elements.filter_map(|element| element["value"]["objectId"].as_str().map(str::to_owned)).collect())
-    }
-
     /// The document of a frame in the page's own world.
     async fn document(&self, frame: &Frame) -> Result<String, ErrorReport> {
-        let object = self.call_engine(frame, DOCUMENT, json!([]), false).await?;
-        let node = self.send_to(&frame.target, "DOM.describeNode", json!({"objectId": object["objectId"]})).await?;
-        self.in_main_world(frame, backend(&node["node"])).await
+        let documents = self.nodes(frame, DOCUMENT, json!([])).await?;
+        let document = documents.first().map_or(0, |document| document.backend);
+        self.in_main_world(frame, document).await
     }
 
     async fn call(&self, frame: &Frame, this: &str, function: &str, arguments: Json) -> Result<Value, ErrorReport> {
+        let function =
+            format!("async function(...given) {{ return ({SERIALIZE})(await ({function}).apply(this, given)); }}");
         let params = json!({
             "objectId": this, "functionDeclaration": function, "arguments": arguments, "returnByValue": true,
             "awaitPromise": true, "userGesture": true,
@@ -136,7 +122,7 @@ impl Tab<'_> {
             // Frames stand still in a tab that is not seen: a timer is raced against them.
             let waiting = format!(
                 "(async (once, until, polling) => {{ for (;;) {{ const value = await once(); \
-                 if (value) return {{value}}; if (performance.now() > until) return null; \
+                 if (value) return ({SERIALIZE})({{value}}); if (performance.now() > until) return null; \
                  await new Promise(go => {{ setTimeout(go, polling || 50); if (!polling) requestAnimationFrame(go); }}); }} }})\
                  ({once}, performance.now() + {}, {polling})",
                 self.left().as_millis()
@@ -170,19 +156,12 @@ fn outcome(answer: &Json) -> Result<Value, ErrorReport> {
         return Err(exception(thrown));
     }
     let result = &answer["result"];
-    if let Some(text) = result["unserializableValue"].as_str() {
-        return Ok(match text {
-            "NaN" => Value::Number(f64::NAN),
-            "-0" => Value::Number(-0.0),
-            "Infinity" => Value::Number(f64::INFINITY),
-            "-Infinity" => Value::Number(f64::NEG_INFINITY),
-            bigint => Value::BigInt(bigint.trim_end_matches('n').to_owned()),
-        });
+    match result["unserializableValue"].as_str() {
+        Some(text) if text.ends_with('n') => Ok(Value::BigInt(text.trim_end_matches('n').to_owned())),
+        Some(text) => Ok(number(text)),
+        None if result["type"] == "undefined" => Ok(Value::Undefined),
+        None => Ok(returned(result["value"].clone())),
     }
-    if result["type"] == "undefined" {
-        return Ok(Value::Undefined);
-    }
-    Ok(Value::from(result["value"].clone()))
 }
 
 /// The report of what a function threw.
@@ -212,94 +191,5 @@ fn explained(error: ErrorReport) -> ErrorReport {
         return ErrorReport::new(ErrorCode::JsException, message)
             .with_hint("Wait for the navigation first: await page.waitForURL(…) or page.waitForLoadState().");
     }
-    if error.message.contains("reference chain is too long") || error.message.contains("couldn't be returned by value")
-    {
-        let message = "the function returned what is no plain data, such as an element or a circle of objects";
-        return ErrorReport::new(ErrorCode::JsException, message)
-            .with_hint("Return what you want to know of it: strings, numbers, plain objects and arrays.");
-    }
     error
-}
-
-/// A value as JavaScript source.
-fn literal(value: &Value) -> String {
-    let list = |values: &[Value]| values.iter().map(literal).collect::<Vec<_>>().join(",");
-    match value {
-        Value::Undefined => "undefined".to_owned(),
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Number(number) if number.is_nan() => "NaN".to_owned(),
-        Value::Number(number) if number.is_infinite() => {
-            if *number > 0.0 { "Infinity" } else { "-Infinity" }.to_owned()
-        }
-        Value::Number(number) if *number == 0.0 && number.is_sign_negative() => "-0".to_owned(),
-        Value::Number(number) => format!("({number:?})"),
-        Value::BigInt(digits) => format!("({digits}n)"),
-        Value::String(text) => string(text),
-        Value::Date(ms) if ms.is_nan() => "new Date(NaN)".to_owned(),
-        Value::Date(ms) => format!("new Date({ms:?})"),
-        Value::Bytes(kind, bytes) => {
-            let bytes =
-                format!("Uint8Array.from(atob(\"{}\"), letter => letter.charCodeAt(0))", STANDARD.encode(bytes));
-            match kind {
-                BufferKind::Uint8Array => bytes,
-                BufferKind::ArrayBuffer => format!("{bytes}.buffer"),
-                kind => format!("new {}({bytes}.buffer)", kind.name()),
-            }
-        }
-        Value::Map(entries) => {
-            let entries: Vec<_> =
-                entries.iter().map(|(key, value)| format!("[{},{}]", literal(key), literal(value))).collect();
-            format!("new Map([{}])", entries.join(","))
-        }
-        Value::Set(values) => format!("new Set([{}])", list(values)),
-        Value::Error(error) => {
-            format!("Object.assign(new Error({}), {{name: {}}})", string(&error.message), string(&error.name))
-        }
-        Value::Array(values) => format!("[{}]", list(values)),
-        Value::Object(fields) => {
-            // In brackets, so that no key is more than a key.
-            let fields: Vec<_> =
-                fields.iter().map(|(key, value)| format!("[{}]:{}", string(key), literal(value))).collect();
-            format!("({{{}}})", fields.join(","))
-        }
-    }
-}
-
-fn string(text: &Text) -> String {
-    match text {
-        Text::Utf8(text) => Json::from(text.as_str()).to_string(),
-        Text::Utf16(units) => {
-            format!("\"{}\"", units.iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_written_as_source() {
-        let rows = [
-            (Value::Number(-0.0), "-0"),
-            (Value::Number(1e21), "(1e21)"),
-            (Value::Number(-1.5), "(-1.5)"),
-            (Value::BigInt("-12".into()), "(-12n)"),
-            (Value::String("a\"\u{2028}\n".into()), "\"a\\\"\u{2028}\\n\""),
-            (Value::String(Text::Utf16(vec![0xd800])), "\"\\ud800\""),
-            (
-                Value::Bytes(BufferKind::Uint8Array, vec![0, 255]),
-                "Uint8Array.from(atob(\"AP8=\"), letter => letter.charCodeAt(0))",
-            ),
-            (
-                Value::Object(vec![("__proto__".into(), Value::Array(vec![Value::Undefined]))]),
-                "({[\"__proto__\"]:[undefined]})",
-            ),
-            (Value::Map(vec![(Value::Null, Value::Date(0.5))]), "new Map([[null,new Date(0.5)]])"),
-        ];
-        for (value, source) in rows {
-            assert_eq!(literal(&value), source);
-        }
-    }
 }

@@ -38,7 +38,7 @@ mod snapshot;
 mod tab;
 mod target;
 mod traffic;
-mod tree;
+mod values;
 mod verbs;
 mod words;
 mod world;

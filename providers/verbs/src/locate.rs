@@ -4,8 +4,8 @@ use crate::{
     refs::{Named, Owner},
     reports,
     tab::Tab,
-    target::{self, Step, Target},
-    world::Frame,
+    target::{self, Role, Step, Target, Text},
+    world::{Frame, NodeId},
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::SNAPSHOT_FRAMES_MAX};
 use serde_json::{Value as Json, json};
@@ -24,6 +24,8 @@ const CONTENT_ORIGIN: &str = "function(handle) {
 const FIRST_PART: Duration = Duration::from_millis(250);
 /// For how long it looks before it is given those that have come meanwhile.
 const PART: Duration = Duration::from_millis(1_000);
+/// Elements that may stand for one that was replaced: with more than one it is not known which.
+const REPLACEMENTS_MAX: usize = 100;
 /// What became of an element that cannot be found again.
 const GONE: &str = "is not in the page any more";
 
@@ -44,6 +46,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    /// Steps in a frame.
+    pub(crate) const fn new(frame: Frame, steps: Vec<Step>, words: String) -> Self {
+        Self { frame, steps, given: None, owners: Vec::new(), words }
+    }
+
     /// A node of a frame.
     pub(crate) fn of_node(frame: Frame, node: i64, words: &str) -> Self {
         let words = words.to_owned();
@@ -68,7 +75,7 @@ impl Tab<'_> {
     pub(crate) async fn locate(&self, target: &Target) -> Result<Place, ErrorReport> {
         let words = crate::words::of(&target.steps);
         let steps = target.expanded()?;
-        let mut place = Place { frame: self.main_frame(), steps: Vec::new(), given: None, owners: Vec::new(), words };
+        let mut place = Place::new(self.main_frame(), Vec::new(), words);
         for step in steps {
             match step {
                 Step::Frame { frame: None } => self.enter(&mut place).await?,
@@ -114,17 +121,13 @@ impl Tab<'_> {
         }
     }
 
-    /// The elements that match now, as one list in the engine's world.
-    pub(crate) async fn collect(&self, place: &Place, elements_max: usize) -> Result<Json, ErrorReport> {
+    /// The elements that match now, at most so many.
+    pub(crate) async fn collect(&self, place: &Place, elements_max: usize) -> Result<Vec<NodeId>, ErrorReport> {
         // An operation first: it says what is wrong with the target, and waits for a document that is on its way.
         self.run_at(place, "all", json!({"what": "count"}), Op::Look).await?;
-        self.call_engine_on(
-            &place.frame,
-            COLLECT,
-            json!([{"steps": target::json(&place.steps)}, elements_max]),
-            place.given,
-        )
-        .await
+        let values = json!([{"steps": target::json(&place.steps)}, elements_max]);
+        let arguments = self.arguments(&place.frame, values, place.given).await?;
+        self.nodes(&place.frame, COLLECT, arguments).await
     }
 
     /// Where the viewport of a place's frame begins in that of the page.
@@ -274,22 +277,15 @@ impl Tab<'_> {
             .with_hint("Take a new snapshot: page.snapshot() gives the elements that are there now.")
             .with_detail("reason", "REF_STALE")
         };
-        let Some(document) = self.document_of(&named.frame).await? else { return Err(stale(GONE)) };
-        let root = self.send_to(&named.frame.target, "DOM.getDocument", json!({"depth": 0})).await?;
-        let params = json!({
-            "backendNodeId": root["root"]["backendNodeId"], "role": named.role, "accessibleName": named.name,
-        });
-        let found = self.send_to(&named.frame.target, "Accessibility.queryAXTree", params).await?;
-        let nodes: Vec<i64> = found["nodes"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter(|node| node["ignored"] != true)
-            .filter_map(|node| node["backendDOMNodeId"].as_i64())
-            .collect();
-        match nodes.as_slice() {
-            [node] if !named.name.is_empty() => Ok((document, *node)),
-            [] | [_] => Err(stale(GONE)),
+        if named.name.is_empty() || self.document_of(&named.frame).await?.is_none() {
+            return Err(stale(GONE));
+        }
+        let role = Role { role: named.role.clone(), name: Some(Text::whole(&named.name)), ..Role::default() };
+        let words = format!("@{reference}");
+        let place = Place::new(named.frame.clone(), vec![Step::Role(role)], words);
+        match self.collect(&place, REPLACEMENTS_MAX).await?.as_slice() {
+            [node] => Ok((node.document.clone(), node.backend)),
+            [] => Err(stale(GONE)),
             several => Err(stale(&format!("was replaced, and {} elements look like it now", several.len()))),
         }
     }

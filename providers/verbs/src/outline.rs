@@ -1,95 +1,35 @@
-//! From nodes to the lines of a snapshot: `- role "name" [state] [ref=e5]: text`, two blanks a level.
+//! From the outline of a page to the lines of a snapshot: `- role "name" [state] [ref=e5]: text`, two blanks a level.
 
+use serde::Deserialize;
 use std::collections::HashMap;
 
-/// An element of a page, as assistive technology knows it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Node {
+/// An element of a page, or a text, as the page's engine tells it: in the order of the document, with its level.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+pub(crate) struct Line {
+    pub(crate) level: usize,
     pub(crate) role: String,
+    /// The accessible name; of a text the text itself.
     pub(crate) name: String,
     /// As `checked` or `level=2`.
-    pub(crate) states: Vec<String>,
-    /// What is in a field.
-    pub(crate) value: String,
-    /// Where a link leads.
-    pub(crate) url: Option<String>,
-    pub(crate) reference: Option<String>,
+    states: Vec<String>,
+    /// What is in a field, or the only text in an element.
+    value: String,
+    /// As the `url` of a link.
+    props: Vec<(String, String)>,
+    /// Where in the engine's list the element is, if it gets a ref.
+    pub(crate) element: Option<usize>,
     /// The mouse becomes a hand over it.
-    pub(crate) has_hand: bool,
-    pub(crate) is_interactive: bool,
-    pub(crate) children: Vec<Node>,
+    hand: bool,
+    /// It can be acted upon.
+    acts: bool,
+    /// It owns a frame.
+    pub(crate) frame: bool,
+    #[serde(skip)]
+    pub(crate) reference: Option<String>,
 }
 
-/// What a role means for an outline.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Something to act upon.
-    Interactive,
-    /// Content that is worth a ref when it has a name.
-    Content,
-    /// A text.
-    Text,
-    /// What only holds other elements.
-    Holder,
-    /// What only holds other elements, and is clicked.
-    Clickable,
-    /// A part of a text that its parent has whole.
-    Left,
-    /// Everything else.
-    Plain,
-}
-
-impl Kind {
-    pub(crate) fn of(role: &str) -> Self {
-        match role {
-            "button"
-            | "link"
-            | "textbox"
-            | "checkbox"
-            | "radio"
-            | "combobox"
-            | "listbox"
-            | "menuitem"
-            | "menuitemcheckbox"
-            | "menuitemradio"
-            | "option"
-            | "searchbox"
-            | "slider"
-            | "spinbutton"
-            | "switch"
-            | "tab"
-            | "treeitem"
-            | "Iframe"
-            | "IframePresentational"
-            | "PopUpButton"
-            | "Date"
-            | "DateTime"
-            | "InputTime"
-            | "ColorWell"
-            | "DisclosureTriangle"
-            | "textFieldWithComboBox" => Self::Interactive,
-            "heading" | "cell" | "gridcell" | "columnheader" | "rowheader" | "listitem" | "article" | "region"
-            | "main" | "navigation" | "img" | "image" | "form" | "dialog" | "alert" | "status" | "row" => Self::Content,
-            "StaticText" => Self::Text,
-            "InlineTextBox" | "LineBreak" | "ListMarker" => Self::Left,
-            "" | "none" | "presentation" | "generic" | "RootWebArea" | "WebArea" | "LayoutTable" | "LayoutTableRow"
-            | "LayoutTableCell" | "Section" | "Pre" | "GenericContainer" | "LabelText" | "Legend" | "MenuListPopup" => {
-                Self::Holder
-            }
-            _ => Self::Plain,
-        }
-    }
-
-    pub(crate) const fn gets_ref(self, has_name: bool) -> bool {
-        matches!(self, Self::Interactive | Self::Clickable) || (matches!(self, Self::Content) && has_name)
-    }
-
-    pub(crate) const fn is_interactive(self) -> bool {
-        matches!(self, Self::Interactive | Self::Clickable)
-    }
-}
-
-/// What lines are made of nodes.
+/// What lines are written of an outline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) interactive: bool,
@@ -97,27 +37,24 @@ pub(crate) struct Options {
     pub(crate) depth: Option<u32>,
 }
 
-impl Node {
-    /// A text.
-    pub(crate) fn text(text: String) -> Self {
-        Self { role: "text".to_owned(), name: text, ..Self::default() }
+impl Options {
+    fn leaves_out(self, line: &Line) -> bool {
+        (self.interactive && !line.acts) || (self.compact && !line.says_something())
+    }
+}
+
+impl Line {
+    /// The line inside of others.
+    pub(crate) fn within(mut self, levels: usize) -> Self {
+        self.level += levels;
+        self
     }
 
     fn is_text(&self) -> bool {
-        self.role == "text" && self.reference.is_none()
+        self.role == "text"
     }
 
-    /// A text that only says again what the name says is left out, as is the text in a field.
-    pub(crate) fn drop_echo(&mut self) {
-        let texts: Vec<&str> =
-            self.children.iter().filter(|child| child.is_text()).map(|child| child.name.as_str()).collect();
-        let joined = texts.join(" ");
-        let is_echo =
-            !joined.is_empty() && (joined == self.name || joined == self.value || texts.concat() == self.name);
-        self.children.retain(|child| !child.is_text() || !(is_echo || child.name.is_empty()));
-    }
-
-    /// What stands in the node's line behind the dash.
+    /// What stands in the line behind the dash.
     fn words(&self) -> String {
         let mut words = self.role.clone();
         if !self.name.is_empty() {
@@ -130,7 +67,7 @@ impl Node {
         if let Some(reference) = &self.reference {
             words.push_str(&format!(" [ref={reference}]"));
         }
-        if self.has_hand {
+        if self.hand {
             words.push_str(" [cursor=pointer]");
         }
         words
@@ -142,56 +79,45 @@ impl Node {
     }
 }
 
-/// Puts children into the node at a path.
-pub(crate) fn put(nodes: &mut [Node], path: &[usize], children: Vec<Node>) {
-    let Some((first, rest)) = path.split_first() else { return };
-    let Some(node) = nodes.get_mut(*first) else { return };
-    if rest.is_empty() {
-        node.children = children;
-    } else {
-        put(&mut node.children, rest, children);
-    }
+/// An element whose line is written, while those in it are.
+struct Around {
+    level: usize,
+    shown: usize,
+    line: usize,
+    has_colon: bool,
 }
 
-/// The lines of an outline.
-pub(crate) fn lines(nodes: &[Node], options: Options) -> Vec<String> {
-    let mut lines = Vec::new();
-    write(nodes, options, 0, &mut lines);
-    lines
-}
-
-fn write(nodes: &[Node], options: Options, level: usize, lines: &mut Vec<String>) {
-    if options.depth.is_some_and(|depth| level >= depth as usize) {
-        return;
-    }
-    for node in nodes {
-        let is_left_out = (options.interactive && !node.is_interactive) || (options.compact && !node.says_something());
-        if is_left_out {
-            write(&node.children, options, level, lines);
+/// The lines of an outline. What is in an element that is left out takes its place.
+pub(crate) fn lines(outline: &[Line], options: Options) -> Vec<String> {
+    let mut written: Vec<String> = Vec::new();
+    let mut around: Vec<Around> = Vec::new();
+    for line in outline {
+        while around.last().is_some_and(|around| around.level >= line.level) {
+            around.pop();
+        }
+        let shown = around.last().map_or(0, |around| around.shown + 1);
+        if options.leaves_out(line) || options.depth.is_some_and(|depth| shown >= depth as usize) {
             continue;
         }
-        let indent = "  ".repeat(if options.interactive { 0 } else { level });
-        if node.is_text() {
-            lines.push(format!("{indent}- text: {}", node.name));
+        if let Some(around) = around.last_mut().filter(|around| !around.has_colon && !options.interactive) {
+            written[around.line].push(':');
+            around.has_colon = true;
+        }
+        let indent = "  ".repeat(if options.interactive { 0 } else { shown });
+        if line.is_text() {
+            written.push(format!("{indent}- text: {}", line.name));
             continue;
         }
-        let (own, children) = match node.children.as_slice() {
-            // One text stands in the element's own line.
-            [only] if only.is_text() && node.value.is_empty() && node.url.is_none() => {
-                (only.name.as_str(), &[] as &[Node])
-            }
-            children => (node.value.as_str(), children),
-        };
-        let inner_from = lines.len();
-        lines.push(String::new());
-        if let Some(url) = &node.url {
-            lines.push(format!("{indent}  - /url: {url}"));
+        let has_colon = !line.value.is_empty() || !line.props.is_empty();
+        around.push(Around { level: line.level, shown, line: written.len(), has_colon });
+        let value = if line.value.is_empty() { String::new() } else { format!(" {}", line.value) };
+        let colon = if has_colon { ":" } else { "" };
+        written.push(format!("{indent}- {}{colon}{value}", line.words()));
+        for (name, text) in &line.props {
+            written.push(format!("{indent}  - /{name}: {text}"));
         }
-        write(children, options, level + 1, lines);
-        let colon = if own.is_empty() && lines.len() == inner_from + 1 { "" } else { ":" };
-        let own = if own.is_empty() { String::new() } else { format!(" {own}") };
-        lines[inner_from] = format!("{indent}- {}{colon}{own}", node.words());
     }
+    written
 }
 
 /// The lines that are new, with a plus, and those that have gone, with a minus.
@@ -219,47 +145,46 @@ pub(crate) fn diff(before: &str, now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
-    fn node(role: &str, name: &str, reference: &str, children: Vec<Node>) -> Node {
-        let mut node = Node {
-            role: role.into(),
-            name: name.into(),
-            reference: (!reference.is_empty()).then(|| reference.to_owned()),
-            is_interactive: Kind::of(role).is_interactive(),
-            children,
-            ..Node::default()
-        };
-        node.drop_echo();
-        node
-    }
-
-    fn page() -> Vec<Node> {
-        let mut link = node("link", "Home", "e1", vec![Node::text("Home".into())]);
-        link.url = Some("/home".into());
-        let mut field = node("textbox", "User", "e2", vec![Node::text("ada".into())]);
-        field.value = "ada".into();
-        field.drop_echo();
-        let item = node("listitem", "", "", vec![Node::text("one".into())]);
-        vec![link, field, node("list", "", "", vec![item, node("button", "A \"b\"", "e3", Vec::new())])]
+    fn page() -> Vec<Line> {
+        let told = json!([
+            {"level": 0, "role": "link", "name": "Home", "props": [["url", "/home"]], "element": 0, "acts": true},
+            {"level": 0, "role": "textbox", "name": "User", "value": "ada:", "states": ["required"], "element": 1, "acts": true},
+            {"level": 0, "role": "list"},
+            {"level": 1, "role": "listitem", "value": "one"},
+            {"level": 1, "role": "listitem"},
+            {"level": 2, "role": "text", "name": "two"},
+            {"level": 2, "role": "button", "name": "A \"b\"", "element": 2, "acts": true, "hand": true},
+            {"level": 0, "role": "paragraph", "value": "end"},
+        ]);
+        let mut lines: Vec<Line> = serde_json::from_value(told).unwrap();
+        for line in &mut lines {
+            line.reference = line.element.map(|element| format!("e{element}"));
+        }
+        lines
     }
 
     #[test]
-    fn nodes_become_lines() {
-        let whole = "- link \"Home\" [ref=e1]:\n  - /url: /home\n- textbox \"User\" [ref=e2]: ada\n- list:\n  - listitem: one\n  \
-                     - button \"A \\\"b\\\"\" [ref=e3]";
-        assert_eq!(lines(&page(), Options::default()).join("\n"), whole);
+    fn an_outline_becomes_lines() {
+        let whole = [
+            "- link \"Home\" [ref=e0]:",
+            "  - /url: /home",
+            "- textbox \"User\" [required] [ref=e1]: ada:",
+            "- list:",
+            "  - listitem: one",
+            "  - listitem:",
+            "    - text: two",
+            "    - button \"A \\\"b\\\"\" [ref=e2] [cursor=pointer]",
+            "- paragraph: end",
+        ];
+        assert_eq!(lines(&page(), Options::default()), whole);
         let interactive = Options { interactive: true, ..Options::default() };
-        assert_eq!(
-            lines(&page(), interactive),
-            [
-                "- link \"Home\" [ref=e1]:",
-                "  - /url: /home",
-                "- textbox \"User\" [ref=e2]: ada",
-                "- button \"A \\\"b\\\"\" [ref=e3]"
-            ]
-        );
-        let shallow = Options { depth: Some(1), ..Options::default() };
-        assert_eq!(lines(&page(), shallow).last().unwrap(), "- list");
+        assert_eq!(lines(&page(), interactive), [whole[0], whole[1], whole[2], whole[7].trim_start()]);
+        let compact = Options { compact: true, ..Options::default() };
+        assert_eq!(lines(&page(), compact)[3..], ["- listitem: one", "- text: two", whole[7].trim_start(), whole[8]]);
+        let shallow = Options { depth: Some(2), ..Options::default() };
+        assert_eq!(lines(&page(), shallow)[3..], [whole[3], whole[4], "  - listitem", whole[8]]);
     }
 
     #[test]

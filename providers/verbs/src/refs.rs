@@ -81,9 +81,26 @@ impl Refs {
         self.named.binary_search_by_key(&number, |(number, _)| *number).ok()
     }
 
-    /// As bytes that [`Self::restored`] reads.
-    pub(crate) fn kept(&self) -> Vec<u8> {
-        codemode_spec::message::encode(self)
+    /// Whether none was ever given.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.last == 0
+    }
+
+    /// As bytes that [`Self::restored`] reads: as many of the newest refs as fit.
+    pub(crate) fn kept(&self, bytes_max: usize) -> Vec<u8> {
+        let mut kept = codemode_spec::message::encode(self);
+        let mut fewer = Self::default();
+        while kept.len() > bytes_max {
+            if fewer.last == 0 {
+                fewer = Self { last: self.last, named: self.named.clone(), by_node: HashMap::new() };
+            }
+            // Some more than what is too much, since not all are of one size.
+            let share = bytes_max as f64 / kept.len() as f64 * 0.9;
+            let left_out = fewer.named.len() - (fewer.named.len() as f64 * share) as usize;
+            fewer.named.drain(..left_out);
+            kept = codemode_spec::message::encode(&fewer);
+        }
+        kept
     }
 
     /// The refs that were kept; none if the bytes are not theirs.
@@ -127,7 +144,7 @@ mod tests {
             ["e1", "e2", "e1"]
         );
         assert_eq!(refs.give(named("D2", 7)), "e3");
-        let mut again = Refs::restored(&refs.kept()).unwrap();
+        let mut again = Refs::restored(&refs.kept(usize::MAX)).unwrap();
         assert_eq!([again.give(named("D1", 8)), again.give(named("D2", 9))], ["e2", "e4"]);
         assert_eq!(again.find("e3").unwrap().document, "D2");
         for unknown in ["e0", "e5", "x1", "e", "e-1"] {
@@ -135,7 +152,25 @@ mod tests {
         }
         again.moved("e1", "D2", 30);
         assert_eq!((again.give(named("D2", 30)), again.find("e1").unwrap().node), ("e1".to_owned(), 30));
-        assert!(Refs::restored(&refs.kept()[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
+        assert!(Refs::restored(&refs.kept(usize::MAX)[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
+    }
+
+    #[test]
+    fn the_newest_refs_are_kept_and_no_number_is_given_again() {
+        let mut refs = Refs::default();
+        for node in 0..1_000 {
+            refs.give(named("D", node));
+        }
+        let whole = refs.kept(usize::MAX).len();
+        for bytes_max in [whole, whole / 2, whole / 50, 100] {
+            let kept = refs.kept(bytes_max);
+            assert!(kept.len() <= bytes_max, "{} of {bytes_max}", kept.len());
+            let mut again = Refs::restored(&kept).unwrap();
+            assert!(again.named.back().is_none_or(|(number, _)| *number == 1_000));
+            assert_eq!(again.give(named("other", 1)), "e1001");
+        }
+        let half = Refs::restored(&refs.kept(whole / 2)).unwrap();
+        assert!((400..500).contains(&half.named.len()) && half.find("e1000").is_some() && half.find("e1").is_none());
     }
 
     #[test]

@@ -75,7 +75,10 @@ impl<'v> Tab<'v> {
     /// What the caller should know of how the verb was carried out.
     pub(crate) fn warn(&self, warning: String) {
         self.verbs.note(&warning);
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
     }
 
     /// What the caller should know of how the verb was carried out: told once.

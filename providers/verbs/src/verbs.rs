@@ -4,12 +4,12 @@ use crate::{dialogs::DialogPolicies, refs::Refs, reports, routes::Routes, tab::T
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
+    limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
 };
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::AtomicBool},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, atomic::AtomicBool},
     time::Duration,
 };
 use tokio::{sync::Semaphore, time::Instant};
@@ -29,6 +29,8 @@ pub struct Verbs {
     snapshots: Mutex<HashMap<String, String>>,
     /// Warnings of verbs, in words.
     noted: Mutex<Vec<String>>,
+    /// Done once the refs of the execution before are there, or there are none.
+    recalled: Once,
 }
 
 /// Which page a verb is about, and how long it may take.
@@ -70,6 +72,7 @@ impl Verbs {
             held: Mutex::default(),
             snapshots: Mutex::default(),
             noted: Mutex::default(),
+            recalled: Once::new(),
         }
     }
 
@@ -92,7 +95,12 @@ impl Verbs {
 
     /// The browser of the execution, opened if need be.
     pub(crate) async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
-        self.browser.connected(deadline).await
+        let connected = self.browser.connected(deadline).await?;
+        self.recalled.call_once(|| {
+            // Bytes that cannot be read are those of another version: its refs are unknown then.
+            let _ = self.browser.found_note().is_some_and(|note| self.restore(&note));
+        });
+        Ok(connected)
     }
 
     pub(crate) fn refs(&self) -> MutexGuard<'_, Refs> {
@@ -118,15 +126,23 @@ impl Verbs {
     /// Adds to the warnings.
     pub(crate) fn note(&self, warning: &str) {
         let mut noted = lock(&self.noted);
-        if noted.len() < WARNINGS_MAX {
+        if noted.len() < WARNINGS_MAX && !noted.iter().any(|noted| noted == warning) {
             noted.push(warning.to_owned());
         }
     }
 
-    /// What of the engine outlives the execution: the refs, as bytes that [`Self::restore`] takes.
+    /// What of the engine outlives the execution: the refs, as bytes that [`Self::restore`] takes. At most
+    /// [`NOTES_BYTES_MAX`]: the oldest refs are left out.
     #[must_use]
     pub fn kept(&self) -> Vec<u8> {
-        self.refs().kept()
+        self.refs().kept(NOTES_BYTES_MAX)
+    }
+
+    /// Leaves the refs for the next execution that uses the browser, if any were given.
+    pub fn leave(&self) {
+        if !self.refs().is_empty() {
+            self.browser.leave_note(self.kept());
+        }
     }
 
     /// Takes over what an engine kept. `false` if the bytes are none of an engine's: nothing has changed then.

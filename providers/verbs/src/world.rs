@@ -9,6 +9,7 @@ use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{CLOSED_ROOTS_MAX, PAGE_WORLDS_MAX},
 };
+use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{
     collections::{HashMap, HashSet},
@@ -172,37 +173,65 @@ impl Tab<'_> {
         arguments: Json,
         by_value: bool,
     ) -> Result<Json, ErrorReport> {
-        let world = self.world(frame).await?;
-        let params = json!({
-            "objectId": world.engine, "functionDeclaration": function, "returnByValue": by_value, "arguments": arguments,
-        });
+        let params = self.engine_call(frame, function, arguments, json!({"returnByValue": by_value})).await?;
         let answer = self.send_to(&frame.target, "Runtime.callFunctionOn", params).await?;
         Ok(answer["result"].clone())
     }
 
-    /// Calls a function on the engine of a frame with values and, behind them, a node; returns the remote object.
-    pub(crate) async fn call_engine_on(
+    /// Calls a function on the engine of a frame that returns a list of nodes: which nodes these are.
+    pub(crate) async fn nodes(
         &self,
         frame: &Frame,
         function: &str,
-        values: Json,
-        given: Option<i64>,
+        arguments: Json,
+    ) -> Result<Vec<NodeId>, ErrorReport> {
+        let as_nodes = json!({"serializationOptions": {
+            "serialization": "deep", "maxDepth": 1,
+            "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"},
+        }});
+        let params = self.engine_call(frame, function, arguments, as_nodes).await?;
+        let answer: NodesAnswer = self.ask(&frame.target, "Runtime.callFunctionOn", params).await?;
+        Ok(answer.result.deep.value.into_iter().map(|node| node.value).collect())
+    }
+
+    async fn engine_call(
+        &self,
+        frame: &Frame,
+        function: &str,
+        arguments: Json,
+        mut params: Json,
     ) -> Result<Json, ErrorReport> {
-        let world = self.world(frame).await?;
+        params["objectId"] = self.world(frame).await?.engine.into();
+        params["functionDeclaration"] = function.into();
+        params["arguments"] = arguments;
+        Ok(params)
+    }
+
+    /// Arguments of a call: values and, behind them, a node of the frame.
+    pub(crate) async fn arguments(&self, frame: &Frame, values: Json, given: Option<i64>) -> Result<Json, ErrorReport> {
         let mut arguments: Vec<Json> =
             values.as_array().into_iter().flatten().map(|value| json!({ "value": value })).collect();
         if let Some(node) = given {
+            let world = self.world(frame).await?;
             arguments.push(json!({"objectId": self.object_in(&world, frame, node).await?}));
         }
-        self.call_engine(frame, function, arguments.into(), false).await
+        Ok(arguments.into())
     }
 
     /// Hands the closed shadow roots of a frame to its engine: those that it does not have yet.
     pub(crate) async fn adopt_closed_roots(&self, frame: &Frame) -> Result<(), ErrorReport> {
         const ADOPT: &str = "function(host, root) { this.adopt(host, root); }";
-        let tree = self.send_to(&frame.target, "DOM.getDocument", json!({"depth": -1, "pierce": true})).await?;
+        let params = json!({"depth": -1, "pierce": true});
+        let tree: DomAnswer = match self.ask(&frame.target, "DOM.getDocument", params).await {
+            // Open roots are seen all the same.
+            Err(error) if error.code == ErrorCode::ResultTooLarge => {
+                self.warn("The page is so large that what is in closed shadow roots was not looked for".to_owned());
+                return Ok(());
+            }
+            tree => tree?,
+        };
         let mut found = Vec::new();
-        closed_roots(&tree["root"], &frame.id, frame.id == frame.target, &mut found);
+        closed_roots(&tree.root, &frame.id, frame.id == frame.target, &mut found);
         for (host, root) in found {
             let world = self.world(frame).await?;
             let is_new = match self.verbs.worlds.known().get_mut(frame) {
@@ -243,20 +272,75 @@ impl Tab<'_> {
     }
 }
 
+/// A node as the browser identifies it: what identifies it when the engine of its document is gone as well.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct NodeId {
+    /// Unique in the process of its frame.
+    #[serde(rename = "backendNodeId")]
+    pub(crate) backend: i64,
+    /// The loader of its document.
+    #[serde(rename = "loaderId")]
+    pub(crate) document: String,
+}
+
+/// A list of nodes, as far as it is read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodesAnswer {
+    result: NodesResult,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodesResult {
+    #[serde(rename = "deepSerializedValue")]
+    deep: NodesList,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodesList {
+    value: Vec<NodeValue>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeValue {
+    value: NodeId,
+}
+
+/// A document, as far as it is read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct DomAnswer {
+    pub(crate) root: DomNode,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(crate) struct DomNode {
+    backend_node_id: i64,
+    frame_id: String,
+    shadow_root_type: String,
+    content_document: Option<Box<DomNode>>,
+    shadow_roots: Vec<DomNode>,
+    children: Vec<DomNode>,
+}
+
 /// The closed shadow roots of a frame's document, with their hosts, by their backend ids. `inside` says whether the node is
 /// of that document.
-pub(crate) fn closed_roots(node: &Json, frame: &str, inside: bool, found: &mut Vec<(i64, i64)>) {
-    if let Some(document) = node.get("contentDocument") {
-        closed_roots(document, frame, node["frameId"] == frame, found);
+pub(crate) fn closed_roots(node: &DomNode, frame: &str, inside: bool, found: &mut Vec<(i64, i64)>) {
+    if let Some(document) = &node.content_document {
+        closed_roots(document, frame, node.frame_id == frame, found);
     }
-    for root in node["shadowRoots"].as_array().into_iter().flatten() {
-        let ids = (node["backendNodeId"].as_i64(), root["backendNodeId"].as_i64());
-        if let (true, true, (Some(host), Some(root))) = (inside, root["shadowRootType"] == "closed", ids) {
-            found.push((host, root));
+    for root in &node.shadow_roots {
+        if inside && root.shadow_root_type == "closed" {
+            found.push((node.backend_node_id, root.backend_node_id));
         }
         closed_roots(root, frame, inside, found);
     }
-    for child in node["children"].as_array().into_iter().flatten() {
+    for child in &node.children {
         closed_roots(child, frame, inside, found);
     }
 }

@@ -105,7 +105,7 @@ const page = await browser.open('{{site}}/dialogs');
 await page.click('#print');
 await page.textContent('#log')
 // --- a dialog is answered once
-//! error: /INVALID_ARGUMENT|SCRIPT_ERROR/
+//! error: INVALID_ARGUMENT
 //! message: /(?s)^dialog\.dismiss: /
 const page = await browser.open('{{site}}/dialogs');
 const coming = page.waitForEvent('dialog');

@@ -9,6 +9,34 @@ const value = (fn) => page.evaluate(fn);
   await value(() => ({ a: { b: 1 } })), typeof (await value(() => undefined)), String(await value(() => NaN)),
   Object.is(await value(() => -0), -0) ? '-0' : '0', String(await value(() => Infinity)), `${await value(() => 10n)}n`,
 ]
+// --- what JSON has no form for, also inside of objects and arrays
+//! result: ["Date 5","NaN","-Infinity","undefined true","Map 1,2","Set a","Uint16Array 1,258","ArrayBuffer 2","TypeError: x","/a/g","10","1","ref: <Node>","\\ud800","http://a.test/"]
+const page = await browser.open('{{site}}/leaf');
+const all = await page.evaluate(() => ({
+  date: new Date(5), nan: NaN, list: [-Infinity], missing: undefined, map: new Map([[1, 2]]), set: new Set(['a']), view: new Uint16Array([1, 258]),
+  buffer: new ArrayBuffer(2), error: new TypeError('x'), pattern: /a/g, big: 10n, $: 1, element: document.body, half: '\ud800', url: new URL('http://a.test'),
+}));
+const kind = (value) => Object.prototype.toString.call(value).slice(8, -1);
+[
+  `${kind(all.date)} ${+all.date}`, String(all.nan), String(all.list[0]), `${all.missing} ${'missing' in all}`, `${kind(all.map)} ${[...all.map][0]}`,
+  `${kind(all.set)} ${[...all.set]}`, `${kind(all.view)} ${[...all.view]}`, `${kind(all.buffer)} ${all.buffer.byteLength}`, String(all.error),
+  all.pattern, String(all.big), String(all.$), all.element, all.half === '\ud800' ? '\\ud800' : all.half, all.url,
+]
+// --- a page that imitates the tags
+//! result: [{"$":"date","value":5},[{"$":{"$":"bigint"}}],{"a":1}]
+const page = await browser.open('{{site}}/leaf');
+[
+  await page.evaluate(() => ({ $: 'date', value: 5 })), await page.evaluate(() => [{ $: { $: 'bigint' } }]),
+  await page.evaluate('({ a: 1 })'),
+]
+// --- a result that is too deep, an object with a form of its own, fields that are functions
+//! result: [true,{"own":1},{"a":1}]
+const page = await browser.open('{{site}}/leaf');
+const deep = await page.evaluate(() => { let inner = {}; for (let at = 0; at < 300; at++) inner = { inner }; return inner; }).catch((error) => error);
+[
+  /nested more than 200 levels/.test(deep.message), await page.evaluate(() => ({ toJSON: () => ({ own: 1 }) })),
+  await page.evaluate(() => ({ a: 1, f() {} })),
+]
 // --- values of all kinds go in
 //! result: ["object","1,2,3","undefined","NaN","bigint","Date","Uint8Array","Map","👍"]
 const page = await browser.open('{{site}}/leaf');

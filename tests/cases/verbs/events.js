@@ -54,7 +54,7 @@ page.off('console', listener);
 await page.evaluate(() => console.log('second'));
 lines
 // --- an event that does not come
-//! error: /CALL_TIMEOUT|SCRIPT_ERROR/
+//! error: CALL_TIMEOUT
 //! message: /page\.waitForEvent: Timeout 200ms exceeded while waiting for event "popup"/
 const page = await browser.open('{{site}}/news');
 await page.waitForEvent('popup', { timeout: 200 })
@@ -85,7 +85,7 @@ page.on('console', () => { throw new Error('from the listener'); });
 await page.evaluate(() => console.log('one line'));
 'done'
 // --- an event of that name does not exist
-//! error: /UNSUPPORTED_OPERATION|SCRIPT_ERROR/
+//! error: UNSUPPORTED_OPERATION
 //! message: /page\.on\('dialogue'\) is not supported; use 'dialog'/
 const page = await browser.open('{{site}}/news');
 page.on('dialogue', () => null)

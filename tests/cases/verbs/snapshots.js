@@ -1,17 +1,17 @@
 // Outlines of pages with refs, on `tests/site/outline.html` and `rerendered.html`.
 
 // --- the whole of a page, a closed shadow root and a frame of another process in it
-//! result: "- banner:\n  - heading \"Shop\" [level=1] [ref=e1]\n- navigation \"Main\" [ref=e3]:\n  - link \"Home\" [ref=e2] [cursor=pointer]:\n    - /url: /controls\n- main:\n  - form:\n    - text: Search\n    - textbox \"Search\" [ref=e4]: lamp\n    - button \"Go\" [ref=e5]\n  - list:\n    - listitem: One\n    - listitem:\n      - text: Two\n      - button \"Take\" [disabled] [ref=e6]\n  - checkbox \"Gift\" [checked] [ref=e7]\n  - combobox \"Size\" [ref=e10]: Large\n    - option \"Small\" [ref=e8]\n    - option \"Large\" [selected] [ref=e9]\n  - button \"Closed\" [ref=e11]\n  - iframe \"Far\" [ref=e12]:\n    - button \"Leaf\" [ref=e13]"
+//! result: "- banner:\n  - heading \"Shop\" [level=1] [ref=e1]\n- navigation \"Main\" [ref=e2]:\n  - link \"Home\" [ref=e3] [cursor=pointer]:\n    - /url: /controls\n- main:\n  - textbox \"Search\" [ref=e4]: lamp\n  - button \"Go\" [ref=e5]\n  - list:\n    - listitem: One\n    - listitem:\n      - text: Two\n      - button \"Take\" [disabled] [ref=e6]\n  - checkbox \"Gift\" [checked] [ref=e7]\n  - combobox \"Size\" [ref=e8]: Large\n    - option \"Small\" [ref=e9]\n    - option \"Large\" [selected] [ref=e10]\n  - button \"Closed\" [ref=e11]\n  - iframe \"Far\" [ref=e12]:\n    - button \"Leaf\" [ref=e13]"
 const page = await browser.open('{{site}}/outline');
 await page.frameLocator('iframe').getByRole('button').waitFor();
 (await page.snapshot()).replaceAll('{{site}}', '')
 // --- what can be acted upon
-//! result: "- link \"Home\" [ref=e2] [cursor=pointer]:\n  - /url: /controls\n- textbox \"Search\" [ref=e4]: lamp\n- button \"Go\" [ref=e5]\n- button \"Take\" [disabled] [ref=e6]\n- checkbox \"Gift\" [checked] [ref=e7]\n- combobox \"Size\" [ref=e10]: Large\n- option \"Small\" [ref=e8]\n- option \"Large\" [selected] [ref=e9]\n- button \"Closed\" [ref=e11]\n- iframe \"Far\" [ref=e12]:\n- button \"Leaf\" [ref=e13]"
+//! result: "- link \"Home\" [ref=e3] [cursor=pointer]:\n  - /url: /controls\n- textbox \"Search\" [ref=e4]: lamp\n- button \"Go\" [ref=e5]\n- button \"Take\" [disabled] [ref=e6]\n- checkbox \"Gift\" [checked] [ref=e7]\n- combobox \"Size\" [ref=e8]: Large\n- option \"Small\" [ref=e9]\n- option \"Large\" [selected] [ref=e10]\n- button \"Closed\" [ref=e11]\n- iframe \"Far\" [ref=e12]\n- button \"Leaf\" [ref=e13]"
 const page = await browser.open('{{site}}/outline');
 await page.frameLocator('iframe').getByRole('button').waitFor();
 (await page.snapshot({ interactive: true })).replaceAll('{{site}}', '')
 // --- only so deep
-//! result: "- banner\n- navigation \"Main\" [ref=e3]\n- main"
+//! result: "- banner\n- navigation \"Main\" [ref=e2]\n- main"
 const page = await browser.open('{{site}}/outline');
 await page.snapshot({ depth: 1 })
 // --- of one element
@@ -37,7 +37,7 @@ const second = await page.snapshot();
 const refs = (text) => text.split('\n').filter((line) => line.includes('[ref=') && !line.includes('"New"')).map((line) => line.trim());
 [refs(first).length > 5, JSON.stringify(refs(first)) === JSON.stringify(refs(second))]
 // --- what has changed
-//! result: ["(nothing has changed)", "+   - button \"New\" [ref=e14]\n- - navigation \"Main\" [ref=e3]:\n-   - link \"Home\" [ref=e2] [cursor=pointer]:\n-     - /url: /controls"]
+//! result: ["(nothing has changed)", "+   - button \"New\" [ref=e14]\n- - navigation \"Main\" [ref=e2]:\n-   - link \"Home\" [ref=e3] [cursor=pointer]:\n-     - /url: /controls"]
 const page = await browser.open('{{site}}/outline');
 await page.frameLocator('iframe').getByRole('button').waitFor();
 await page.snapshot();
@@ -90,3 +90,24 @@ const page = await browser.open('{{site}}/outline');
 const part = await page.locator('li').last().snapshot();
 const little = await page.snapshot({ limit: 150 });
 [little.length < 350, /… \d+ more lines: take a snapshot of a part with/.test(little), part]
+// --- states, what fields hold, what has no role and is used
+//! result: "- textbox \"User\" [required] [focused] [ref=e1]\n- textbox \"Word\" [ref=e2]: ••••••\n- slider \"Sound\" [ref=e3]: 3\n- group:\n  - generic [ref=e4]: More\n- generic [ref=e5]: Tab stop\n- generic [ref=e6]: Written here\n- generic [ref=e7] [cursor=pointer]: Click me\n- textbox \"Code\" [invalid] [ref=e8]\n- button \"Menu\" [expanded] [pressed] [ref=e9]"
+const page = await browser.newPage();
+await page.setContent(`<label>User <input required></label><input type="password" aria-label="Word" value="secret">
+  <input type="range" aria-label="Sound" value="3" max="9"><details><summary>More</summary>Folded</details><div tabindex="0">Tab stop</div>
+  <div contenteditable>Written here</div><div style="cursor: pointer">Click <b>me</b></div><input aria-label="Code" aria-invalid="true">
+  <button aria-expanded="true" aria-pressed="true">Menu</button>`);
+await page.getByLabel('User').focus();
+await page.snapshot()
+// --- ten thousand elements, and attributes that are larger than an answer may be
+//! result: [true,5000,"@e4999",true]
+//! warnings: ["/closed shadow roots was not looked for/"]
+const page = await browser.newPage();
+await page.evaluate(() => {
+  document.body.innerHTML = `<ul>${Array.from({ length: 5000 }, (_, at) => `<li><button>B ${at}</button></li>`).join('')}</ul>`;
+  for (const button of [...document.querySelectorAll('button')].slice(100, 112)) button.title = 'x'.repeat(1_000_000);
+});
+const text = await page.snapshot({ interactive: true, limit: 400_000 });
+const refs = [...text.matchAll(/button "B (\d+)" \[ref=(e\d+)\]/g)];
+const [, name, ref] = refs[4998];
+[name === '4998', refs.length, `@${ref}`, (await page.textContent(`@${ref}`)) === 'B 4998']

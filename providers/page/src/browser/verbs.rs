@@ -1,4 +1,4 @@
-//! What a script may do with the session of its browser.
+//! What a script may do with the session of its browser, and what it leaves there.
 
 use super::{ExecutionBrowser, State, lock, only_one_shot};
 use codemode_provider::Promotion;
@@ -47,6 +47,18 @@ impl ExecutionBrowser {
         self.connected(deadline).await.map(drop)
     }
 
+    /// What the execution before left, once the browser is open; `None` if it left nothing or the browser has no key.
+    #[must_use]
+    pub fn found_note(&self) -> Option<Vec<u8>> {
+        self.notes.found()
+    }
+
+    /// Leaves bytes for the next execution that uses the browser of this one's key, in the place of what was there: at
+    /// most [`NOTES_BYTES_MAX`](codemode_spec::limits::NOTES_BYTES_MAX). Without a key nobody gets them.
+    pub fn leave_note(&self, bytes: Vec<u8>) {
+        self.notes.leave(bytes);
+    }
+
     /// Of a browser that is to be ended by the script: its session must be had, and must not be another's.
     async fn reach_session(&self, deadline: Instant) -> Result<(), ErrorReport> {
         if self.is_external() {
@@ -62,6 +74,7 @@ impl ExecutionBrowser {
     }
 
     async fn disconnect(&self) {
+        self.notes.void();
         let connected = lock(&self.connected).take();
         if let Some(connected) = connected {
             connected.connection.close().await;

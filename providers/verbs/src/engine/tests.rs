@@ -116,7 +116,8 @@ impl Page<'_> {
     async fn adopt(&self) {
         let tree = self.send("DOM.getDocument", json!({"depth": -1, "pierce": true})).await;
         let mut found = Vec::new();
-        crate::world::closed_roots(&tree["root"], "", true, &mut found);
+        let tree: crate::world::DomAnswer = serde_json::from_value(tree).unwrap();
+        crate::world::closed_roots(&tree.root, "", true, &mut found);
         for (host, root) in found {
             let mut objects = Vec::new();
             for node in [host, root] {

@@ -1,0 +1,104 @@
+// The outline of a page for snapshots: what is spoken, line by line, with what can be acted upon.
+//
+// The host writes the lines; here they are found, and the elements that get a ref.
+
+const OUTLINES_MAX = 8;
+const LINE_CHARS_MAX = 4000;
+const OUTLINE_CHARS_MAX = 2000000;
+
+/** Roles that are acted upon. */
+const ACTED_UPON = new Set(("button link textbox checkbox radio combobox listbox menuitem menuitemcheckbox menuitemradio option searchbox slider " +
+  "spinbutton switch tab treeitem iframe").split(" "));
+/** Roles that are worth a ref when they have a name. */
+const WORTH_A_REF = new Set(("heading cell gridcell columnheader rowheader listitem article region main navigation img form dialog alertdialog alert status " +
+  "row").split(" "));
+
+/** The elements of the last outlines, by number, until the host has asked for them. */
+const outlines = new Map();
+let lastOutline = 0;
+
+/** Whether the mouse becomes a hand over an element, and not already over what is around it. */
+function hasHand(element) {
+  if (lookOf(element).cursor !== "pointer") return false;
+  const parent = flatParentOf(element);
+  return !parent || lookOf(parent).cursor !== "pointer";
+}
+
+/** What has no role and is used all the same: it has a hand, folds, takes text or the focus. */
+function isUsed(element) {
+  if (hasHand(element) || tagOf(element) === "summary") return true;
+  if (isHtml(element) && isContentEditable(element)) {
+    const parent = flatParentOf(element);
+    return !parent || !isHtml(parent) || !isContentEditable(parent);
+  }
+  return Number.parseInt(attributeOf(element, "tabindex"), 10) >= 0;
+}
+
+const isSaid = (element, name) => attributeOf(element, name) === "true";
+
+function outlineStates(element, role, active) {
+  const states = ariaStates(element, role).filter((state) => role !== "listitem" || !state.startsWith("level="));
+  if (isSaid(element, "aria-required") || (isEditing(element) && hasAttribute(element, "required"))) states.push("required");
+  const invalid = attributeOf(element, "aria-invalid");
+  if ((invalid && invalid !== "false") || elementMatches(element, ":user-invalid")) states.push("invalid");
+  if (element === active) states.push("focused");
+  return states;
+}
+
+/** What a field holds; of a password only how long it is. */
+function heldBy(element, children) {
+  const tag = tagOf(element);
+  if (tag === "select") {
+    const chosen = Array.from(queryInElement(element, "option")).filter((option) => optionSelectedOf(option));
+    return chosen.map((option) => nameOf(option) || normal(rawTextOf(option))).join(", ");
+  }
+  if (children.length !== 1 || typeof children[0] !== "string") return "";
+  return typeOf(element) === "password" ? "\u2022".repeat(Math.min(children[0].length, 8)) : children[0];
+}
+
+/** The lines below a level, onto `outline`. */
+function outlineLines(node, level, outline) {
+  if (outline.chars > OUTLINE_CHARS_MAX) return;
+  if (typeof node === "string") {
+    const text = shortened(node, LINE_CHARS_MAX);
+    outline.chars += text.length;
+    outline.lines.push({ level, role: "text", name: text });
+    return;
+  }
+  const { element, role } = node;
+  const line = { level, role, name: shortened(node.name, LINE_CHARS_MAX) };
+  const value = shortened(heldBy(element, node.children), LINE_CHARS_MAX);
+  const states = outlineStates(element, role, outline.active);
+  // Where nothing but a text is inside, it stands in the line.
+  const inside = typeof node.children[0] === "string" && node.children.length === 1 ? [] : node.children;
+  if (value) line.value = value;
+  if (states.length) line.states = states;
+  const props = node.props.map(([name, text]) => [name, shortened(text, LINE_CHARS_MAX)]);
+  if (props.length) line.props = props;
+  if (hasHand(element)) line.hand = true;
+  if (role === "iframe") line.frame = true;
+  if (role === "generic" || ACTED_UPON.has(role)) line.acts = true;
+  if (line.acts || (WORTH_A_REF.has(role) && line.name)) line.element = outline.elements.push(element) - 1;
+  outline.chars += line.name.length + value.length + props.reduce((sum, [, text]) => sum + text.length, 0);
+  outline.lines.push(line);
+  outlineAll(inside, level + 1, outline);
+}
+
+/** Siblings. The text of a label is left out beside the control that has it for its name. */
+function outlineAll(nodes, level, outline) {
+  const names = (node, text) => typeof node === "object" && ACTED_UPON.has(node.role) && node.name === text;
+  nodes.forEach((node, at) => {
+    if (!names(nodes[at - 1], node) && !names(nodes[at + 1], node)) outlineLines(node, level, outline);
+  });
+}
+
+/** The outline of an element: lines as JSON, and under a number the elements that its lines name by their place. */
+function outlineOf(element, nodesMax) {
+  const walk = ariaWalk(nodesMax, (bare) => (isUsed(bare) ? "generic" : null));
+  const outline = { lines: [], elements: [], chars: 0, active: activeElement() };
+  if (outline.active === bodyOf(document)) outline.active = null;
+  outlineAll(ariaNodes(element, walk), 0, outline);
+  outlines.set(++lastOutline, outline.elements);
+  outlines.delete(lastOutline - OUTLINES_MAX);
+  return { handle: lastOutline, elements: outline.elements.length, lines: JSON.stringify(outline.lines) };
+}
