@@ -24,8 +24,9 @@ cases! {
     hostile: forged leaks namespaces pollution rejections results throws;
     sandbox: clock console missing random timers web;
     values: arguments host_made objects returned;
-    verbs: actionability capture clicks dialogs evaluate events fields files frames hanging keyboard locators navigation
-        snapshots tabs unsupported workflows;
+    verbs: actionability api capture choosers clicks credentials dialogs downloads evaluate events fields files frames hanging
+        har keyboard locators long_pages navigation permissions responses routes
+        snapshots tabs traffic unsupported workflows;
 }
 
 #[test]

@@ -429,3 +429,37 @@ fn a_refused_navigation_is_an_error_of_the_script_and_a_forged_refusal_is_not() 
         assert_eq!(shut.asked(), Vec::<String>::new());
     });
 }
+
+const REQUESTS: &str = "
+const page = await browser.open('GOOD/');
+const outcomes = {};
+for (const url of URLS) {
+  const told = (answer) => answer.text().then((text) => text.includes('<title>') ? answer.status() : text);
+  outcomes[url] = await page.request.get(url).then(told, ({ code, details }) => [code, details.host, details.port, details.rule]);
+}
+return outcomes;";
+
+#[test]
+fn a_request_of_a_script_is_judged_as_a_navigation_is() {
+    block_on(async {
+        let (open, shut) = (Web::on("127.0.0.1").await, Web::on("127.0.0.2").await);
+        let leases = tokio::task::spawn_blocking(Leases::new).await.unwrap();
+        let (good, bad) = (format!("http://{}", open.address), shut.address);
+        let refused = |port: u16| json!(["POLICY_REFUSED", "127.0.0.2", port, "the call's deny 127.0.0.2"]);
+        let expected = json!({
+            format!("{good}/"): 200,
+            format!("http://{bad}/secret"): refused(bad.port()),
+            format!("https://{bad}/"): refused(bad.port()),
+            format!("http://2130706434:{}/", bad.port()): refused(bad.port()),
+            format!("{good}/redirect?http://{bad}/"): refused(bad.port()),
+            format!("{good}/redirect?https://{bad}/"): refused(bad.port()),
+        });
+        let urls: Vec<_> = expected.as_object().unwrap().keys().collect();
+        let code = leases.script(&REQUESTS.replace("URLS", &json!(urls).to_string()).replace("GOOD", &good));
+        let answer =
+            tokio::task::spawn_blocking(move || leases.ask(&["run", "--json", "--net-deny", "127.0.0.2", "-e", &code]));
+        let answer = answer.await.unwrap();
+        assert_eq!(answer["data"]["result"], expected, "{answer}");
+        assert_eq!(shut.asked(), Vec::<String>::new());
+    });
+}

@@ -22,14 +22,15 @@ pub use request::Request;
 use crate::{
     engine::Engine,
     program::Program,
-    result::{Shaped, ShapedConsole, Transform},
+    result::{KeptFiles, Shaped, ShapedConsole, Transform},
     state_dir::StateDir,
 };
 use admission::{Admission, Place};
 use audit::ExecutionRefusals;
 use calls::Callees;
 use codemode_provider::{
-    Clock, ExecutionContext, ExecutionId, Folders, RefusalSink, Registry, ReplyRoom, ServiceProvider, Services,
+    AnswerFiles, Clock, ExecutionContext, ExecutionId, Folders, RefusalSink, Registry, ReplyRoom, ServiceProvider,
+    Services,
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -104,8 +105,8 @@ pub struct Execution {
     pub outcome: Result<Shaped, ErrorReport>,
     /// What the script wrote to the console, the first and the last of it.
     pub console: Vec<ConsoleLine>,
-    /// Data that stood in these lines.
-    pub console_files: Vec<DataFile>,
+    /// Files besides those of the result: data that stood in these lines, and what the script put into its answer.
+    pub files: Vec<DataFile>,
     /// Console bytes that were dropped between them.
     pub console_dropped_bytes: u64,
     /// What it was about.
@@ -220,6 +221,8 @@ impl Inner {
             session: request.session.clone(),
             services: self.services(id, state_dir),
         };
+        let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
+        context.services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
         self.settings.audit.started(id, &request.code, &request.session);
         let mut created = Created::default();
         let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
@@ -228,7 +231,8 @@ impl Inner {
             Err(error) => RunOutcome::failed(error),
         };
         ended.cancel();
-        let execution = Box::pin(self.finish(id, run, &created, &granted)).await;
+        let mut execution = Box::pin(self.finish(id, run, &created, &granted)).await;
+        execution.files.extend(kept.take());
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.audit.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
@@ -321,7 +325,7 @@ impl Inner {
         if let Ok(shaped) = &outcome {
             warnings.extend(shaped.warnings.iter().cloned());
         }
-        let ShapedConsole { lines: console, files: console_files, warnings: of_console } =
+        let ShapedConsole { lines: console, files, warnings: of_console } =
             self.shape_console(id, console, granted).await;
         warnings.extend(of_console);
         warnings.truncate(WARNINGS_MAX);
@@ -331,7 +335,7 @@ impl Inner {
             id: id.clone(),
             outcome,
             console,
-            console_files,
+            files,
             console_dropped_bytes,
             context,
             warnings,
@@ -395,7 +399,7 @@ impl Execution {
             id,
             outcome: Err(error),
             console: Vec::new(),
-            console_files: Vec::new(),
+            files: Vec::new(),
             console_dropped_bytes: 0,
             warnings: Vec::new(),
             calls: 0,

@@ -105,8 +105,8 @@ pub struct Image {
 /// Data of an answer that is no text, and was kept in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
-    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`. A long one is cut and
-    /// ends with `…`.
+    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`; `/files` if the script put it there. A long
+    /// one is cut and ends with `…`.
     pub path: String,
     /// Its media type.
     pub mime_type: String,
@@ -129,7 +129,7 @@ pub struct ExecutionData {
     /// Images found in the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Data of other kinds, found in the result and in console lines.
+    /// Data of other kinds, found in the result and in console lines, and what the script put here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DataFile>,
     /// Where the whole result was kept, if it was cut.

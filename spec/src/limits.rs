@@ -232,6 +232,22 @@ pub const ELEMENTS_EVALUATED_MAX: usize = 1_000;
 pub const CLOSED_ROOTS_MAX: usize = 1_000;
 /// Routes of a page.
 pub const ROUTES_MAX: usize = 100;
+/// The body of an answer to a request of the script's own.
+pub const FETCH_BODY_BYTES_MAX: usize = 8 * MIB;
+/// Names and values of the headers of such a request.
+pub const FETCH_HEADERS_BYTES_MAX: usize = 64 * KIB;
+/// How often servers may send such a request elsewhere, unless the script says otherwise; browsers follow no further.
+pub const FETCH_REDIRECTS_MAX: u32 = 20;
+/// Requests in an HTTP archive; the oldest are left out.
+pub const HAR_ENTRIES_MAX: usize = 1_000;
+/// The body of one answer in an HTTP archive.
+pub const HAR_BODY_BYTES_MAX: usize = 256 * KIB;
+/// All bodies of an HTTP archive.
+pub const HAR_BODIES_BYTES_MAX: usize = 2 * MIB;
+/// Files that a script has put into its answer, besides those of its result.
+pub const KEPT_FILES_MAX: usize = 16;
+/// Letters of such a file's own name.
+pub const KEPT_FILE_NAME_CHARS_MAX: usize = 80;
 /// Bytes of a download that a script reads.
 pub const DOWNLOAD_BYTES_MAX: u64 = 8 * MIB as u64;
 /// Events of pages in one answer.

@@ -82,9 +82,12 @@ impl Browsing {
         }
     }
 
-    /// What executions hold outside of the test's memory at the moment.
+    /// What executions hold outside of the test's memory at the moment. What their answers name stays for some days.
     pub fn held(&self) -> Vec<String> {
-        held(self.state.path())
+        let kept = ["downloads", "artifacts"].map(|name| self.state.path().join(name));
+        let mut held = held(self.state.path());
+        held.retain(|held| !kept.iter().any(|kept| Path::new(held).starts_with(kept)));
+        held
     }
 
     /// The main process of the one browser that runs. What it forks has its command line for a moment, and leads no

@@ -9,13 +9,14 @@ use axum::{
     Form, Router,
     body::{Body, Bytes},
     extract::{Path, Query, State},
-    http::{HeaderMap, StatusCode, header},
+    http::{HeaderMap, Method, StatusCode, Uri, header},
     response::{Html, IntoResponse as _, Response},
     routing::{any, get, post},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use codemode_host::site;
 use futures::StreamExt as _;
+use serde_json::json;
 use std::{
     collections::HashMap,
     convert::Infallible,
@@ -34,6 +35,11 @@ const DOWNLOAD_BYTES: usize = 20 << 20;
 /// The things that `/search` finds, and how many stand on a page.
 const THINGS: usize = 23;
 const THINGS_PER_PAGE: usize = 10;
+/// What `/large` has at least.
+const LARGE_PAGE_BYTES: usize = 5 << 20;
+/// Rows that `/more` gives, and how many there are.
+const MORE: usize = 20;
+const ROWS: usize = 100;
 
 /// The site on two ports. Dropping it ends both.
 pub struct Pages {
@@ -104,7 +110,15 @@ fn router(origins: Origins) -> Router {
         .route("/half/{name}", get(half))
         .route("/release/{name}", any(release))
         .route("/status/{code}", any(status))
-        .route("/redirect", get(redirect))
+        .route("/redirect", any(redirect))
+        .route("/around", any(|| async { (StatusCode::FOUND, [(header::LOCATION, "/around")]) }))
+        .route("/mirror", any(mirror))
+        .route("/attachment/{name}", get(attachment))
+        .route("/octets", get(|| async { ([(header::CONTENT_TYPE, "application/octet-stream")], "octets") }))
+        .route("/trickle/{name}", get(trickle))
+        .route("/endless", get(endless))
+        .route("/large", get(large))
+        .route("/more", get(more))
         .route("/cookie", get(cookie))
         .route("/private", get(private))
         .route("/echo", any(|body: String| async { body }))
@@ -166,7 +180,66 @@ async fn status(Path(code): Path<u16>) -> Response {
 }
 
 async fn redirect(Query(query): Query<Fields>) -> Response {
-    (StatusCode::FOUND, [(header::LOCATION, query["to"].clone())]).into_response()
+    let code = query.get("code").map_or(StatusCode::FOUND, |code| code.parse().expect("a status"));
+    (code, [(header::LOCATION, query["to"].clone())]).into_response()
+}
+
+/// What was asked: method, path, headers and body.
+async fn mirror(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
+    let headers: HashMap<&str, String> =
+        headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into())).collect();
+    let told = json!({
+        "method": method.as_str(), "path": uri.to_string(), "headers": headers, "body": String::from_utf8_lossy(&body),
+    });
+    ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response()
+}
+
+/// A small file of a name.
+async fn attachment(Path(name): Path<String>) -> Response {
+    let disposition = format!("attachment; filename=\"{name}\"");
+    ([(header::CONTENT_TYPE, "text/csv".to_owned()), (header::CONTENT_DISPOSITION, disposition)], "a,b\n1,2\n")
+        .into_response()
+}
+
+/// A file of which the second half comes when it is released.
+async fn trickle(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
+    let rest = async move {
+        origins.released(&name).await;
+        Ok::<_, Infallible>(Bytes::from_static(&[2; 1_000]))
+    };
+    let parts = futures::stream::iter([Ok(Bytes::from_static(&[1; 1_000]))]).chain(futures::stream::once(rest));
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"trickle.bin\""),
+        (header::CONTENT_LENGTH, "2000"),
+    ];
+    (headers, Body::from_stream(parts)).into_response()
+}
+
+/// A body that does not end.
+async fn endless() -> Response {
+    let part = Ok::<_, Infallible>(Bytes::from_static(&[b'x'; 65_536]));
+    Body::from_stream(futures::stream::repeat_with(move || part.clone())).into_response()
+}
+
+/// A page as large as some are, with a button at its end.
+async fn large() -> Html<String> {
+    let mut body = String::from("<h1>Large</h1><ol>");
+    for row in 0.. {
+        let _ = write!(body, "<li id=row{row}>Row {row} {}</li>", "of a page that is much too long ".repeat(40));
+        if body.len() > LARGE_PAGE_BYTES {
+            let _ = write!(body, "</ol><button onclick=\"this.textContent = 'clicked'\">last {row}</button>");
+            break;
+        }
+    }
+    document("Large", &body)
+}
+
+/// The next rows of a list that is loaded as it is scrolled.
+async fn more(Query(query): Query<Fields>) -> Response {
+    let from: usize = query.get("from").and_then(|from| from.parse().ok()).unwrap_or_default();
+    let rows: Vec<String> = (from..ROWS.min(from + MORE)).map(|row| format!("Row {row}")).collect();
+    ([(header::CONTENT_TYPE, "application/json")], json!(rows).to_string()).into_response()
 }
 
 async fn cookie(headers: HeaderMap) -> Response {

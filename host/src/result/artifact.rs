@@ -5,7 +5,7 @@ use codemode_chromium::PrivateDir;
 use codemode_spec::{Value, limits::ARTIFACT_BYTES_MAX};
 use std::{
     fs::File,
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     path::Path,
 };
 use thiserror::Error;
@@ -42,6 +42,20 @@ impl Files<'_> {
     /// Writes data under a name of ours, and says where.
     pub fn keep_data(self, name: &str, data: &[u8]) -> Result<String, KeepError> {
         self.keep(name, |mut file| Ok(file.write_all(data)?))
+    }
+
+    /// Writes what can be read under a name of ours: where it is, and its size.
+    pub fn keep_read(self, name: &str, content: &mut dyn Read) -> Result<(String, u64), KeepError> {
+        let mut bytes = 0;
+        let path = self.keep(name, |file| {
+            let mut bounded = Bounded { file: BufWriter::new(file), left: ARTIFACT_BYTES_MAX };
+            bytes = io::copy(content, &mut bounded).map_err(|error| match bounded.left {
+                0 => KeepError::TooLarge,
+                _ => error.into(),
+            })?;
+            Ok(bounded.flush()?)
+        })?;
+        Ok((path, bytes))
     }
 
     fn keep(self, name: &str, write: impl FnOnce(File) -> Result<(), KeepError>) -> Result<String, KeepError> {

@@ -2,6 +2,7 @@
 
 mod artifact;
 pub mod console;
+mod kept;
 mod lossless;
 mod measure;
 mod media;
@@ -18,6 +19,7 @@ use media::{RESULT, Taken};
 use serde_json::Value as Json;
 use std::path::Path;
 
+pub use kept::KeptFiles;
 pub use truncate::{Truncated, truncate};
 
 /// What an answer carries of a result.

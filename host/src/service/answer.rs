@@ -43,7 +43,7 @@ pub(super) fn executed(execution: Execution) -> Envelope {
         ..Meta::default()
     };
     let logs = console::within_budget(execution.console, &mut meta.logs_dropped_bytes);
-    let files = execution.console_files;
+    let files = execution.files;
     let (data, error) = match execution.outcome {
         Ok(shaped) => {
             meta.truncated = !shaped.cuts.is_empty() || shaped.cuts_unlisted > 0;
@@ -53,7 +53,7 @@ pub(super) fn executed(execution: Execution) -> Envelope {
             let files = [shaped.files, files].concat();
             (Some(ExecutionData { result, logs, images, files, artifact }), None)
         }
-        Err(error) if logs.is_empty() => (None, Some(error)),
+        Err(error) if logs.is_empty() && files.is_empty() => (None, Some(error)),
         Err(error) => (Some(ExecutionData { logs, files, ..ExecutionData::default() }), Some(error)),
     };
     Envelope {

@@ -28,6 +28,6 @@ pub use id::ExecutionId;
 pub use provider::{Provider, ProviderRuntime, cannot_be_suspended, not_a_state};
 pub use registry::{Registry, RegistryError, nearest};
 pub use service::{ServiceProvider, ServiceRuntime};
-pub use services::{Folders, Need, ReplyRoom, Services};
+pub use services::{AnswerFiles, Folders, KeptFile, Need, ReplyRoom, Services};
 pub use session::{BrowserChannel, BrowserOrder, BrowserSession, KeptBrowser, Promotion, SessionFacts, Sessions};
 pub use suspension::{restore, suspend};

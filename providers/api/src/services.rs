@@ -8,6 +8,7 @@ use std::{
     any::{Any, TypeId, type_name},
     collections::HashMap,
     fmt,
+    io::Read,
     path::PathBuf,
     sync::Arc,
 };
@@ -90,6 +91,27 @@ pub struct Folders {
 /// Room in the memory of the host, all executions together, for replies that no turn has taken yet: a permit is a byte.
 #[derive(Clone, Debug)]
 pub struct ReplyRoom(pub Arc<Semaphore>);
+
+/// The files of an execution's answer, besides those of the script's result. A host may have none.
+pub trait AnswerFiles: Send + Sync {
+    /// Copies what can be read into a file of the answer, and says what the file is called there. `name` is what a page or
+    /// a script would call the file: letters that no name of ours has are left out of it. Blocks.
+    ///
+    /// # Errors
+    /// `RESULT_TOO_LARGE` when there are too many files or the file is too large, `IO_ERROR`.
+    fn keep(&self, name: &str, content: &mut dyn Read) -> Result<KeptFile, ErrorReport>;
+}
+
+/// A file of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptFile {
+    /// The last part of its path.
+    pub name: String,
+    /// Its media type, by what it begins with.
+    pub mime_type: String,
+    /// Its size.
+    pub bytes: u64,
+}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,6 @@
 // The global `browser`: the browser and its one context, in Playwright's words.
 
-const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer"];
+const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer", "httpCredentials"];
 
 class Browser {
   #session;
@@ -74,6 +74,34 @@ class Browser {
     for (const cookie of (await this.cookies()).filter(isMeant)) {
       await clear({ filter: pick({}, cookie, ["name", "domain", "path"]) });
     }
+  }
+
+  /** Requests of the script's own, with the context's cookies. */
+  get request() {
+    return new APIRequest(this.#session, undefined);
+  }
+
+  /** What servers get that ask for a name and a password: in all pages that there are, and in those that this script opens. */
+  async setHTTPCredentials(credentials) {
+    const given = credentialsOf("browser.setHTTPCredentials", credentials, undefined);
+    this.#session.credentials = given;
+    for (const page of await this.pages()) await tellCredentials(page, "browser.setHTTPCredentials", given);
+  }
+
+  /** Grants these and no others: to an origin, or to all. */
+  grantPermissions(permissions, options) {
+    if (!Array.isArray(permissions)) throw wrongArgument("browser.grantPermissions", "the permissions must be an array");
+    return this.#sendByPage("grantPermissions", "permissions", pick({ permissions }, options, ["origin"]), takeNothing);
+  }
+
+  clearPermissions() {
+    return this.#sendByPage("clearPermissions", "permissions", {}, takeNothing);
+  }
+
+  /** Where all pages are that there are, and those that this script opens; null: nowhere. */
+  async setGeolocation(geolocation) {
+    this.#session.geolocation = geolocation ?? undefined;
+    for (const page of await this.pages()) await tellGeolocation(page, geolocation);
   }
 
   storageState(options) {
@@ -160,7 +188,9 @@ class Browser {
       session.current = page;
       return page;
     };
-    const isPlain = session.initScripts.length === 0 && options?.viewport === undefined;
+    const { initScripts, credentials, geolocation } = session;
+    const isPlain = initScripts.length === 0 && credentials === undefined && geolocation === undefined &&
+      options?.viewport === undefined && options?.httpCredentials === undefined;
     return isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
   }
 
@@ -169,21 +199,15 @@ class Browser {
     const page = await this.#send(name, "open", args, take);
     if (options?.viewport) await page.setViewportSize(options.viewport);
     for (const source of this.#session.initScripts) await page.addInitScript(source);
+    const given = credentialsOf(`browser.${name}`, options?.httpCredentials, url) ?? this.#session.credentials;
+    if (given !== undefined) await tellCredentials(page, `browser.${name}`, given);
+    if (this.#session.geolocation !== undefined) await tellGeolocation(page, this.#session.geolocation);
     if (url !== undefined) await page.goto(url, options);
     return page;
   }
 
-  /** The page by which what is of the whole context is asked: the one that was used last, or any. */
-  async #any(method) {
-    const { current } = this.#session;
-    if (current !== undefined && !current.isClosed()) return current;
-    const [page] = await this.pages();
-    if (page === undefined) throw wrongArgument(method, "there is no page", "Open one first: await browser.open(url).");
-    return page;
-  }
-
   async #sendByPage(name, verb, args, take = takeValue) {
-    const page = await this.#any(`browser.${name}`);
+    const page = await anyPage(this.#session, `browser.${name}`);
     args.page = page.id;
     return this.#session.send(`browser.${name}`, verb, args, take, page);
   }
@@ -192,6 +216,37 @@ class Browser {
     return this.#session.send(`browser.${name}`, verb, args, take, undefined);
   }
 }
+
+/** The page by which what is of the whole context is asked: the one that was used last, or any. */
+const anyPage = async (session, method) => {
+  const { current } = session;
+  if (current !== undefined && !current.isClosed()) return current;
+  const [page] = await session.browser.pages();
+  if (page === undefined) throw wrongArgument(method, "there is no page", "Open one first: await browser.open(url).");
+  return page;
+};
+
+/** Name and password as the host takes them. Those of a page that is opened are for its own origin, unless it is named. */
+const credentialsOf = (method, credentials, url) => {
+  if (credentials === undefined || credentials === null) return undefined;
+  const { username, password, origin } = credentials;
+  if (username === undefined || password === undefined) {
+    throw wrongArgument(method, "httpCredentials must be { username, password, origin? }");
+  }
+  const isOpened = typeof url === "string" && /^https?:/.test(url);
+  const of = origin ?? (isOpened ? new URL(url).origin : undefined);
+  return { username, password, ...(of === undefined ? {} : { origin: of }) };
+};
+
+const tellCredentials = (page, method, credentials) => {
+  const args = { page: page.id, credentials: credentials ?? null };
+  return stateOf(page).session.send(method, "credentials", args, takeNothing, page);
+};
+
+const tellGeolocation = (page, geolocation) => {
+  const args = { page: page.id, geolocation: geolocation ?? null };
+  return stateOf(page).session.send("browser.setGeolocation", "geolocation", args, takeNothing, page);
+};
 
 guard("browser", Browser);
 

@@ -38,13 +38,17 @@ const FIND_HELP = {
 
 const HELP = {
   browser: {
-    open: 'open(url, { waitUntil: "load" | "domcontentloaded" | "networkidle" | "commit", viewport: { width, height }, timeout }) → page, in a new tab',
+    open: 'open(url, { waitUntil: "load" | "domcontentloaded" | "networkidle" | "commit", viewport: { width, height }, httpCredentials: { username, password }, timeout }) → page, in a new tab',
     newPage: "newPage({ viewport }) → page, empty",
     pages: "pages() → promise of all pages of the browser",
     page: "page(id) → the page of an id: page.id, or what pages() of an earlier script said",
     help: 'help(name) → this text; name as "page", "locator" or "page.click"',
     cookies: "cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })",
     storageState: "storageState() → { cookies, origins }",
+    request: "request.get(url, options), post, put, patch, delete, head, fetch: as page.request",
+    setHTTPCredentials: "setHTTPCredentials({ username, password, origin } | null): for servers that ask the browser itself; or open(url, { httpCredentials })",
+    grantPermissions: 'grantPermissions(["geolocation", "notifications", "clipboard-read"], { origin }), clearPermissions(); devices only if the operator allows them',
+    setGeolocation: "setGeolocation({ latitude, longitude, accuracy } | null)",
     addInitScript: "addInitScript(function | source, arg): runs before the scripts of each new document of any page",
     on: 'on("page", handler), once, off; waitForEvent("page", { predicate, timeout }) → page',
     setDefaultTimeout: "setDefaultTimeout(ms), setDefaultNavigationTimeout(ms): for all pages",
@@ -55,7 +59,9 @@ const HELP = {
     markdown: "markdown(target) → the page's content, or an element's, as Markdown",
     text: "text(target) → readable text",
     table: "table(target) → rows as objects by the table's headers, or as arrays",
-    network: "network(filter, { limit }) → what the page requested; console({ limit }) → what it wrote, and its errors",
+    network: 'network(filter, { limit }) → what the page requested; filter: text, regexp or { method, status, url: /…/, failed: true }; console({ limit }) → what it wrote, and its errors',
+    har: 'har({ filter, content: "embed" | "omit" }) → the requests as an HTTP archive (HAR 1.2), without cookies and authorization',
+    request: "request.get(url, { params, headers, maxRedirects, failOnStatusCode, timeout }), post(url, { data | form | multipart }), put, patch, delete, head, fetch → response: with the page's cookies, no page is loaded",
     goto: "goto(url, { waitUntil, referer, timeout }) → response or null; a path is meant on the page's site",
     reload: "reload(options), goBack(options), goForward(options) → response or null",
     url: "url() → string, at once; title() → promise",
@@ -120,8 +126,13 @@ const HELP = {
     url: "url(), method(), headers(), postData(), postDataJSON(), resourceType(), isNavigationRequest(), failure(), redirectedFrom(), redirectedTo(), response()",
   },
   response: { json: "json(), text(), body(), status(), statusText(), ok(), url(), headers(), headerValue(name), request(), finished()" },
-  route: { fulfill: "fulfill(options), abort(errorCode), continue(options), fallback(), request()" },
-  download: { bytes: "bytes(), suggestedFilename(), url(), failure(), cancel(), delete(), page(): return the bytes to have the file" },
+  route: { fulfill: "fulfill(options), abort(errorCode), continue(options), fallback(), request(); fetch() → response, for fulfill({ response, json })" },
+  apiRequestContext: { get: "get(url, options), post, put, patch, delete, head, fetch(url | request, { method, headers, params, data, form, multipart, maxRedirects, failOnStatusCode, timeout }) → apiResponse" },
+  apiResponse: { json: "json(), text(), body(), status(), statusText(), ok(), url(), headers(), headersArray()" },
+  download: {
+    bytes: "bytes() → up to 8 MiB; return them to have the file; suggestedFilename(), url(), failure(), cancel(), delete(), page()",
+    saveAs: "saveAs(name) → { name, mimeType, bytes }: puts the file, up to 32 MiB, among the files of the answer; progress() → { state, receivedBytes, totalBytes }",
+  },
   fileChooser: { setFiles: "setFiles({ name, mimeType, buffer } | list), isMultiple(), page()" },
 };
 

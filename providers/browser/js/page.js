@@ -43,6 +43,11 @@ class Page extends Scope {
     return (this.#state.mouse ??= new Mouse(this));
   }
 
+  /** Requests of the script's own, with the context's cookies. */
+  get request() {
+    return new APIRequest(this.#state.session, this);
+  }
+
   context() {
     this.#state.session.current = this;
     return this.#state.session.browser;
@@ -285,9 +290,16 @@ class Page extends Scope {
   /** What the page requested. */
   network(filter, options) {
     const args = pick({}, options, ["limit"]);
-    if (filter instanceof RegExp) args.filter = { regex: filter.source, flags: filter.flags };
-    else if (filter !== undefined) args.filter = filter;
+    if (filter !== undefined) args.filter = trafficFilter(filter);
     return this.#send("network", "network", args);
+  }
+
+  /** What the page requested, as an HTTP archive. */
+  har(options) {
+    const { filter, content = "embed" } = options ?? {};
+    const args = { bodies: content !== "omit" };
+    if (filter !== undefined) args.filter = trafficFilter(filter);
+    return this.#send("har", "har", args);
   }
 
   /** What the page wrote to its console, and its uncaught errors. */
@@ -357,6 +369,13 @@ class Page extends Scope {
     });
   }
 }
+
+/** Which requests, as the host takes it: a text, an expression, or fields with these as values. */
+const trafficFilter = (filter) => {
+  const plain = (value) => (value instanceof RegExp ? { regex: value.source, flags: value.flags } : value);
+  if (filter instanceof RegExp || typeof filter !== "object" || filter === null) return plain(filter);
+  return Object.fromEntries(Object.entries(filter).map(([field, value]) => [field, plain(value)]));
+};
 
 /** The name of an event of pages. */
 const eventName = (method, name) => {

@@ -15,9 +15,10 @@ const RECEIVE = {
     emit(state.emitter, "dialog", dialog);
   },
   console: (page, event) => emit(stateOf(page).emitter, "console", new ConsoleMessage(page, event)),
-  pageerror(page, { name, message, stack }) {
+  pageerror(page, { name, message, stack, location }) {
     const error = new Error(message);
     if (name !== undefined) hide(error, "name", name);
+    hide(error, "location", location ?? {});
     if (stack !== undefined) hide(error, "stack", stack);
     emit(stateOf(page).emitter, "pageerror", error);
   },
@@ -178,31 +179,41 @@ class Download {
   }
 
   /** The content, when the download is complete. */
-  bytes() {
-    return this.#ask("bytes", (answer) => asBuffer(answer.value));
+  bytes(options) {
+    return this.#ask("bytes", options, (answer) => asBuffer(answer.value));
+  }
+
+  /** Puts the content among the files of the answer, when the download is complete: `{ name, mimeType, bytes }`. */
+  saveAs(name = this.suggestedFilename(), options = undefined) {
+    return this.#ask("keep", options, takeValue, "saveAs", { name: String(name) });
+  }
+
+  /** `{ state, receivedBytes, totalBytes }` */
+  progress() {
+    return this.#ask("progress", undefined, takeValue);
   }
 
   /** Null, or why it failed, when it has ended. */
-  failure() {
-    return this.#ask("failure", (answer) => answer.value ?? null);
+  failure(options) {
+    return this.#ask("failure", options, (answer) => answer.value ?? null);
   }
 
   cancel() {
-    return this.#ask("cancel", takeNothing);
+    return this.#ask("cancel", undefined, takeNothing);
   }
 
   delete() {
-    return this.#ask("delete", takeNothing);
+    return this.#ask("delete", undefined, takeNothing);
   }
 
   toJSON() {
     return { url: this.url(), suggestedFilename: this.suggestedFilename() };
   }
 
-  #ask(op, take) {
-    const page = this.#page;
-    const args = { page: page.id, download: this.#event.download, op };
-    return stateOf(page).session.send(`download.${op}`, "download", args, take, page);
+  #ask(op, options, take, name = op, more = {}) {
+    const args = { download: this.#event.download, op, ...more };
+    if (options?.timeout !== undefined) args.timeoutMs = options.timeout;
+    return stateOf(this.#page).session.send(`download.${name}`, "download", args, take, undefined);
   }
 }
 

@@ -1,5 +1,8 @@
 // Requests that a script answers itself.
 
+/** When a route has been answered. */
+let whenAnswered;
+
 /** A request that waits for the script's answer. */
 class Route {
   #page;
@@ -7,12 +10,21 @@ class Route {
   #request;
   #others;
   #isAnswered = false;
+  #tellAnswered;
+  #whenAnswered;
+
+  static {
+    whenAnswered = (route) => route.#whenAnswered;
+  }
 
   constructor(page, event, request, others) {
     this.#page = page;
     this.#event = event;
     this.#request = request;
     this.#others = others;
+    this.#whenAnswered = new Promise((resolve) => {
+      this.#tellAnswered = resolve;
+    });
   }
 
   request() {
@@ -34,6 +46,16 @@ class Route {
     return next.handle(this, this.#request);
   }
 
+  /** The server's answer, for `fulfill({ response })`. */
+  fetch(options) {
+    const { postData, url, ...others } = options ?? {};
+    const changed = postData === undefined ? others : { ...others, data: postData };
+    const { request } = this.#page;
+    if (url === undefined) return request.fetch(this.#request, changed);
+    const { cookie, ...headers } = this.#request.headers();
+    return request.fetch(url, { method: this.#request.method(), headers, ...changed });
+  }
+
   abort(errorCode = "failed") {
     return this.#answer("abort", { errorCode });
   }
@@ -50,6 +72,7 @@ class Route {
       delete headers["content-length"];
       delete headers["content-encoding"];
     }
+    allowOrigin(headers, this.#request);
     return this.#answer("fulfill", { status: options.status ?? response?.status() ?? 200, headers, body });
   }
 
@@ -68,11 +91,24 @@ class Route {
     // Not by `Session.send`: what waits for the gate may be what this answer lets go on.
     try {
       await call.routeAnswer({ page: page.id, route: this.#event.route, action, ...args });
+      this.#tellAnswered();
     } catch (error) {
+      // It still waits.
+      this.#isAnswered = false;
       throw explain(method, error);
     }
   }
 }
+
+/** As in Playwright, a page may read what the script answers to a request for another origin. */
+const allowOrigin = (headers, request) => {
+  const { origin } = request.headers();
+  if (origin === undefined || headers["access-control-allow-origin"] !== undefined) return;
+  if (new URL(request.url()).origin === origin) return;
+  headers["access-control-allow-origin"] = origin;
+  headers["access-control-allow-credentials"] = "true";
+  headers.vary = "Origin";
+};
 
 /** Those handlers of a page that a request is for, the newest first. */
 const handlersOf = (page, url) => stateOf(page).routes.filter((route) => route.test(url));
@@ -100,7 +136,11 @@ const addRoute = (page, url, handler, options) => {
     handler,
     test: urlTest(method, url, state.url),
     async handle(route, request) {
-      if (--left <= 0) dropRoutes(page, method, (other) => other === entry).catch(() => {});
+      if (--left <= 0) {
+        state.routes = state.routes.filter((other) => other !== entry);
+        // Not before: taking back the last route lets what waits go on.
+        whenAnswered(route).then(() => forgetRoutes(page, method, 1)).catch(() => {});
+      }
       return handler(route, request);
     },
   };
@@ -119,9 +159,13 @@ const dropRoutes = (page, method, isMeant) => {
   const left = state.routes.filter((route) => !isMeant(route));
   const dropped = state.routes.length - left.length;
   state.routes = left;
-  if (dropped === 0) return Promise.resolve();
+  return dropped === 0 ? Promise.resolve() : forgetRoutes(page, method, dropped);
+};
+
+/** Tells the host which routes are left, after so many are not. */
+const forgetRoutes = (page, method, count) => {
   const told = tellRoutes(page, method);
-  for (let count = 0; count < dropped; count++) state.session.events.leave(["route"]);
+  for (let each = 0; each < count; each++) stateOf(page).session.events.leave(["route"]);
   return told;
 };
 

@@ -10,6 +10,8 @@ class Session {
     this.watched = new Set();
     /** Scripts that the context runs in each document, and the page that was used last. */
     this.initScripts = [];
+    this.credentials = undefined;
+    this.geolocation = undefined;
     this.current = undefined;
     this.timeout = undefined;
     this.navigationTimeout = undefined;

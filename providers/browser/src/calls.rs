@@ -362,6 +362,31 @@ pub(crate) struct Traffic {
 }
 
 #[derive(Deserialize)]
+pub(crate) struct Har {
+    pub(crate) filter: Option<codemode_verbs::TrafficFilter>,
+    /// Whether the bodies of answers are in it.
+    #[serde(default)]
+    pub(crate) bodies: bool,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Authenticate {
+    pub(crate) credentials: Option<codemode_verbs::Credentials>,
+}
+
+/// Without a list, all that was granted is taken back.
+#[derive(Deserialize)]
+pub(crate) struct Permissions {
+    pub(crate) permissions: Option<Vec<String>>,
+    pub(crate) origin: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct Locate {
+    pub(crate) geolocation: Option<codemode_verbs::Geolocation>,
+}
+
+#[derive(Deserialize)]
 pub(crate) struct Limit {
     pub(crate) limit: Option<usize>,
 }
@@ -384,15 +409,22 @@ pub(crate) struct Chooser {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Download {
     pub(crate) download: String,
     pub(crate) op: DownloadOp,
+    /// What a file that is kept is called.
+    #[serde(default)]
+    pub(crate) name: String,
+    pub(crate) timeout_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum DownloadOp {
     Bytes,
+    Keep,
+    Progress,
     Failure,
     Cancel,
     Delete,

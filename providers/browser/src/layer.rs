@@ -17,6 +17,7 @@ pub(crate) const SOURCE: &str = concat!(
     include_str!("../js/receive.js"),
     include_str!("../js/network.js"),
     include_str!("../js/route.js"),
+    include_str!("../js/api.js"),
     include_str!("../js/input.js"),
     include_str!("../js/print.js"),
     include_str!("../js/page.js"),

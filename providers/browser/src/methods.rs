@@ -2,19 +2,21 @@
 
 use crate::{
     calls::{
-        self, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download, DownloadOp, Drag,
-        ElementCall, ElementCallOp, Evaluate, Extract, Fill, FillForm, Goto, History, Keyboard, Limit, Mouse, Nothing,
-        On, Open, Part, Press, Read, ReadAll, Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon,
-        Viewport, WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch, answer, field,
+        self, Authenticate, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
+        DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fill, FillForm, Goto, Har, History, Keyboard,
+        Limit, Locate, Mouse, Nothing, On, Open, Part, Permissions, Press, Read, ReadAll, Request, RouteReply, Routes,
+        Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch,
+        answer, field,
     },
     layer,
     provider::{Browser, NAMESPACE},
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
-use codemode_verbs::{Address, NewsQuery, Tab, Upload, milliseconds};
+use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Upload, milliseconds};
 use serde_json::{Value as Json, json};
 use std::{pin::Pin, sync::LazyLock};
+use tokio::time::Instant;
 
 /// A verb.
 pub(crate) struct Row {
@@ -237,6 +239,36 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("network", Read, "The page's requests.", Traffic, |tab, verb, argument| {
             tab.network(verb.filter.as_ref(), verb.limit).await?.into()
         }),
+        verb!("har", Read, "The page's requests as an HTTP archive.", Har, |tab, verb, argument| {
+            tab.har(verb.filter.as_ref(), verb.bodies).await?.into()
+        }),
+        verb!(
+            "fetch",
+            Write,
+            "Has the browser send a request.",
+            codemode_verbs::FetchRequest,
+            |tab, verb, argument| {
+                let body = bytes(&argument, "body");
+                let (answer, body) = tab.fetch(verb, body.as_deref()).await?;
+                Value::Object(vec![("answer".into(), json!(answer).into()), ("body".into(), Value::from(body))])
+            }
+        ),
+        verb!(
+            "credentials",
+            Write,
+            "What servers get that ask for a name and a password.",
+            Authenticate,
+            |tab, verb, argument| { done(tab.set_credentials(verb.credentials).await)? }
+        ),
+        verb!("permissions", Write, "What pages may do.", Permissions, |tab, verb, argument| {
+            match verb.permissions {
+                Some(permissions) => done(tab.grant(&permissions, verb.origin.as_deref()).await)?,
+                None => done(tab.clear_permissions().await)?,
+            }
+        }),
+        verb!("geolocation", Write, "Where the page is.", Locate, |tab, verb, argument| {
+            done(tab.locate_at(verb.geolocation).await)?
+        }),
         verb!("console", Read, "The page's console and uncaught errors.", Limit, |tab, verb, argument| {
             tab.console(verb.limit).await?.into()
         }),
@@ -250,14 +282,10 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("chooser", Write, "Gives files to an open file chooser.", Chooser, |tab, verb, argument| {
             done(tab.choose(&verb.chooser, &uploads(&argument)?).await)?
         }),
-        verb!("download", Write, "What a download came to.", Download, |tab, verb, argument| {
-            match verb.op {
-                DownloadOp::Bytes => Value::from(tab.download_bytes(&verb.download).await?),
-                DownloadOp::Failure => tab.download_failure(&verb.download).await?.into(),
-                DownloadOp::Cancel => done(tab.cancel_download(&verb.download).await)?,
-                DownloadOp::Delete => done(tab.delete_download(&verb.download).await)?,
-            }
-        }),
+        Row {
+            method: method("download", "What a download came to.", Effect::Write),
+            run: |browser, argument, context| Box::pin(download(browser, argument, context)),
+        },
         verb!("cookies", Write, "Reads, sets or deletes cookies.", Cookies, |tab, verb, argument| {
             match verb {
                 Cookies::Get { urls } => tab.cookies(&urls).await?.into(),
@@ -296,6 +324,38 @@ async fn watch(browser: &Browser, argument: Value, context: CallContext) -> Resu
         None => browser.verbs.news_cursor(context.deadline).await?,
     };
     Ok(json!({ "next": next }).into())
+}
+
+/// What a download came to. Its page may be closed.
+async fn download(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
+    let Download { download, op, name, timeout_ms } = calls::read(&argument)?;
+    let own = timeout_ms.filter(|ms| *ms > 0.0).and_then(|ms| Instant::now().checked_add(milliseconds(ms)));
+    let deadline = own.map_or(context.deadline, |own| own.min(context.deadline));
+    let verbs = &browser.verbs;
+    let value = match op {
+        DownloadOp::Bytes => {
+            let (content, _place) = verbs.download_bytes(&download, deadline).await?;
+            Value::from(content)
+        }
+        DownloadOp::Keep => keep(browser, verbs.downloaded(&download, deadline).await?, name).await?,
+        DownloadOp::Progress => verbs.download_progress(&download, deadline).await?.into(),
+        DownloadOp::Failure => verbs.download_failure(&download, deadline).await?.into(),
+        DownloadOp::Cancel => done(verbs.cancel_download(&download, deadline).await)?,
+        DownloadOp::Delete => done(verbs.delete_download(&download, deadline).await)?,
+    };
+    Ok(Value::Object(vec![("value".into(), value)]))
+}
+
+/// Puts a file among those of the answer.
+async fn keep(browser: &Browser, mut downloaded: Downloaded, name: String) -> Result<Value, ErrorReport> {
+    let Some(files) = browser.files.clone() else {
+        return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "this host's answers have no files")
+            .with_hint("Read it: await download.bytes()."));
+    };
+    let kept = tokio::task::spawn_blocking(move || files.keep(&name, &mut downloaded.file)).await;
+    let lost = |error| ErrorReport::new(ErrorCode::HostFault, format!("the file was not kept: {error}"));
+    let kept = kept.map_err(lost)??;
+    Ok(json!({"name": kept.name, "mimeType": kept.mime_type, "bytes": kept.bytes}).into())
 }
 
 async fn keyboard(tab: &Tab<'_>, verb: Keyboard) -> Result<(), ErrorReport> {
@@ -396,6 +456,7 @@ mod tests {
             "watch",
             "responseBody",
             "network",
+            "har",
             "console",
             "storageState",
         ];

@@ -4,15 +4,19 @@ use crate::{account, methods, words::in_words_of_browser};
 use async_trait::async_trait;
 use codemode_page::{ExecutionBrowser, gone};
 use codemode_provider::{
-    Account, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime, not_a_state,
+    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime,
+    not_a_state,
 };
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message, message::Encoded};
 use codemode_verbs::Verbs;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
+use tokio::time::Instant;
 
 /// The global of scripts.
 pub(crate) const NAMESPACE: &str = "browser";
+/// How long the tabs of requests that were given up may take to close.
+const CLOSE_MAX: Duration = Duration::from_secs(2);
 
 /// Offers the namespace `browser`, on the browser of the execution.
 pub struct BrowserProvider {
@@ -57,6 +61,8 @@ pub(crate) struct Browser {
     execution: ExecutionId,
     pub(crate) browser: Arc<ExecutionBrowser>,
     pub(crate) verbs: Verbs,
+    /// Where files go that are too large for a script, if the host has such a place.
+    pub(crate) files: Option<Arc<dyn AnswerFiles>>,
 }
 
 /// What is kept while the execution is suspended.
@@ -72,7 +78,8 @@ struct Kept {
 impl Browser {
     fn new(context: &ExecutionContext) -> Result<Self, ErrorReport> {
         let browser: Arc<ExecutionBrowser> = context.services.require()?;
-        Ok(Self { execution: context.execution.clone(), verbs: Verbs::new(Arc::clone(&browser)), browser })
+        let verbs = Verbs::new(Arc::clone(&browser));
+        Ok(Self { execution: context.execution.clone(), verbs, browser, files: context.services.get() })
     }
 
     async fn restored(context: &ExecutionContext, state: &[u8]) -> Result<Self, ErrorReport> {
@@ -120,6 +127,7 @@ impl ProviderRuntime for Browser {
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         self.verbs.leave();
+        self.verbs.close_errands(Instant::now() + CLOSE_MAX).await;
         Ok(())
     }
 

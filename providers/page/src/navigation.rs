@@ -103,6 +103,17 @@ impl Navigation {
     }
 }
 
+impl ConnectedBrowser {
+    /// The report of network rules that have refused requests to the host of an address. A lease's rules do not change:
+    /// what was refused once is why the next request gets no other answer.
+    #[must_use]
+    pub fn refused_by_network_rules(&self, url: &str) -> Option<ErrorReport> {
+        let url = Url::parse(url).ok()?;
+        let refused = self.connection.refusal_of(url.host_str()?, url.port_or_known_default()?, 0)?;
+        Some(policy::refused_by_the_network(&refused))
+    }
+}
+
 /// The URL of a document, which Chromium commits only after it has answered.
 async fn committed(connected: &ConnectedBrowser, session: &str, loader: &str) -> Option<Url> {
     loop {

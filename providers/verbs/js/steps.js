@@ -79,8 +79,8 @@ const unique = (elements) => [...new Set(elements)];
 
 /** All elements of a target now. */
 function elementsOf(args, given) {
-  // The element of a ref that has left the page does not come back.
-  if (given && !isConnected(given)) throw new Fault("detached");
+  // The element of a ref that has left the page does not come back; an input that opens a chooser need not be in it.
+  if (given && !isConnected(given) && !args.anywhere) throw new Fault("detached");
   return evaluate(args.steps || [], { scope: document, given });
 }
 

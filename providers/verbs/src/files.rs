@@ -5,16 +5,26 @@ use crate::{
     locate::Place,
     reports,
     tab::Tab,
+    verbs::Verbs,
     world::Frame,
 };
 use codemode_page::Event;
 use codemode_spec::{ErrorCode, ErrorReport, limits::DOWNLOAD_BYTES_MAX};
 use rustix::fs::OFlags;
 use serde_json::{Value as Json, json};
-use std::{io::Read as _, os::unix::fs::OpenOptionsExt as _, path::PathBuf};
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read as _},
+    os::unix::fs::OpenOptionsExt as _,
+    path::PathBuf,
+    sync::Arc,
+};
+use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 /// The names of downloads: what Chromium gives them, and nothing that leads elsewhere.
 const NAME_BYTES: usize = 36;
+/// The event that tells how far a download is.
+const PROGRESS: &str = "Browser.downloadProgress";
 
 impl Tab<'_> {
     /// Gives files to a chooser that the page has opened.
@@ -26,7 +36,7 @@ impl Tab<'_> {
         let Ok(node) = node.parse() else { return Err(reports::invalid("there is no such file chooser")) };
         let frame: Frame = self.frame_of(&self.main_frame(), frame);
         let place = Place::of_node(frame, node, "the file chooser");
-        self.give_files(&place, as_json(files)).await
+        self.give_files(&place, as_json(files), true).await
     }
 
     /// Has downloads told of, and kept in the session's folder under names of their own.
@@ -35,79 +45,152 @@ impl Tab<'_> {
         let params = json!({"behavior": "allowAndName", "downloadPath": folder, "eventsEnabled": true});
         self.send_to_browser("Browser.setDownloadBehavior", params).await.map(drop)
     }
+}
 
+/// A file that a page has given.
+#[derive(Debug)]
+pub struct Downloaded {
+    /// The file, opened for reading.
+    pub file: File,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// A download belongs to no page any more once it has begun: the window that opened for it may be closed.
+impl Verbs {
     /// Waits until a download has ended: where it is, or why it failed.
-    async fn ended(&self, download: &str) -> Result<Result<PathBuf, String>, ErrorReport> {
-        let has_ended = |event: &Event| {
-            matches!(event.method.as_str(), "Browser.downloadProgress" | "Page.downloadProgress")
-                && event.params["guid"] == download
-                && event.params["state"] != "inProgress"
+    async fn ended(&self, download: &str, deadline: Instant) -> Result<Result<PathBuf, &'static str>, ErrorReport> {
+        let name = name(download)?;
+        let browser = self.connected(deadline).await?;
+        let path = self.browser.downloads_dir().join(name);
+        let tells = |event: &Event| event.method == PROGRESS && event.params["guid"] == name;
+        let has_ended = |event: &Event| tells(event) && event.params["state"] != "inProgress";
+        let event = match browser.events().last(&tells) {
+            // What was told of it may be pushed out by now.
+            None if tokio::fs::try_exists(&path).await.unwrap_or_default() => return Ok(Ok(path)),
+            Some(event) if has_ended(&event) => event,
+            _ => {
+                let ended = tokio::time::timeout_at(deadline, browser.events().wait(0, &has_ended)).await;
+                let late = |_| {
+                    ErrorReport::new(ErrorCode::CallTimeout, "the download did not end in time")
+                        .with_hint("download.progress() says how far it is; download.cancel() ends it.")
+                };
+                ended.map_err(late)?.ok_or_else(|| codemode_page::gone("its connection is closed"))?
+            }
         };
-        let event = self.wait_for(0, &has_ended, "the download to end").await?;
-        Ok(match event.params["state"] == "completed" {
-            true => Ok(self.verbs.browser.downloads_dir().join(name(download)?)),
-            false => Err("canceled".to_owned()),
-        })
+        Ok(if event.params["state"] == "completed" { Ok(path) } else { Err("canceled") })
+    }
+
+    /// How far a download is: `state` (`inProgress`, `completed` or `canceled`), `receivedBytes` and `totalBytes`, which is
+    /// 0 while it is not known.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` if there is no such download.
+    pub async fn download_progress(&self, download: &str, deadline: Instant) -> Result<Json, ErrorReport> {
+        let name = name(download)?;
+        let browser = self.connected(deadline).await?;
+        let tells = |event: &Event| event.method == PROGRESS && event.params["guid"] == name;
+        let told = browser.events().last(&tells);
+        let told = told.as_ref().map_or(&Json::Null, |event| &event.params);
+        let bytes = |field: &str| told[field].as_f64().unwrap_or_default();
+        Ok(json!({
+            "state": told["state"].as_str().unwrap_or("inProgress"), "receivedBytes": bytes("receivedBytes"),
+            "totalBytes": bytes("totalBytes"),
+        }))
     }
 
     /// Why a download failed, when it has ended; `null` if it did not.
     ///
     /// # Errors
     /// `CALL_TIMEOUT`.
-    pub async fn download_failure(&self, download: &str) -> Result<Json, ErrorReport> {
-        Ok(self.ended(download).await?.err().map_or(Json::Null, Json::from))
+    pub async fn download_failure(&self, download: &str, deadline: Instant) -> Result<Json, ErrorReport> {
+        Ok(self.ended(download, deadline).await?.err().map_or(Json::Null, Json::from))
     }
 
-    /// The content of a download, when it has ended.
+    /// The file of a download, when it has ended.
     ///
     /// # Errors
-    /// `CALL_FAILED` if it failed or is larger than the bound.
-    pub async fn download_bytes(&self, download: &str) -> Result<Vec<u8>, ErrorReport> {
-        let failed = |what: String| ErrorReport::new(ErrorCode::CallFailed, what);
-        let path = self.ended(download).await?.map_err(|why| failed(format!("the download was {why}")))?;
-        let read = tokio::task::spawn_blocking(move || {
-            // What a browser could have put in the file's place is not followed.
-            let file =
-                std::fs::OpenOptions::new().read(true).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(&path)?;
-            let bytes = file.metadata()?.len();
-            if bytes > DOWNLOAD_BYTES_MAX {
-                return Ok(Err((bytes, path)));
-            }
-            let mut content = Vec::new();
-            file.take(DOWNLOAD_BYTES_MAX).read_to_end(&mut content)?;
-            Ok(Ok(content))
+    /// `CALL_FAILED` if it failed, `CALL_TIMEOUT`.
+    pub async fn downloaded(&self, download: &str, deadline: Instant) -> Result<Downloaded, ErrorReport> {
+        let failed = |why| {
+            ErrorReport::new(ErrorCode::CallFailed, format!("the download was {why}"))
+                .with_hint("Have the page download it again.")
+        };
+        let path = self.ended(download, deadline).await?.map_err(failed)?;
+        let opened = tokio::task::spawn_blocking(move || {
+            // What a browser could have put in the file's place is not followed, and not waited for.
+            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+            let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+            let metadata = file.metadata()?;
+            let is_file = metadata.is_file().then_some(metadata.len());
+            Ok(Downloaded { bytes: is_file.ok_or(io::ErrorKind::InvalidInput)?, file })
         });
-        let read: std::io::Result<Result<Vec<u8>, (u64, PathBuf)>> =
-            read.await.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-        match read {
-            Ok(Ok(content)) => Ok(content),
-            Ok(Err((bytes, path))) => Err(failed(format!(
-                "the download has {bytes} bytes, and {DOWNLOAD_BYTES_MAX} can be read; it is kept as {}",
-                path.display()
-            ))),
-            Err(error) => Err(ErrorReport::new(ErrorCode::IoError, format!("the download cannot be read: {error}"))),
+        opened.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(unreadable)
+    }
+
+    /// The content of a download, when it has ended. It is read alone: an execution has one large answer at a time in its
+    /// memory, for as long as the permit beside it is kept.
+    ///
+    /// # Errors
+    /// As [`Self::downloaded`], and `RESULT_TOO_LARGE`.
+    pub async fn download_bytes(
+        &self,
+        download: &str,
+        deadline: Instant,
+    ) -> Result<(Vec<u8>, OwnedSemaphorePermit), ErrorReport> {
+        let Downloaded { file, bytes } = self.downloaded(download, deadline).await?;
+        if bytes > DOWNLOAD_BYTES_MAX {
+            let message = format!("the download has {bytes} bytes, and a script can have {DOWNLOAD_BYTES_MAX} of one");
+            return Err(ErrorReport::new(ErrorCode::ResultTooLarge, message)
+                .with_hint("Have it among the files of the answer instead: await download.saveAs(name)."));
         }
+        let place = tokio::time::timeout_at(deadline, Arc::clone(&self.large).acquire_owned()).await;
+        let Ok(Ok(place)) = place else {
+            return Err(ErrorReport::new(ErrorCode::CallTimeout, "other calls have their large answers first"));
+        };
+        let read = tokio::task::spawn_blocking(move || {
+            let mut content = Vec::new();
+            file.take(DOWNLOAD_BYTES_MAX).read_to_end(&mut content).map(|_| content)
+        });
+        let content = read.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(unreadable)?;
+        Ok((content, place))
     }
 
     /// Stops a download.
     ///
     /// # Errors
     /// When there is none.
-    pub async fn cancel_download(&self, download: &str) -> Result<(), ErrorReport> {
-        self.send_to_browser("Browser.cancelDownload", json!({ "guid": download })).await.map(drop)
+    pub async fn cancel_download(&self, download: &str, deadline: Instant) -> Result<(), ErrorReport> {
+        let name = name(download)?;
+        let cancelled = self.ask_browser("Browser.cancelDownload", json!({ "guid": name }), deadline).await;
+        // One that has ended is none to the browser.
+        match cancelled {
+            Err(error) if error.code == ErrorCode::CdpProtocolError => Ok(()),
+            cancelled => cancelled,
+        }
     }
 
     /// Removes what was downloaded.
     ///
     /// # Errors
     /// `CALL_TIMEOUT`, if it has not ended.
-    pub async fn delete_download(&self, download: &str) -> Result<(), ErrorReport> {
-        if let Ok(path) = self.ended(download).await? {
+    pub async fn delete_download(&self, download: &str, deadline: Instant) -> Result<(), ErrorReport> {
+        if let Ok(path) = self.ended(download, deadline).await? {
             // It may have been removed already.
             let _ = tokio::fs::remove_file(path).await;
         }
         Ok(())
     }
+
+    async fn ask_browser(&self, method: &str, params: Json, deadline: Instant) -> Result<(), ErrorReport> {
+        let browser = self.connected(deadline).await?;
+        let timeout = deadline.saturating_duration_since(Instant::now());
+        Tab::new(self, browser, String::new(), timeout, deadline).send_to_browser(method, params).await.map(drop)
+    }
+}
+
+fn unreadable(error: io::Error) -> ErrorReport {
+    ErrorReport::new(ErrorCode::IoError, format!("the download cannot be read: {}", error.kind()))
 }
 
 /// A download's file name.

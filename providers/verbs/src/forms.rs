@@ -180,12 +180,12 @@ impl Tab<'_> {
     /// Gives files to a file input.
     pub async fn upload(&self, target: &Target, files: &[Upload]) -> Result<(), ErrorReport> {
         let place = self.locate(target).await?;
-        self.give_files(&place, as_json(files)).await
+        self.give_files(&place, as_json(files), false).await
     }
 
-    /// Gives files to the file input of a place.
-    pub(crate) async fn give_files(&self, place: &Place, files: Json) -> Result<(), ErrorReport> {
-        let args = json!({"strict": true, "timeout": null, "files": files});
+    /// Gives files to the file input of a place, `anywhere`: also if it is not in the document.
+    pub(crate) async fn give_files(&self, place: &Place, files: Json, anywhere: bool) -> Result<(), ErrorReport> {
+        let args = json!({"strict": true, "timeout": null, "files": files, "anywhere": anywhere});
         self.run_at(place, "files", args, Op::Change).await.map(drop)
     }
 

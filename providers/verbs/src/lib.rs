@@ -8,18 +8,25 @@
 //! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
 //! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms` and `input` act,
 //! `read`, `evaluate`, `snapshot` (made an `outline`, with `refs`) and `capture` look, `navigate`, `settle`, `dialogs`,
-//! `routes`, `files`, `traffic` and `observe` follow what the page does.
+//! `routes` (with `credentials`), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
+//! `frames` do, `permissions` are what it may do, and `fetch` asks servers beside the pages, on an `errand`.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host.
 #![forbid(unsafe_code)]
 
 mod capture;
+mod console;
 mod cookies;
+mod credentials;
 mod dialogs;
 mod engine;
+mod errands;
 mod evaluate;
+mod fetch;
 mod files;
 mod forms;
+mod frames;
+mod har;
 mod input;
 mod locate;
 mod navigate;
@@ -27,6 +34,7 @@ mod observe;
 mod outline;
 mod page;
 mod pattern;
+mod permissions;
 mod pointer;
 mod read;
 mod refs;
@@ -45,13 +53,17 @@ mod world;
 
 pub use capture::{ImageType, Rectangle, Screenshot};
 pub use cookies::CookieFilter;
+pub use credentials::Credentials;
 pub use dialogs::DialogPolicy;
 pub use evaluate::Code;
+pub use fetch::{FetchAnswer, FetchRequest};
+pub use files::Downloaded;
 pub use forms::{Choice, Field, FieldValue, Upload};
 pub use input::{keyboard::Modifier, mouse::Button};
 pub use navigate::{LoadState, PageInfo, Response};
 pub use observe::{News, NewsKind, NewsQuery};
 pub use pattern::UrlPattern;
+pub use permissions::Geolocation;
 pub use pointer::{Approach, Click, Position, milliseconds};
 pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
 pub use routes::RouteAnswer;

@@ -10,7 +10,7 @@ use crate::{
 use codemode_page::{ConnectedBrowser, Event};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::{
     collections::BTreeMap,
     sync::{Arc, atomic::Ordering},
@@ -18,6 +18,8 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// Chromium's word for a server that asks for a name and a password, of which it was given none.
+const NO_CREDENTIALS: &str = "net::ERR_INVALID_AUTH_CREDENTIALS";
 /// How long the news of another place of the same document may take.
 const MOVED_MAX: Duration = Duration::from_secs(1);
 
@@ -121,6 +123,7 @@ impl Verbs {
         browser.catch_up();
         browser.refresh().await;
         let pages = browser.targets.visible().into_iter().filter(|target| target.kind == "page");
+        let pages = pages.filter(|page| !self.errands.has(&page.id));
         Ok(pages
             .map(|page| PageInfo { page: page.id, url: page.url, title: page.title, opener: page.opener })
             .collect())
@@ -141,12 +144,13 @@ impl Tab<'_> {
         if let Some(referer) = referer {
             params["referrer"] = json!(referer);
         }
-        let answer = self.send("Page.navigate", params).await.map_err(|error| match error.code {
-            ErrorCode::CdpProtocolError => failed(url, &error.message),
-            _ => error,
-        })?;
+        let mut answer = self.navigate(url, params.clone()).await?;
+        if answer["errorText"] == NO_CREDENTIALS && self.leaves_auth_to_browser() {
+            // Once more: then the page shows what the server says.
+            answer = self.navigate_declining(self.navigate(url, params)).await?;
+        }
         if let Some(why) = answer["errorText"].as_str() {
-            return Err(self.why_not(url, why, since));
+            return Err(why_not(url, why, &answer));
         }
         match answer["loaderId"].as_str() {
             // What comes of an earlier navigation came before the answer.
@@ -159,6 +163,13 @@ impl Tab<'_> {
                 Ok(None)
             }
         }
+    }
+
+    async fn navigate(&self, url: &str, params: Json) -> Result<Json, ErrorReport> {
+        self.send("Page.navigate", params).await.map_err(|error| match error.code {
+            ErrorCode::CdpProtocolError => failed(url, &error.message),
+            _ => error,
+        })
     }
 
     /// Waits until another place of the same document is where the page is said to be: the browser answers before that,
@@ -328,17 +339,16 @@ impl Tab<'_> {
         self.browser.catch_up();
         self.browser.targets.target(&self.id).is_some_and(|target| target.dialog.is_some())
     }
+}
 
-    fn why_not(&self, url: &str, why: &str, since: u64) -> ErrorReport {
-        let is_download =
-            |event: &Event| matches!(event.method.as_str(), "Page.downloadWillBegin" | "Browser.downloadWillBegin");
-        if why == "net::ERR_ABORTED" && !self.browser.events().since(since, 1, &is_download).events.is_empty() {
-            return ErrorReport::new(ErrorCode::NavigationFailed, "Download is starting").with_hint(
-                "The address is a file, which is being downloaded: wait for it with page.waitForEvent(\"download\").",
-            );
-        }
-        failed(url, why)
+/// The report of a navigation that did not arrive, by its answer.
+fn why_not(url: &str, why: &str, answer: &Json) -> ErrorReport {
+    if answer["isDownload"] != true {
+        return failed(url, why);
     }
+    ErrorReport::new(ErrorCode::NavigationFailed, "Download is starting").with_hint(
+        "The address is a file, which is being downloaded: wait for it with page.waitForEvent(\"download\").",
+    )
 }
 
 /// The report of a navigation that came to nothing.

@@ -1,6 +1,14 @@
 //! What happens in a page, as scripts hear of it: dialogs, console, errors, requests, popups, navigations.
 
-use crate::{evaluate::exception, navigate::response, reports, routes::PAUSED, tab::Tab, verbs::Verbs};
+use crate::{
+    console::{self, told_again},
+    frames::page_of_target,
+    navigate::response,
+    reports,
+    routes::{PAUSED, route_of},
+    tab::Tab,
+    verbs::Verbs,
+};
 use codemode_page::{ConnectedBrowser, Event};
 use codemode_spec::{
     ErrorReport,
@@ -8,7 +16,7 @@ use codemode_spec::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
 /// A kind of news.
@@ -40,8 +48,8 @@ impl NewsKind {
     const fn methods(self) -> &'static [&'static str] {
         match self {
             Self::Dialog => &["Page.javascriptDialogOpening"],
-            Self::Console => &["Runtime.consoleAPICalled"],
-            Self::PageError => &["Runtime.exceptionThrown"],
+            Self::Console => &[console::LINE],
+            Self::PageError => &[console::THROWN],
             Self::Popup | Self::Page => &["Target.targetCreated"],
             Self::Close => &["Target.targetDestroyed"],
             Self::Crash => &["Inspector.targetCrashed", "Target.targetCrashed"],
@@ -103,16 +111,21 @@ impl Verbs {
         };
         let mut next = since;
         loop {
+            let settled = self.errands.creating.read().await;
             let matches = |event: &Event| methods.contains(&event.method.as_str());
             let batch = browser.events().since_within(next, EVENTS_READ_MAX, EVENTS_BYTES_MAX, &matches);
             browser.catch_up();
             next = batch.next;
-            let readable = batch.events.iter().filter(|event| browser.targets.may_be_read(event));
+            let tells_lines = batch.events.iter().any(|event| event.method.starts_with("Runtime."));
+            let again = if tells_lines { told_again(browser.events()) } else { HashSet::new() };
+            let readable =
+                batch.events.iter().filter(|event| browser.targets.may_be_read(event) && !again.contains(&event.seq));
             let events: Vec<Json> = readable.filter_map(|event| self.told(&browser, event, query)).collect();
             let left = until.saturating_duration_since(Instant::now());
             if !events.is_empty() || left.is_zero() {
                 return Ok(News { events, next });
             }
+            drop(settled);
             match tokio::time::timeout(left, browser.events().wait(next, &matches)).await {
                 Ok(Some(_)) => {}
                 Ok(None) => return Err(codemode_page::gone("its connection is closed")),
@@ -131,12 +144,10 @@ impl Verbs {
             .copied()
             .find(|kind| kind.methods().contains(&event.method.as_str()) && is_kind(event, *kind))?;
         let page = page_of(browser, event, kind)?;
-        if query.page.as_ref().is_some_and(|wanted| *wanted != page) {
+        if query.page.as_ref().is_some_and(|wanted| *wanted != page) || self.errands.has(&page) {
             return None;
         }
-        if kind == NewsKind::Route
-            && !self.routes.holds(&page, event.params["request"]["url"].as_str().unwrap_or_default())
-        {
+        if kind == NewsKind::Route && !self.routes.holds(&page, event) {
             return None;
         }
         let mut told = Map::new();
@@ -145,6 +156,13 @@ impl Verbs {
         told.insert("page".into(), page.into());
         if let Json::Object(fields) = fields(event, kind) {
             told.extend(fields);
+        }
+        if kind == NewsKind::Route {
+            let target = browser.targets.target_of(event.session.as_deref()?)?;
+            told.insert("route".into(), route_of(&target, &event.params["requestId"]).into());
+            if let Some(kind) = kind_of_request(browser, &event.params["networkId"]) {
+                told.insert("resourceType".into(), kind.into());
+            }
         }
         Some(Json::Object(told))
     }
@@ -174,9 +192,12 @@ impl Tab<'_> {
             }
             // Requests stop only where there are routes.
             for method in kind.methods().iter().filter(|_| !matches!(kind, NewsKind::Download | NewsKind::Route)) {
-                // The browser tells of its targets by itself.
-                if !method.starts_with("Target.") {
-                    self.subscribe(method).await?;
+                match method.split('.').next() {
+                    // The browser tells of its targets by itself.
+                    Some("Target") => {}
+                    Some("Network") => self.subscribe_with_frames(method, "Network.enable").await?,
+                    Some("Runtime") => self.subscribe_with_frames(method, "Runtime.enable").await?,
+                    _ => self.subscribe(method).await?,
                 }
             }
         }
@@ -209,6 +230,13 @@ impl Tab<'_> {
     }
 }
 
+/// The type of a request, as the page tells it: to what stops requests `fetch` and `XMLHttpRequest` are the same.
+fn kind_of_request(browser: &ConnectedBrowser, request: &Json) -> Option<String> {
+    let is_sent = |event: &Event| event.method == "Network.requestWillBeSent" && event.params["requestId"] == *request;
+    let sent = browser.events().last(&is_sent)?;
+    sent.params["type"].as_str().map(str::to_lowercase)
+}
+
 /// Whether an event is of this kind and of no other one that the same event may tell of.
 fn is_kind(event: &Event, kind: NewsKind) -> bool {
     let info = &event.params["targetInfo"];
@@ -224,20 +252,37 @@ fn page_of(browser: &ConnectedBrowser, event: &Event, kind: NewsKind) -> Option<
     match kind {
         NewsKind::Popup => event.params["targetInfo"]["openerId"].as_str().map(str::to_owned),
         NewsKind::Page => event.params["targetInfo"]["targetId"].as_str().map(str::to_owned),
-        // The browser tells of downloads by their frames: that of the page, or one in it.
-        NewsKind::Download => {
-            let frame = event.params["frameId"].as_str()?;
-            let of_page = browser.targets.target(frame).filter(|target| target.kind == "page").map(|target| target.id);
-            of_page.or_else(|| browser.targets.current().map(|page| page.id))
-        }
+        NewsKind::Download => page_of_download(browser, event.params["frameId"].as_str()?),
         NewsKind::Close => event.params["targetId"].as_str().map(str::to_owned),
         NewsKind::Crash if event.session.is_none() => event.params["targetId"].as_str().map(str::to_owned),
         _ => {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
-            let is_frame = browser.targets.target(&target).and_then(|target| target.parent);
-            Some(is_frame.unwrap_or(target))
+            Some(page_of_target(browser, &target).unwrap_or(target))
         }
     }
+}
+
+/// The page of a download, of which the browser tells by its frame. A window that opened only for it, and closes again, is
+/// none: then it is a download of the page that opened the window.
+fn page_of_download(browser: &ConnectedBrowser, frame: &str) -> Option<String> {
+    if let Some(target) = browser.targets.target(frame) {
+        let is_empty = matches!(&*target.url, "" | "about:blank");
+        let opener = target.opener.filter(|opener| is_empty && browser.targets.target(opener).is_some());
+        return opener.or_else(|| page_of_target(browser, frame));
+    }
+    let opened =
+        |event: &Event| event.method == "Target.targetCreated" && event.params["targetInfo"]["targetId"] == frame;
+    if let Some(event) = browser.events().last(&opened) {
+        return event.params["targetInfo"]["openerId"].as_str().map(str::to_owned);
+    }
+    // A frame within a page is told of by the page's session.
+    let attached = |event: &Event| {
+        matches!(event.method.as_str(), "Page.frameAttached" | "Page.frameStartedLoading" | "Page.downloadWillBegin")
+            && event.params["frameId"] == frame
+    };
+    let of_session = browser.events().last(&attached).and_then(|event| event.session.clone());
+    let target = of_session.and_then(|session| browser.targets.target_of(&session));
+    target.and_then(|target| page_of_target(browser, &target)).or_else(|| browser.targets.current().map(|page| page.id))
 }
 
 fn fields(event: &Event, kind: NewsKind) -> Json {
@@ -246,8 +291,8 @@ fn fields(event: &Event, kind: NewsKind) -> Json {
         NewsKind::Dialog => json!({
             "kind": params["type"], "message": params["message"], "defaultValue": params["defaultPrompt"],
         }),
-        NewsKind::Console => console_line(params),
-        NewsKind::PageError => page_error(params),
+        NewsKind::Console => console::line(params),
+        NewsKind::PageError => console::error(params),
         NewsKind::Popup => json!({"popup": params["targetInfo"]["targetId"], "url": params["targetInfo"]["url"]}),
         NewsKind::Page => json!({"url": params["targetInfo"]["url"]}),
         NewsKind::Request => json!({
@@ -280,45 +325,11 @@ fn fields(event: &Event, kind: NewsKind) -> Json {
             json!({"chooser": chooser, "multiple": params["mode"] == "selectMultiple"})
         }
         NewsKind::Route => json!({
-            "route": params["requestId"], "requestId": params["networkId"], "url": params["request"]["url"],
+            "requestId": params["networkId"], "url": params["request"]["url"],
             "method": params["request"]["method"], "headers": params["request"]["headers"],
             "postData": params["request"].get("postData"),
             "resourceType": params["resourceType"].as_str().unwrap_or_default().to_lowercase(),
         }),
         NewsKind::Crash | NewsKind::Close | NewsKind::DomContentLoaded | NewsKind::Load => json!({}),
-    }
-}
-
-/// A line of the page's console.
-pub(crate) fn console_line(params: &Json) -> Json {
-    let arguments: Vec<String> = params["args"].as_array().into_iter().flatten().map(spoken).collect();
-    let at = params.pointer("/stackTrace/callFrames/0");
-    json!({
-        "level": params["type"], "text": arguments.join(" "),
-        "location": at.map(|at| json!({"url": at["url"], "line": at["lineNumber"], "column": at["columnNumber"]})),
-    })
-}
-
-/// An error of the page's scripts that nothing has caught.
-pub(crate) fn page_error(params: &Json) -> Json {
-    let thrown = &params["exceptionDetails"];
-    let stack = exception(thrown).message;
-    let first = stack.lines().next().unwrap_or_default();
-    let (name, message) = match (thrown["exception"]["className"].as_str(), first.split_once(": ")) {
-        (Some(name), Some((_, message))) => (name, message),
-        (name, _) => (name.unwrap_or("Error"), first),
-    };
-    json!({"name": name, "message": message, "stack": stack})
-}
-
-/// An argument of the page's console, as the console shows it.
-fn spoken(argument: &Json) -> String {
-    match (&argument["value"], argument["unserializableValue"].as_str(), argument["description"].as_str()) {
-        (Json::String(text), ..) => text.clone(),
-        (_, Some(text), _) | (Json::Null, None, Some(text)) => text.to_owned(),
-        (Json::Null, None, None) => {
-            argument["type"].as_str().filter(|kind| *kind == "undefined").unwrap_or("null").to_owned()
-        }
-        (value, ..) => value.to_string(),
     }
 }

@@ -18,7 +18,7 @@ const GRACE: Duration = Duration::from_millis(1_000);
 /// How long a command beside the verbs may take.
 const BESIDE_MAX: Duration = Duration::from_secs(5);
 /// Answers beyond this are weighed, and read one at a time.
-const LARGE_ANSWER_BYTES: usize = 128 << 10;
+pub(crate) const LARGE_ANSWER_BYTES: usize = 128 << 10;
 
 /// Sends a command to a page beside whatever verb is under way there.
 ///
@@ -161,7 +161,7 @@ impl<'v> Tab<'v> {
     }
 
     /// Waits until no other verb has a large answer; the place is given back when the verb has ended.
-    async fn take_large_place(&self) -> Result<(), ErrorReport> {
+    pub(crate) async fn take_large_place(&self) -> Result<(), ErrorReport> {
         if self.large.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Ok(());
         }

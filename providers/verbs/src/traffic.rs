@@ -1,14 +1,15 @@
 //! What a page has asked of servers, and what it wrote to its console: read from the events that are kept.
 
-use crate::{observe, reports, tab::Tab};
+use crate::{console, frames::page_of_target, reports, tab::Tab};
 use codemode_page::Event;
 use codemode_spec::{
     ErrorReport,
     limits::{EVENTS_READ_MAX, PATTERN_BYTES_MAX},
 };
-use regex::RegexBuilder;
+use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
+use std::{collections::HashMap, sync::Arc};
 
 /// Rows in an answer, unless the script says otherwise.
 const ROWS_DEFAULT: usize = 100;
@@ -20,16 +21,89 @@ pub enum TrafficFilter {
     /// Those whose address contains a text.
     Text(String),
     /// Those whose address an expression finds.
-    Regex {
-        /// Its source.
-        regex: String,
-        /// Its flags.
-        #[serde(default)]
-        flags: String,
-    },
-    /// Those whose fields contain these texts: `method`, `status`, `resourceType`, `url`, `mimeType`, `failed`.
+    Regex(Expression),
+    /// Those whose fields contain these texts, are found by these expressions, or have these values: `method`, `status`,
+    /// `resourceType`, `url`, `mimeType`, `failed`.
     Fields(Map<String, Json>),
 }
+
+/// A regular expression.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Expression {
+    /// Its source.
+    regex: String,
+    /// Its flags, in the form of JavaScript.
+    #[serde(default)]
+    flags: String,
+}
+
+/// A request and what became of it, by the events that tell.
+pub(crate) struct Exchange {
+    pub(crate) sent: Arc<Event>,
+    /// What the server answered.
+    pub(crate) answered: Option<Answered>,
+    /// That it has ended, well or not.
+    pub(crate) ended: Option<Arc<Event>>,
+    /// Bytes of the body that have come, as the page has them.
+    pub(crate) received: u64,
+}
+
+/// What a server answered.
+pub(crate) struct Answered {
+    event: Arc<Event>,
+    /// It sends the browser elsewhere: the event is that of the request to there.
+    pub(crate) redirects: bool,
+}
+
+impl Answered {
+    pub(crate) fn response(&self) -> &Json {
+        &self.event.params[if self.redirects { "redirectResponse" } else { "response" }]
+    }
+}
+
+impl Exchange {
+    fn of(sent: &Arc<Event>) -> Self {
+        Self { sent: Arc::clone(sent), answered: None, ended: None, received: 0 }
+    }
+
+    pub(crate) fn request(&self) -> &Json {
+        &self.sent.params["request"]
+    }
+
+    pub(crate) fn id(&self) -> &str {
+        self.sent.params["requestId"].as_str().unwrap_or_default()
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.ended.as_ref().is_some_and(|event| event.method == FAILED)
+    }
+
+    fn row(&self) -> Map<String, Json> {
+        let params = &self.sent.params;
+        let row = json!({
+            "requestId": params["requestId"], "method": params["request"]["method"], "url": params["request"]["url"],
+            "resourceType": params["type"].as_str().unwrap_or_default().to_lowercase(),
+        });
+        let Json::Object(mut row) = row else { return Map::new() };
+        if let Some(answered) = &self.answered {
+            row.insert("status".into(), answered.response()["status"].clone());
+            row.insert("mimeType".into(), answered.response()["mimeType"].clone());
+        }
+        if let Some(ended) = &self.ended {
+            let (field, told) =
+                if self.has_failed() { ("failed", "errorText") } else { ("bytes", "encodedDataLength") };
+            row.insert(field.into(), ended.params[told].clone());
+        }
+        row
+    }
+}
+
+const SENT: &str = "Network.requestWillBeSent";
+const ANSWERED: &str = "Network.responseReceived";
+const FINISHED: &str = "Network.loadingFinished";
+const FAILED: &str = "Network.loadingFailed";
+const RECEIVED: &str = "Network.dataReceived";
 
 impl Tab<'_> {
     /// The page's requests, oldest first: `requestId`, `method`, `url`, `resourceType`, and `status`, `mimeType`, `bytes` or
@@ -38,33 +112,41 @@ impl Tab<'_> {
     /// # Errors
     /// `INVALID_ARGUMENT` if the filter is none.
     pub async fn network(&self, filter: Option<&TrafficFilter>, limit: Option<usize>) -> Result<Json, ErrorReport> {
-        self.subscribe("Network.requestWillBeSent").await?;
+        let exchanges = self.exchanges(filter).await?;
+        Ok(last(exchanges.iter().map(|exchange| exchange.row().into()).collect(), limit))
+    }
+
+    /// The page's requests that a filter means, oldest first.
+    pub(crate) async fn exchanges(&self, filter: Option<&TrafficFilter>) -> Result<Vec<Exchange>, ErrorReport> {
+        self.subscribe_with_frames(SENT, "Network.enable").await?;
         let matches = matcher(filter)?;
-        let mut rows: Vec<Map<String, Json>> = Vec::new();
+        let mut exchanges: Vec<Exchange> = Vec::new();
+        // The newest with an id: a redirect has the id of the request before it.
+        let mut by_id: HashMap<String, usize> = HashMap::new();
         for event in self.kept("Network.").await? {
-            let id = &event.params["requestId"];
-            if event.method == "Network.requestWillBeSent" {
-                rows.push(request(&event.params));
-                continue;
-            }
-            // A redirect has the id of the request before it.
-            let Some(row) = rows.iter_mut().rev().find(|row| row["requestId"] == *id) else { continue };
-            match event.method.as_str() {
-                "Network.responseReceived" => {
-                    row.insert("status".into(), event.params["response"]["status"].clone());
-                    row.insert("mimeType".into(), event.params["response"]["mimeType"].clone());
+            let Some(id) = event.params["requestId"].as_str() else { continue };
+            let known = by_id.get(id).copied();
+            let exchange = known.and_then(|at| exchanges.get_mut(at));
+            match (event.method.as_str(), exchange) {
+                (SENT, before) => {
+                    if let Some(before) = before.filter(|_| event.params["redirectResponse"].is_object()) {
+                        before.answered = Some(Answered { event: Arc::clone(&event), redirects: true });
+                    }
+                    by_id.insert(id.to_owned(), exchanges.len());
+                    exchanges.push(Exchange::of(&event));
                 }
-                "Network.loadingFinished" => {
-                    row.insert("bytes".into(), event.params["encodedDataLength"].clone());
+                (ANSWERED, Some(exchange)) => {
+                    exchange.answered = Some(Answered { event, redirects: false });
                 }
-                "Network.loadingFailed" => {
-                    row.insert("failed".into(), event.params["errorText"].clone());
+                (FINISHED | FAILED, Some(exchange)) => exchange.ended = Some(event),
+                (RECEIVED, Some(exchange)) => {
+                    exchange.received += event.params["dataLength"].as_u64().unwrap_or_default();
                 }
                 _ => {}
             }
         }
-        rows.retain(|row| matches(row));
-        Ok(last(rows.into_iter().map(Json::Object).collect(), limit))
+        exchanges.retain(|exchange| matches(&exchange.row()));
+        Ok(exchanges)
     }
 
     /// What the page wrote to its console, and its uncaught errors, oldest first.
@@ -73,14 +155,15 @@ impl Tab<'_> {
     /// When the page is gone.
     pub async fn console(&self, limit: Option<usize>) -> Result<Json, ErrorReport> {
         // The page tells what it had said before it was asked.
-        self.subscribe("Runtime.consoleAPICalled").await?;
-        let rows = self.kept("Runtime.").await?;
+        self.subscribe_with_frames(console::LINE, "Runtime.enable").await?;
+        let events = self.kept("Runtime.").await?;
+        let again = console::told_again(self.browser.events());
         let mut told: Vec<Json> = Vec::new();
-        for event in rows {
+        for event in events.iter().filter(|event| !again.contains(&event.seq)) {
             let row = match event.method.as_str() {
-                "Runtime.consoleAPICalled" => observe::console_line(&event.params),
-                "Runtime.exceptionThrown" => {
-                    let mut error = observe::page_error(&event.params);
+                console::LINE => console::line(&event.params),
+                console::THROWN => {
+                    let mut error = console::error(&event.params);
                     error["level"] = "error".into();
                     error["text"] = error["stack"].take();
                     error
@@ -92,23 +175,21 @@ impl Tab<'_> {
         Ok(last(told, limit))
     }
 
-    /// The kept events of a domain from the page.
-    async fn kept(&self, domain: &str) -> Result<Vec<std::sync::Arc<Event>>, ErrorReport> {
+    /// The kept events of a domain from the page and its frames.
+    async fn kept(&self, domain: &str) -> Result<Vec<Arc<Event>>, ErrorReport> {
         let session = self.session().await?;
-        let is_meant =
-            |event: &Event| event.session.as_deref() == Some(session.as_str()) && event.method.starts_with(domain);
-        Ok(self.browser.events().since(0, usize::MAX, &is_meant).events)
-    }
-}
-
-fn request(params: &Json) -> Map<String, Json> {
-    let row = json!({
-        "requestId": params["requestId"], "method": params["request"]["method"], "url": params["request"]["url"],
-        "resourceType": params["type"].as_str().unwrap_or_default().to_lowercase(),
-    });
-    match row {
-        Json::Object(row) => row,
-        _ => Map::new(),
+        let mut of_page = HashMap::from([(session, true)]);
+        let mut events = self.browser.events().since(0, usize::MAX, &|event| event.method.starts_with(domain)).events;
+        events.retain(|event| {
+            let Some(session) = &event.session else { return false };
+            if let Some(of_page) = of_page.get(session) {
+                return *of_page;
+            }
+            let target = self.browser.targets.target_of(session);
+            let page = target.and_then(|target| page_of_target(&self.browser, &target));
+            *of_page.entry(session.clone()).or_insert(page.as_deref() == Some(&self.id))
+        });
+        Ok(events)
     }
 }
 
@@ -121,27 +202,67 @@ fn last(mut rows: Vec<Json>, limit: Option<usize>) -> Json {
 type Matcher = Box<dyn Fn(&Map<String, Json>) -> bool + Send + Sync>;
 
 fn matcher(filter: Option<&TrafficFilter>) -> Result<Matcher, ErrorReport> {
-    let text_of = |row: &Map<String, Json>, field: &str| match row.get(field) {
-        Some(Json::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    };
     Ok(match filter.cloned() {
         None => Box::new(|_| true),
         Some(TrafficFilter::Text(part)) => Box::new(move |row| text_of(row, "url").contains(&part)),
-        Some(TrafficFilter::Regex { regex, flags }) => {
-            if regex.len() > PATTERN_BYTES_MAX {
-                return Err(reports::invalid(format!("a filter may have {PATTERN_BYTES_MAX} bytes")));
-            }
-            let built = RegexBuilder::new(&regex).case_insensitive(flags.contains('i')).build();
-            let built = built.map_err(|error| reports::invalid(format!("the filter is no expression: {error}")))?;
+        Some(TrafficFilter::Regex(expression)) => {
+            let built = expression.built()?;
             Box::new(move |row| built.is_match(&text_of(row, "url")))
         }
-        Some(TrafficFilter::Fields(fields)) => Box::new(move |row| {
-            fields.iter().all(|(field, wanted)| match wanted {
-                Json::String(part) => text_of(row, field).contains(part.as_str()),
-                wanted => row.get(field) == Some(wanted),
-            })
-        }),
+        Some(TrafficFilter::Fields(fields)) => {
+            let fields: Result<Vec<_>, ErrorReport> =
+                fields.into_iter().map(|(field, wanted)| Ok((field, Wanted::of(wanted)?))).collect();
+            let fields = fields?;
+            Box::new(move |row| fields.iter().all(|(field, wanted)| wanted.is_in(row, field)))
+        }
     })
+}
+
+/// What a field of a row must be.
+enum Wanted {
+    Part(String),
+    Found(Regex),
+    Same(Json),
+}
+
+impl Wanted {
+    fn of(wanted: Json) -> Result<Self, ErrorReport> {
+        Ok(match wanted {
+            Json::String(part) => Self::Part(part),
+            Json::Object(_) => {
+                let expression: Result<Expression, _> = serde_json::from_value(wanted);
+                let no_filter = |_| reports::invalid("a field of a filter is a text, an expression or a value");
+                Self::Found(expression.map_err(no_filter)?.built()?)
+            }
+            wanted => Self::Same(wanted),
+        })
+    }
+
+    fn is_in(&self, row: &Map<String, Json>, field: &str) -> bool {
+        match self {
+            Self::Part(part) => text_of(row, field).contains(part.as_str()),
+            Self::Found(expression) => expression.is_match(&text_of(row, field)),
+            // Whether a request has failed is asked as `failed: true` as well.
+            Self::Same(Json::Bool(wanted)) => row.contains_key(field) == *wanted,
+            Self::Same(wanted) => row.get(field) == Some(wanted),
+        }
+    }
+}
+
+impl Expression {
+    fn built(&self) -> Result<Regex, ErrorReport> {
+        if self.regex.len() > PATTERN_BYTES_MAX {
+            return Err(reports::invalid(format!("a filter may have {PATTERN_BYTES_MAX} bytes")));
+        }
+        let built = RegexBuilder::new(&self.regex).case_insensitive(self.flags.contains('i')).build();
+        built.map_err(|error| reports::invalid(format!("the filter is no expression: {error}")))
+    }
+}
+
+fn text_of(row: &Map<String, Json>, field: &str) -> String {
+    match row.get(field) {
+        Some(Json::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    }
 }

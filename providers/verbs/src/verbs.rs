@@ -1,6 +1,9 @@
 //! The engine of one execution: what it keeps between verbs, and how a verb gets its page.
 
-use crate::{dialogs::DialogPolicies, refs::Refs, reports, routes::Routes, tab::Tab, world::Worlds};
+use crate::{
+    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, reports, routes::Routes, tab::Tab,
+    world::Worlds,
+};
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -20,6 +23,8 @@ pub struct Verbs {
     pub(crate) worlds: Worlds,
     pub(crate) dialogs: DialogPolicies,
     pub(crate) routes: Routes,
+    pub(crate) asked: Asked,
+    pub(crate) errands: Errands,
     /// Whether a page was opened.
     pub(crate) has_opened: AtomicBool,
     /// One place for large answers.
@@ -66,6 +71,8 @@ impl Verbs {
             worlds: Worlds::default(),
             dialogs: DialogPolicies::default(),
             routes: Routes::default(),
+            asked: Asked::default(),
+            errands: Errands::default(),
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
             refs: Mutex::default(),
@@ -165,7 +172,7 @@ impl Tab<'_> {
 }
 
 /// A verb's own time, for messages, and when it is over: never later than the execution.
-fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
+pub(crate) fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
     let left = deadline.saturating_duration_since(Instant::now());
     let timeout = match timeout_ms {
         None => Duration::from_millis(VERB_TIMEOUT_MS).min(left),

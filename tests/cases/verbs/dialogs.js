@@ -63,6 +63,33 @@ page.once('dialog', async (dialog) => {
 await page.click('#leave');
 await page.waitForURL('**/controls');
 [first, kind, await page.title()]
+// --- closing a page that asks: with the question only if that is wanted, and then it is answered
+//! result: [true,true]
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#guard');
+await page.close();
+const other = await browser.open('{{site}}/dialogs');
+await other.click('#guard');
+const closed = other.waitForEvent('close');
+await other.close({ runBeforeUnload: true });
+await closed;
+[page.isClosed(), other.isClosed()]
+// --- closing a page that the listener has stay
+//! result: ["beforeunload",false,"Dialogs"]
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#guard');
+const coming = page.waitForEvent('dialog');
+await page.close({ runBeforeUnload: true });
+const dialog = await coming;
+await dialog.dismiss();
+[dialog.type(), page.isClosed(), await page.title()]
+// --- going elsewhere from a page that the listener has stay
+//! result: ["NAVIGATION_FAILED","Dialogs"]
+const page = await browser.open('{{site}}/dialogs');
+await page.click('#guard');
+page.once('dialog', (dialog) => dialog.dismiss());
+const error = await page.goto('{{site}}/controls').catch((error) => error);
+[error.code, await page.title()]
 // --- staying on a page that asks
 //! result: ["beforeunload","Dialogs"]
 const page = await browser.open('{{site}}/dialogs');

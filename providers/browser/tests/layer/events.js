@@ -281,10 +281,10 @@ await page.unrouteAll();
   ["route",{"page":"P1","patterns":[{"id":"0","regex":"\\.png$","flags":""},{"id":"1","glob":"**/api/**"},{"id":"2","glob":"**/*"}]}],
   ["route",{"page":"P1","patterns":[{"id":"0","glob":"**"},{"id":"1","regex":"\\.png$","flags":""},{"id":"2","glob":"**/api/**"},{"id":"3","glob":"**/*"}]}],
   ["goto",{"url":"http://x.test/","page":"P1"}],
-  ["route",{"page":"P1","patterns":[{"id":"0","glob":"**"},{"id":"1","regex":"\\.png$","flags":""},{"id":"2","glob":"**/*"}]}],
   ["routeAnswer",{"page":"P1","route":"f1","action":"fulfill","status":201,"headers":{"content-type":"application/json"},"body":"{\"a\":1}"}],
   ["routeAnswer",{"page":"P1","route":"f2","action":"abort","errorCode":"failed"}],
   ["routeAnswer",{"page":"P1","route":"f3","action":"continue","headers":{"a":"1"}}],
+  ["route",{"page":"P1","patterns":[{"id":"0","glob":"**"},{"id":"1","regex":"\\.png$","flags":""},{"id":"2","glob":"**/*"}]}],
   ["route",{"page":"P1","patterns":[{"id":"0","glob":"**"},{"id":"1","glob":"**/*"}]}],
   ["route",{"page":"P1","patterns":[]}]
 ]
@@ -325,8 +325,8 @@ return [download, String(await download.bytes()), await download.failure(), choo
   ["watch",{"page":"P1","types":["download","close","crash","filechooser"]}],
   ["click",{"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
   ["chooser",{"page":"P1","chooser":"c1","files":[{"name":"b","buffer":{"bytes":[1]}}]}],
-  ["download",{"page":"P1","download":"d1","op":"bytes"}],
-  ["download",{"page":"P1","download":"d1","op":"failure"}]
+  ["download",{"download":"d1","op":"bytes"}],
+  ["download",{"download":"d1","op":"failure"}]
 ]
 }
 */

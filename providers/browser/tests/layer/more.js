@@ -264,7 +264,7 @@ return [known.length > 5, known[known.length - 1], browser.help("page.click"), b
   browser.help("page.clock"), browser.help("pge"), browser.help("page.goBack"), browser.help("locator").split("\n").length > 30];
 /*
 {
-"result": [true,"More: browser.help(name) with \"page\", \"locator\", \"frame\", \"frameLocator\", \"dialog\", \"consoleMessage\", \"request\", \"response\", \"route\", \"download\", \"fileChooser\", or a method.","page.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","page.waitForURL(glob | regexp | (url) => boolean, { waitUntil, timeout }): \"**/account\", or a path of the page's site","dialog.accept(text), dismiss(), type(), message(), defaultValue(), page()","tap is not supported; use page.click.","page.clock is not supported; use page.addInitScript to replace Date or timers before the page's scripts run.","There is no pge; see browser.help(\"page\").","page.reload(options), goBack(options), goForward(options) → response or null",true],
+"result": [true,"More: browser.help(name) with \"page\", \"locator\", \"frame\", \"frameLocator\", \"dialog\", \"consoleMessage\", \"request\", \"response\", \"route\", \"apiRequestContext\", \"apiResponse\", \"download\", \"fileChooser\", or a method.","page.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","page.waitForURL(glob | regexp | (url) => boolean, { waitUntil, timeout }): \"**/account\", or a path of the page's site","dialog.accept(text), dismiss(), type(), message(), defaultValue(), page()","tap is not supported; use page.click.","page.clock is not supported; use page.addInitScript to replace Date or timers before the page's scripts run.","There is no pge; see browser.help(\"page\").","page.reload(options), goBack(options), goForward(options) → response or null",true],
 "calls": [
 
 ]
@@ -350,7 +350,7 @@ for (const tried of [() => browser.newPage({ userAgent: "x" }), () => page.getBy
 return [page.viewportSize(), said];
 /*
 {
-"result": [{"width":400,"height":300},["browser.newPage: there is no option userAgent. There are: waitUntil, timeout, viewport, referer.","getByRole: the options are of type string. Write getByRole('button', { name: 'OK' })."]],
+"result": [{"width":400,"height":300},["browser.newPage: there is no option userAgent. There are: waitUntil, timeout, viewport, referer, httpCredentials.","getByRole: the options are of type string. Write getByRole('button', { name: 'OK' })."]],
 "calls": [
   ["open",{}],
   ["viewport",{"width":400,"height":300,"page":"P1"}],
