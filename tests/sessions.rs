@@ -193,6 +193,28 @@ fn a_dynamic_session_is_one_shot_until_the_script_keeps_it() {
 }
 
 #[test]
+fn a_dialog_that_a_script_leaves_open_does_not_stop_the_next_one() {
+    let shop = Shop::open();
+    let key = ["--session-key", "dialogs"];
+    let opened = shop.result(
+        &key,
+        "const page = await browser.open();
+        page.on('dialog', () => {});
+        const asked = page.waitForEvent('dialog');
+        await page.evaluate(() => { document.body.textContent = 'left'; setTimeout(() => confirm('Stay?')); });
+        (await asked).message()",
+    );
+    assert_eq!(opened, "Stay?");
+    let next = shop.result(
+        &key,
+        "const [left] = await browser.pages();
+        const page = await browser.newPage();
+        [page.id !== left.id, await page.textContent('body'), await left.textContent('body')]",
+    );
+    assert_eq!(next, json!([true, "", "left"]));
+}
+
+#[test]
 fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
     let shop = Shop::open();
     let places = StateDir::open(&shop.place.folder().join("state")).unwrap();

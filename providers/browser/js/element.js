@@ -1,10 +1,10 @@
 // What can be done to an element, once for all: `locator.js` offers it on locators, `scope.js` on pages and frames with a
 // selector before the other arguments. Each is `(to, ...arguments)`, where `to` says of which page, target and method.
 
-const CLICK = ["button", "clickCount", "modifiers", "position", "delay", "force", "trial", "noWaitAfter"];
-const HOVER = ["position", "modifiers", "force", "trial", "noWaitAfter"];
-const CHECK = ["position", "force", "trial", "noWaitAfter"];
-const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "noWaitAfter"];
+const HOVER = ["position", "modifiers", "force", "trial", "noWaitAfter", "scroll"];
+const CLICK = [...HOVER, "button", "clickCount", "delay", "steps"];
+const CHECK = ["position", "force", "trial", "noWaitAfter", "scroll"];
+const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "noWaitAfter", "steps"];
 const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup"];
 
 /** The one that an action is meant for. */

@@ -37,6 +37,15 @@ const failure = (method, message, code, hint) => {
   return fail(error, code, hint);
 };
 
+/** What a call answers, a promise in any case: a wrong argument rejects it, as all errors of Playwright's methods do. */
+const promised = (call) => {
+  try {
+    return call();
+  } catch (error) {
+    return Promise.reject(error);
+  }
+};
+
 const TAKES = "browser.help(name) shows what a method takes.";
 
 /** An argument that is not what the method takes. What to write instead is part of the message. */

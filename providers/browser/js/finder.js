@@ -24,7 +24,7 @@ class Finder {
   locator(selector, options) {
     if (selector instanceof Locator) {
       const text = this.#text === "" ? textOf(selector) : `${this.#text}.locator(${textOf(selector)})`;
-      return filtered(this.#within(stepsOf(selector), text), options);
+      return filtered(this.#within(rebased(inFrameOf(this.#steps), stepsOf(selector)), text), options);
     }
     const step = selectorStep(`${this.constructor.label}.locator`, selector);
     return filtered(this.#within([step], chained(this.#text, `locator(${quoted(selector)})`)), options);
@@ -77,3 +77,10 @@ class Finder {
     return new Locator(pageOf(this), [...this.#steps, ...steps], text);
   }
 }
+
+/** The steps behind the last one that enters a frame: those that the frame's document is asked for. */
+const inFrameOf = (steps) => steps.slice(steps.findLastIndex(({ by }) => by === "frame") + 1);
+
+/** Steps that are to be taken behind others: what they are combined with is looked for there as well. */
+const rebased = (outer, steps) =>
+  steps.map((step) => (step.by === "and" || step.by === "or" ? { ...step, steps: [...outer, ...rebased(outer, step.steps)] } : step));

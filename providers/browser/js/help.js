@@ -113,6 +113,8 @@ const HELP = {
     boundingBox: "boundingBox() → { x, y, width, height } or null",
     screenshot: "screenshot(options) → bytes",
     ariaSnapshot: "ariaSnapshot() → text; snapshot(options) → text with refs",
+    waitForFunction: "waitForFunction((element, arg) => boolean, arg, { timeout }): until it is true",
+    describe: "describe(text) → the same locator, named so in messages of the script; description()",
     contentFrame: "contentFrame() → what is inside of the iframe; page()",
   },
   frame: {

@@ -90,10 +90,7 @@ const INSTEAD = {
   },
   locator: {
     tap: "use locator.click",
-    elementHandles: "use locator.all()",
-    elementHandle: "use the locator itself",
     highlight: "use page.screenshot({ markup: true })",
-    describe: "name the locator by a variable",
     select: "use locator.selectOption",
     text: "use locator.textContent or locator.innerText",
     getText: "use locator.textContent or locator.innerText",

@@ -1,10 +1,26 @@
 // Locators: immutable lists of steps. An element is looked for when something is done to it.
 
 class Locator extends Finder {
-  constructor(page, steps, text) {
+  #description;
+
+  constructor(page, steps, text, description = null) {
     super(page, steps, text);
+    this.#description = description;
     /** What console.log shows. */
-    this.target = text;
+    this.target = description ?? text;
+  }
+
+  /** The same locator under a name of the script's own. */
+  describe(description) {
+    return new Locator(pageOf(this), stepsOf(this), textOf(this), String(description));
+  }
+
+  description() {
+    return this.#description;
+  }
+
+  toString() {
+    return this.target;
   }
 
   page() {
@@ -51,6 +67,29 @@ class Locator extends Finder {
     return new Acting(pageOf(this), "locator.dragTo", undefined).send("drag", args, options);
   }
 
+  /** Handles are locators here: this one, when its element is there. */
+  async elementHandle(options) {
+    await LOCATOR_METHODS.waitFor(acting(this, "elementHandle"), { ...options, state: "attached" });
+    return this;
+  }
+
+  elementHandles() {
+    return this.all();
+  }
+
+  /** Waits until a function of the element, which is looked for each time, answers something true. */
+  async waitForFunction(fn, arg, options) {
+    const to = acting(this, "waitForFunction");
+    const ms = timeoutOf(pageOf(this), options) ?? WAIT_MS;
+    const until = ms === 0 ? Infinity : Date.now() + ms;
+    for (;;) {
+      const timeout = ms === 0 ? 0 : Math.max(1, until - Date.now());
+      if (await LOCATOR_METHODS.evaluate(to, fn, arg, { timeout })) return;
+      if (Date.now() >= until) throw lateError(to.method, ms, `a true answer about ${textOf(this)}`);
+      await new Promise((resolve) => setTimeout(resolve, CONDITION_MS));
+    }
+  }
+
   $(selector) {
     return firstOf(this.locator(selector));
   }
@@ -75,6 +114,9 @@ class Locator extends Finder {
   }
 }
 
+/** How often a condition of an element is looked at. */
+const CONDITION_MS = 50;
+
 const acting = (locator, name) => new Acting(pageOf(locator), `locator.${name}`, { steps: stepsOf(locator) });
 
 const refined = (locator, step, text) =>
@@ -82,9 +124,20 @@ const refined = (locator, step, text) =>
 
 /** The steps of a locator that another one names. */
 const insideSteps = (locator, name, other) => {
-  if (!(other instanceof Locator)) throw wrongArgument(`locator.${name}`, "the argument must be a locator");
-  if (pageOf(other) !== pageOf(locator)) throw wrongArgument(`locator.${name}`, "the locators must be of one page");
-  return stepsOf(other);
+  const method = name === "and" || name === "or" ? `locator.${name}` : "locator.filter";
+  if (!(other instanceof Locator)) throw wrongArgument(method, "the argument must be a locator");
+  const isInSameFrame = stepsOf(other)[0]?.frame === stepsOf(locator)[0]?.frame;
+  if (pageOf(other) !== pageOf(locator) || !isInSameFrame) {
+    throw wrongArgument(method, `Inner "${name}" locator must belong to the same frame`, "Both must begin with the same page or frame.");
+  }
+  return behindFrame(stepsOf(locator), stepsOf(other));
+};
+
+/** Steps as they read in the frame of others, where both begin by entering the same one. */
+const behindFrame = (steps, others) => {
+  const entered = steps.slice(0, steps.length - inFrameOf(steps).length);
+  const isSame = entered.length > 0 && JSON.stringify(entered) === JSON.stringify(others.slice(0, entered.length));
+  return isSame ? others.slice(entered.length) : others;
 };
 
 /** The locator with the conditions of `filter`, or of the second argument of `locator`. */
@@ -100,11 +153,11 @@ const filtered = (locator, options) => {
     locator = refined(locator, { by: "hasText", text, not: true }, `filter({ hasNotText: ${quoted(hasNotText)} })`);
   }
   if (has !== undefined) {
-    const steps = insideSteps(locator, "filter", has);
+    const steps = insideSteps(locator, "has", has);
     locator = refined(locator, { by: "has", steps }, `filter({ has: ${textOf(has)} })`);
   }
   if (hasNot !== undefined) {
-    const steps = insideSteps(locator, "filter", hasNot);
+    const steps = insideSteps(locator, "hasNot", hasNot);
     locator = refined(locator, { by: "has", steps, not: true }, `filter({ hasNot: ${textOf(hasNot)} })`);
   }
   if (visible !== undefined) {
@@ -123,7 +176,8 @@ const firstOf = async (locator) => {
 for (const [name, act] of [...Object.entries(ELEMENT_METHODS), ...Object.entries(LOCATOR_METHODS)]) {
   hide(Locator.prototype, name, {
     [name](...args) {
-      return act(acting(this, name), ...args);
+      const to = acting(this, name);
+      return promised(() => act(to, ...args));
     },
   }[name]);
 }

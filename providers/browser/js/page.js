@@ -160,6 +160,9 @@ class Page extends Scope {
   }
 
   waitForLoadState(state = "load", options = undefined) {
+    if (!LOAD_STATES.includes(state)) {
+      return Promise.reject(wrongArgument("page.waitForLoadState", `state: expected one of (${LOAD_STATES.join("|")})`));
+    }
     const args = timed({ state }, this, options, true);
     return this.#send("waitForLoadState", "waitForLoad", args, takeNothing);
   }
@@ -376,6 +379,7 @@ const trafficFilter = (filter) => {
   if (filter instanceof RegExp || typeof filter !== "object" || filter === null) return plain(filter);
   return Object.fromEntries(Object.entries(filter).map(([field, value]) => [field, plain(value)]));
 };
+const LOAD_STATES = ["load", "domcontentloaded", "networkidle", "commit"];
 
 /** The name of an event of pages. */
 const eventName = (method, name) => {

@@ -40,7 +40,7 @@ class Scope extends Finder {
     const method = methodName(this, "waitForSelector");
     const to = inScope(this, "waitForSelector", selector, options);
     if (!["attached", "detached", "visible", "hidden"].includes(state)) {
-      throw wrongArgument(method, "state is attached, detached, visible or hidden");
+      throw wrongArgument(method, "state: expected one of (attached|detached|visible|hidden)");
     }
     await to.send("waitFor", { state }, options, takeNothing);
     if (state === "detached" || state === "hidden") return null;
@@ -61,7 +61,7 @@ class Scope extends Finder {
     if (typeof selector === "object" && selector !== null && !(selector instanceof Finder)) {
       return fillForm(this, selector, value);
     }
-    return ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options);
+    return promised(() => ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options));
   }
 
   /** A promise of so much time. */
@@ -114,7 +114,8 @@ for (const [name, act] of Object.entries(ELEMENT_METHODS)) {
   if (name === "fill") continue;
   hide(Scope.prototype, name, {
     [name](selector, ...args) {
-      return act(inScope(this, name, selector, args[args.length - 1]), ...args);
+      const scope = this;
+      return promised(() => act(inScope(scope, name, selector, args[args.length - 1]), ...args));
     },
   }[name]);
 }

@@ -94,6 +94,7 @@ pub(crate) struct Drag {
     pub(crate) force: bool,
     #[serde(default)]
     pub(crate) trial: bool,
+    pub(crate) steps: Option<u32>,
 }
 
 impl Drag {
@@ -102,6 +103,7 @@ impl Drag {
             position,
             force: self.force,
             trial: self.trial,
+            steps: self.steps,
             ..Approach::default()
         })
     }

@@ -10,6 +10,8 @@ pub(crate) fn in_words_of_browser(report: ErrorReport) -> ErrorReport {
         Step::Send if arguments.contains("handleJavaScriptDialog") => {
             "page.on(\"dialog\", dialog => dialog.accept())".to_owned()
         }
+        Step::Send if arguments.contains("Page.reload") => "page.reload()".to_owned(),
+        Step::Send if arguments.contains("Page.navigate") => "page.goto(url)".to_owned(),
         Step::Send => format!("cdp.send({arguments})"),
         Step::Attach => "browser.page(id)".to_owned(),
         Step::Targets => "browser.pages()".to_owned(),

@@ -390,6 +390,7 @@ impl ExecutionBrowser {
             State::Running(Owner::External(endpoint)) => self.close_owned(connected, &Route::Endpoint(endpoint)).await,
             state => {
                 if let (Some(connected), Some(session)) = (connected, self.session()) {
+                    connected.dismiss_dialogs().await;
                     cookies::keep(&connected.connection, &*session).await;
                     self.notes.keep(&*session).await;
                     connected.connection.close().await;

@@ -1,7 +1,7 @@
 //! Sending to a page or to the browser without ever being left hanging.
 
 use crate::{
-    attach::Attached,
+    attach::{Attached, HANDLE},
     connected::ConnectedBrowser,
     dialog::Dialogs,
     policy,
@@ -21,6 +21,8 @@ pub(crate) const GO_ON: &str = "Runtime.runIfWaitingForDebugger";
 const LEFT_BEHIND: &str = "Inspected target navigated";
 /// How long it may take until the browser tells where the page went.
 const NAVIGATION_TOLD_MAX: Duration = Duration::from_millis(500);
+/// How long a dialog that nobody has answered may take to be dismissed when an execution ends.
+const DISMISS_MAX: Duration = Duration::from_secs(1);
 
 impl ConnectedBrowser {
     /// Leaves a page of the browser's own, or ends it. The script has no session there, not for a moment: the host
@@ -144,6 +146,18 @@ impl ConnectedBrowser {
             return Ok(answer.into());
         }
         answer
+    }
+
+    /// Dismisses the dialogs that are open, before the connection is left: Chromium takes an answer only from those who
+    /// saw a dialog open, so a later execution could not, and its commands to that page would not be answered.
+    pub(crate) async fn dismiss_dialogs(&self) {
+        self.catch_up();
+        for page in self.targets.visible().into_iter().filter(|page| page.dialog.is_some()) {
+            if let Ok(session) = self.resolve(&format!("{HANDLE}{}", page.id), DISMISS_MAX).await {
+                // A page that cannot be helped stays as it is.
+                let _ = self.answer_dialog(&session, json!({"accept": false}), DISMISS_MAX).await;
+            }
+        }
     }
 
     /// Takes a screenshot of a tab, which Chromium does only of the tab in front.

@@ -95,6 +95,7 @@ async function actOn(args, given) {
 function lookAt(element, args, hit, scrolls) {
   const look = () => {
     const point = pointOf(element, args.position);
+    if (!point && args.force) return { error: { error: "force", message: linesOf(element).length ? NOT_IN_VIEW : NOT_VISIBLE } };
     if (!point) return { error: { error: "outside", preview: preview(element) } };
     const covered = hit ? coveredAt(element, point.x, point.y) : null;
     return covered ? { error: covered, point } : { point };
@@ -105,6 +106,8 @@ function lookAt(element, args, hit, scrolls) {
   }
   // In view and under the pointer already: scrolling would only move what others look at.
   if (isWhollyShown(element)) {
+    // A frame knows only its own viewport, which the frames around it may not show.
+    if (top !== window) scrollIfNeeded(nearestWithBox(element));
     const seenThere = look();
     // Without a hit test, one tells whether a box around the element cuts it off.
     if (!seenThere.error && (hit || !coveredAt(element, seenThere.point.x, seenThere.point.y))) return seenThere;
@@ -120,14 +123,22 @@ function lookAt(element, args, hit, scrolls) {
   return { ...(args.point || !hit ? seenThere : { ...seenThere, point: null }), scrolled: true };
 }
 
+// What an element lacks that is forced: nothing is waited for.
+const NOT_VISIBLE = "Element is not visible";
+const NOT_IN_VIEW = "Element is outside of the viewport";
+
 /** Whether a kept element is where it was, and, if `hit` asks for it, what a click at the point would hit. */
 function recheck(args) {
   const element = heldElement(args.handle);
-  if (args.box && !sameBox(args.box, boundsOf(element), 0.5)) {
-    lastBoxes.set(element, { box: boundsOf(element), at: performance.now() });
+  const now = boundsOf(element);
+  const covered = args.hit ? coveredAt(element, args.x, args.y) : null;
+  // What has grown or shrunk, and still is under the mouse, stands still all the same.
+  const sides = args.hit && !covered ? ["x", "y"] : SIDES;
+  if (args.box && !sameBox(args.box, now, 0.5, sides)) {
+    lastBoxes.set(element, { box: now, at: performance.now() });
     return { error: "unstable", preview: preview(element) };
   }
-  return (args.hit && coveredAt(element, args.x, args.y)) || { ok: true };
+  return covered || { ok: true };
 }
 
 function bringIntoView(element) {

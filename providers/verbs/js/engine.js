@@ -30,19 +30,21 @@ const OPS = {
   scroll: (args, given) => until(args.timeout, async () => {
     const found = oneOf(args, given);
     if (found.error) return found;
-    const missing = missingState(found.element, "visible") || (await instability(found.element));
-    if (missing) return missing;
+    // What has a place can be scrolled to, also when nothing of it shows.
+    const missing = linesOf(found.element).length ? null : { error: "hidden", preview: preview(found.element) };
+    const unfit = missing || (await instability(found.element));
+    if (unfit) return unfit;
     bringIntoView(found.element);
     return { ok: true, handle: keepElement(found.element) };
   }),
   dispatch: (args, given) => sync(args, given, (element) => dispatch(element, String(args.type), args.init)),
   checked: (args) => {
-    const value = checkedOf(controlOf(heldElement(args.handle)));
-    return value === null ? { error: "kind", message: NOT_CHECKABLE } : { value: value === true };
+    const value = isChecked(controlOf(heldElement(args.handle)));
+    return value === null ? { error: "kind", message: NOT_CHECKABLE } : { value };
   },
   frame: (args, given) => sync(args, given, (element) => {
     if (!["iframe", "frame"].includes(tagOf(element)) && !["object", "embed"].includes(tagOf(element))) {
-      return { error: "kind", message: `Element is not a frame: ${preview(element)}` };
+      return { error: "kind", message: `An <iframe> was expected: ${preview(element)} is no frame` };
     }
     return { handle: keepElement(element), ...frameOrigin(element), preview: preview(element) };
   }),

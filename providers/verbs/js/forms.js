@@ -150,7 +150,7 @@ async function fillField(field, target, force) {
   return withOne(target, field.given || null, (element) => {
     const control = controlOf(element);
     if (typeof field.value === "boolean") {
-      const checked = checkedOf(control);
+      const checked = isChecked(control);
       if (checked === null) return { error: "kind", message: NOT_CHECKABLE };
       return checked === field.value ? { ok: true } : { needsClick: true, handle: keepElement(element) };
     }

@@ -31,8 +31,8 @@ function linesOf(element) {
   return range.getClientRects();
 }
 
-const sameBox = (a, b, tolerance = 0) =>
-  ["x", "y", "width", "height"].every((side) => Math.abs(a[side] - b[side]) <= tolerance);
+const SIDES = ["x", "y", "width", "height"];
+const sameBox = (a, b, tolerance = 0, sides = SIDES) => sides.every((side) => Math.abs(a[side] - b[side]) <= tolerance);
 
 const viewport = () => ({ width: innerWidth, height: innerHeight });
 
@@ -91,13 +91,15 @@ function scrollIntoView(element, attempt) {
   if (!inViewport(boxOf(target))) scrollTo(target, { block: "center", inline: "center", behavior: "instant" });
 }
 
-/** The element itself, or the first one in it with a box when it has none. */
+/** The element itself, or when it has no box the first one in it that has, or else the next above it. */
 function nearestWithBox(element) {
   if (boxesOf(element).length) return element;
   for (const child of flatChildrenOf(element)) {
     if (isElement(child) && boxesOf(child).length) return child;
   }
-  return element;
+  let above = flatParentOf(element);
+  while (above && !boxesOf(above).length) above = flatParentOf(above);
+  return above || element;
 }
 
 /** The element that a click at a point would hit, inside of shadow roots. */

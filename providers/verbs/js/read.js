@@ -17,8 +17,8 @@ const READS = {
   },
   attribute: (element, name) => ({ value: attributeOf(element, String(name)) }),
   checked(element) {
-    const value = checkedOf(controlOf(element));
-    return value === null ? { error: "kind", message: NOT_CHECKABLE } : { value: value === true };
+    const value = isChecked(controlOf(element));
+    return value === null ? { error: "kind", message: NOT_CHECKABLE } : { value };
   },
   visible: (element) => ({ value: isVisible(element) }),
   hidden: (element) => ({ value: !isVisible(element) }),

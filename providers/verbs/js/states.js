@@ -77,6 +77,14 @@ function checkedOf(element) {
   return value === "mixed" && !["radio", "menuitemradio", "switch"].includes(roleOf(element)) ? "mixed" : value === "true";
 }
 
+/** Whether a click would uncheck: a box that looks undecided is checked or not all the same. null as above. */
+function isChecked(element) {
+  const type = typeOf(element);
+  if (type === "checkbox" || type === "radio") return inputCheckedOf(element);
+  const value = checkedOf(element);
+  return value === null ? null : value === true;
+}
+
 /** `closest`, also out of shadow trees. */
 function closestAcross(element, selector) {
   for (let at = element; at; at = hostAbove(at)) {

@@ -3,7 +3,8 @@
 use crate::{
     input::mouse::Button,
     locate::{Op, Place},
-    pointer::{Approach, milliseconds},
+    pointer::{Approach, CLICKABLE, milliseconds},
+    read::What,
     settle::Settle,
     tab::Tab,
     target::Target,
@@ -74,9 +75,8 @@ pub(crate) fn as_json(files: &[Upload]) -> Json {
 impl Tab<'_> {
     /// Replaces what is in a field.
     pub async fn fill(&self, target: &Target, value: &str, force: bool) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
         let args = json!({"strict": true, "timeout": null, "force": force, "value": value});
-        let filled = self.run_at(&place, "fill", args, Op::Change).await?;
+        let (_, filled) = self.run_on(target, "fill", args, Op::Change).await?;
         if filled["needsInput"] == true {
             self.write_into(value).await?;
         }
@@ -118,37 +118,34 @@ impl Tab<'_> {
 
     /// Chooses options, and answers the values that are chosen then.
     pub async fn select(&self, target: &Target, options: &[Choice], force: bool) -> Result<Json, ErrorReport> {
-        let place = self.locate(target).await?;
         let args = json!({"strict": true, "timeout": null, "force": force, "options": options});
-        Ok(self.run_at(&place, "select", args, Op::Change).await?["value"].clone())
+        Ok(self.run_on(target, "select", args, Op::Change).await?.1["value"].clone())
     }
 
     /// Ticks a box or a radio button, or takes the tick away: clicks it if it is not as it should be.
     pub async fn check(&self, target: &Target, checked: bool, approach: &Approach) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
-        let read =
-            || self.run_at(&place, "read", json!({"strict": true, "timeout": null, "what": "checked"}), Op::Look);
-        if read().await?["value"] == checked {
+        let read = || self.read(target, What::Checked, None);
+        if read().await? == checked {
             return Ok(());
         }
         let since = self.cursor();
-        self.approach_unmodified(target, approach).await?;
+        let ready = self.approach(target, approach, CLICKABLE).await?;
+        if !checked && ready.is_radio() {
+            let message = "Cannot uncheck radio button: it is unchecked by checking another one of its group";
+            return Err(ErrorReport::new(ErrorCode::NotInteractable, message)
+                .with_hint("Check another radio button of the same name."));
+        }
         if approach.trial {
             return Ok(());
         }
         let clicked = self.mouse_click(Button::Left, 1, std::time::Duration::ZERO).await;
         self.or_closed(clicked)?;
         self.settle(Settle::Navigation, since).await?;
-        if self.is_closed() || self.has_navigated(since) || read().await?["value"] == checked {
+        if self.is_closed() || self.has_navigated(since) || read().await? == checked {
             return Ok(());
         }
         Err(ErrorReport::new(ErrorCode::NotInteractable, "Clicking the checkbox did not change its state")
             .with_hint("The page puts it back: look at what the page says, or click the element that it listens to."))
-    }
-
-    async fn approach_unmodified(&self, target: &Target, approach: &Approach) -> Result<(), ErrorReport> {
-        let unmodified = Approach { modifiers: Vec::new(), ..approach.clone() };
-        self.hover(target, &unmodified).await
     }
 
     /// Types into an element, key by key.
@@ -172,9 +169,7 @@ impl Tab<'_> {
     }
 
     async fn focus(&self, target: &Target) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
-        self.run_at(&place, "focus", json!({"strict": true, "timeout": null}), Op::Look).await?;
-        Ok(())
+        self.run_on(target, "focus", json!({"strict": true, "timeout": null}), Op::Look).await.map(drop)
     }
 
     /// Gives files to a file input.

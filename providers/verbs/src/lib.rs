@@ -64,7 +64,7 @@ pub use navigate::{LoadState, PageInfo, Response};
 pub use observe::{News, NewsKind, NewsQuery};
 pub use pattern::UrlPattern;
 pub use permissions::Geolocation;
-pub use pointer::{Approach, Click, Position, milliseconds};
+pub use pointer::{Approach, Click, Position, Scroll, milliseconds};
 pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
 pub use routes::RouteAnswer;
 pub use settle::Settle;

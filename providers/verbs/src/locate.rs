@@ -26,6 +26,8 @@ const FIRST_PART: Duration = Duration::from_millis(250);
 const PART: Duration = Duration::from_millis(1_000);
 /// Elements that may stand for one that was replaced: with more than one it is not known which.
 const REPLACEMENTS_MAX: usize = 100;
+/// The reason of an element that owns no frame, or none any more.
+pub(crate) const NO_FRAME: &str = "frame";
 /// What became of an element that cannot be found again.
 const GONE: &str = "is not in the page any more";
 
@@ -73,12 +75,56 @@ impl Tab<'_> {
     /// # Errors
     /// `INVALID_SELECTOR`, `ELEMENT_NOT_FOUND`, `MULTIPLE_MATCHES`.
     pub(crate) async fn locate(&self, target: &Target) -> Result<Place, ErrorReport> {
+        self.follow(target, Json::Null).await
+    }
+
+    /// The same without waiting: `None` if a frame on the way is not there.
+    pub(crate) async fn locate_now(&self, target: &Target) -> Result<Option<Place>, ErrorReport> {
+        match self.follow(target, json!(0)).await {
+            Err(error) if error.details["reason"] == "none" || self.has_lost_frame(&error) => Ok(None),
+            place => place.map(Some),
+        }
+    }
+
+    /// Carries out an operation of the engine on a target: in the frame that takes a frame's place, if one goes away.
+    pub(crate) async fn run_on(
+        &self,
+        target: &Target,
+        op: &str,
+        args: Json,
+        does: Op,
+    ) -> Result<(Place, Json), ErrorReport> {
+        loop {
+            let done = async {
+                let place = self.locate(target).await?;
+                let answer = self.run_at(&place, op, args.clone(), does).await?;
+                Ok((place, answer))
+            };
+            match done.await {
+                Err(error) if self.has_lost_frame(&error) && !self.left().is_zero() => self.next_document().await,
+                done => return done,
+            }
+        }
+    }
+
+    async fn follow(&self, target: &Target, timeout: Json) -> Result<Place, ErrorReport> {
         let words = crate::words::of(&target.steps);
         let steps = target.expanded()?;
+        if steps.iter().any(Step::combines_frames) {
+            let message =
+                format!("Frame locators are not allowed inside composite locators, while querying \"{words}\"");
+            return Err(ErrorReport::new(ErrorCode::InvalidSelector, message)
+                .with_hint("Both parts must be in one frame: frame.locator(a).or(frame.locator(b))."));
+        }
         let mut place = Place::new(self.main_frame(), Vec::new(), words);
+        let mut entered = 0;
         for step in steps {
             match step {
-                Step::Frame { frame: None } => self.enter(&mut place).await?,
+                Step::Frame { frame: None } => {
+                    let owner = crate::words::of_owner(&target.steps, entered);
+                    self.enter(&mut place, &owner, &timeout).await?;
+                    entered += 1;
+                }
                 Step::Frame { frame: Some(id) } => self.begin_in(&mut place, &id).await?,
                 Step::Ref { value } => self.begin_at(&mut place, &value).await?,
                 step => place.steps.push(step),
@@ -163,12 +209,23 @@ impl Tab<'_> {
         Ok(None)
     }
 
-    /// Into the document of the one frame element so far.
-    async fn enter(&self, place: &mut Place) -> Result<(), ErrorReport> {
-        let found = self.run_at(place, "frame", json!({"strict": true, "timeout": null}), Op::Look).await?;
-        let node = self.node_of(&place.frame, &found["handle"]).await?;
+    /// Into the document of the one frame element so far, which `owner` describes.
+    async fn enter(&self, place: &mut Place, owner: &str, timeout: &Json) -> Result<(), ErrorReport> {
+        let found = self.run_at(place, "frame", json!({"strict": true, "timeout": timeout}), Op::Look).await;
+        let found = found.map_err(|mut error| {
+            if error.code == ErrorCode::MultipleMatches {
+                error.message = error.message.replacen(&place.words, owner, 1);
+            }
+            error
+        })?;
+        let node = match self.node_of(&place.frame, &found["handle"]).await {
+            Err(error) if error.code == ErrorCode::ElementNotFound => Json::Null,
+            node => node?,
+        };
+        // An element that has just left the page has no frame any more.
         let Some(id) = node["frameId"].as_str() else {
-            return Err(ErrorReport::new(ErrorCode::NotInteractable, format!("{} is not a frame", place.words)));
+            return Err(ErrorReport::new(ErrorCode::NotInteractable, format!("{owner} is not a frame"))
+                .with_detail("reason", NO_FRAME));
         };
         let entered = self.frame_of(&place.frame, id);
         place.owners.push((std::mem::replace(&mut place.frame, entered), found["handle"].clone()));
@@ -185,11 +242,7 @@ impl Tab<'_> {
         let mut next = Some(id.to_owned());
         while let Some(id) = next.take().filter(|id| *id != self.id && chain.len() < SNAPSHOT_FRAMES_MAX) {
             let Some(frame) = find(&id) else {
-                return Err(ErrorReport::new(
-                    ErrorCode::ElementNotFound,
-                    format!("the frame {id} is not in the page any more"),
-                )
-                .with_hint("page.frames() lists the frames that are there now."));
+                return Err(detached_frame());
             };
             next = frame["parent"].as_str().map(str::to_owned);
             chain.push(id);
@@ -198,7 +251,8 @@ impl Tab<'_> {
         place.owners.clear();
         place.steps.clear();
         for id in chain.iter().rev() {
-            let owner = self.send_to(&place.frame.target, "DOM.getFrameOwner", json!({ "frameId": id })).await?;
+            let owner = self.send_to(&place.frame.target, "DOM.getFrameOwner", json!({ "frameId": id })).await;
+            let owner = owner.map_err(|error| if self.has_lost_frame(&error) { detached_frame() } else { error })?;
             let kept = self.run(&place.frame, "keep", given_only(), owner["backendNodeId"].as_i64(), false).await?;
             let inner = self.frame_of(&place.frame, id);
             place.owners.push((std::mem::replace(&mut place.frame, inner), kept["handle"].clone()));
@@ -291,9 +345,15 @@ impl Tab<'_> {
     }
 }
 
+/// The report of a frame with an id: no other one takes its place.
+fn detached_frame() -> ErrorReport {
+    ErrorReport::new(ErrorCode::ElementNotFound, "Frame was detached: it is not in the page any more")
+        .with_hint("page.frames() lists the frames that are there now.")
+}
+
 /// Whether a refusal may pass with time.
 fn is_passing(report: &ErrorReport) -> bool {
-    const LASTING: [&str; 3] = ["many", "kind", "selector"];
+    const LASTING: [&str; 4] = ["many", "kind", "selector", "force"];
     report.details["reason"].as_str().is_some_and(|reason| !LASTING.contains(&reason))
 }
 

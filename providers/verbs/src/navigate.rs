@@ -102,9 +102,12 @@ impl Verbs {
         Ok(id)
     }
 
-    /// The blank page that a browser of a lease begins with, once, if nothing has used it: it is opened already.
+    /// The blank page that a browser begins with, once, if nothing has used it: it is opened already. What an earlier
+    /// execution left at `about:blank` may have content, or show a dialog.
     fn unused_page(&self, browser: &ConnectedBrowser) -> Option<String> {
-        if self.browser.session_facts().is_none() || self.has_opened.swap(true, Ordering::Relaxed) {
+        if self.browser.session_facts().is_none_or(|facts| !facts.fresh)
+            || self.has_opened.swap(true, Ordering::Relaxed)
+        {
             return None;
         }
         browser.catch_up();
@@ -213,8 +216,8 @@ impl Tab<'_> {
         };
         let event = self.wait_for(since, &arrived, "the navigation").await?;
         match event.params["frame"]["loaderId"].as_str() {
-            // A document that comes out of the cache of the history has been loaded before: nothing tells of it.
-            Some(_) if event.params["type"] == "BackForwardCacheRestore" => Ok(None),
+            // A document that comes out of the cache of the history has been loaded before.
+            Some(loader) if event.params["type"] == "BackForwardCacheRestore" => Ok(self.response_to(&session, loader)),
             Some(loader) => self.loaded(loader, until, since, event.seq + 1).await,
             None => {
                 self.moved_within(since).await;
@@ -274,12 +277,18 @@ impl Tab<'_> {
         if until != LoadState::Commit {
             self.reached(&session, loader, until, since, committed).await?;
         }
+        Ok(self.response_to(&session, loader))
+    }
+
+    /// What the server said to the request for a document, as far as the events reach; `None` if no server was asked.
+    fn response_to(&self, session: &str, loader: &str) -> Option<Response> {
         let answers = |event: &Event| {
-            event.session.as_deref() == Some(session.as_str())
+            event.session.as_deref() == Some(session)
                 && event.method == "Network.responseReceived"
                 && text(event, "requestId") == loader
         };
-        Ok(self.browser.events().last(&answers).map(|event| response(&event)))
+        let answer = self.browser.events().last(&answers).map(|event| response(&event));
+        answer.filter(|response| !response.url.starts_with("data:"))
     }
 
     async fn reached(

@@ -20,6 +20,10 @@ const DRAG_STEPS: u32 = 5;
 /// How long the browser may take to say that a drag of its own has begun.
 const DRAG_BEGIN_MAX: Duration = Duration::from_millis(250);
 
+/// What an element must be for a click; a mouse that only comes by asks for less.
+pub(crate) const CLICKABLE: &[&str] = &["visible", "enabled", "stable", "hit"];
+const HOVERABLE: &[&str] = &["visible", "stable", "hit"];
+
 /// A point of an element, in pixels from the upper left corner of its padding box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Position {
@@ -35,12 +39,27 @@ pub struct Position {
 pub struct Approach {
     /// Where in the element; its middle by default.
     pub position: Option<Position>,
-    /// Keys that are held down.
-    pub modifiers: Vec<Modifier>,
+    /// The modifiers that are held down meanwhile, and no others; by default those that are.
+    pub modifiers: Option<Vec<Modifier>>,
     /// Without waiting until the element can receive the event.
     pub force: bool,
     /// Only makes ready and looks; does nothing.
     pub trial: bool,
+    /// Whether it is scrolled into view.
+    pub scroll: Scroll,
+    /// In how many steps the mouse moves there.
+    pub steps: Option<u32>,
+}
+
+/// Whether an element is brought into view.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scroll {
+    /// If it is not.
+    #[default]
+    Auto,
+    /// Not at all.
+    None,
 }
 
 /// A click.
@@ -73,20 +92,26 @@ pub(crate) struct Ready {
     pub(crate) point: (f64, f64),
 }
 
+impl Ready {
+    pub(crate) fn is_radio(&self) -> bool {
+        self.found["type"] == "radio"
+    }
+}
+
 impl Tab<'_> {
     /// Clicks an element.
     pub async fn click(&self, target: &Target, click: &Click) -> Result<(), ErrorReport> {
         let count = click.click_count.unwrap_or(1);
         let since = self.cursor();
-        self.approach(target, &click.approach, &click.approach.modifiers).await?;
+        let held = self.held_modifiers();
+        self.approach(target, &click.approach, CLICKABLE).await?;
         if click.approach.trial {
-            self.let_go(&click.approach.modifiers).await?;
-            return Ok(());
+            return self.hold(held).await;
         }
         let clicked = self.mouse_click(click.button, count, milliseconds(click.delay)).await;
         self.or_closed(clicked)?;
         if !self.is_closed() {
-            let let_go = self.let_go(&click.approach.modifiers).await;
+            let let_go = self.hold(held).await;
             self.or_closed(let_go)?;
             self.settle(if click.no_wait_after { Settle::None } else { click.settle }, since).await?;
         }
@@ -95,16 +120,16 @@ impl Tab<'_> {
 
     /// Moves the mouse onto an element.
     pub async fn hover(&self, target: &Target, approach: &Approach) -> Result<(), ErrorReport> {
-        self.approach(target, approach, &approach.modifiers).await?;
-        self.let_go(&approach.modifiers).await?;
-        Ok(())
+        let held = self.held_modifiers();
+        self.approach(target, approach, HOVERABLE).await?;
+        self.hold(held).await
     }
 
     /// Draws an element onto another one.
     pub async fn drag(&self, source: (&Target, &Approach), target: (&Target, &Approach)) -> Result<(), ErrorReport> {
-        self.approach(source.0, source.1, &[]).await?;
+        self.approach(source.0, source.1, CLICKABLE).await?;
         if source.1.trial {
-            return self.approach(target.0, target.1, &[]).await.map(drop);
+            return self.approach(target.0, target.1, CLICKABLE).await.map(drop);
         }
         let since = self.cursor();
         self.send("Input.setInterceptDrags", json!({"enabled": true})).await?;
@@ -131,7 +156,7 @@ impl Tab<'_> {
             let forced = Approach { force: true, ..target.1.clone() };
             match data {
                 Some(data) => {
-                    let to = self.ready(target.0, &forced).await?;
+                    let to = self.ready(target.0, &forced, CLICKABLE).await?;
                     for kind in ["dragEnter", "dragOver", "drop"] {
                         let (x, y) = to.point;
                         let params =
@@ -140,8 +165,8 @@ impl Tab<'_> {
                     }
                 }
                 None => {
-                    let to = self.ready(target.0, &forced).await?;
-                    self.mouse_move(to.point.0, to.point.1, DRAG_STEPS).await?;
+                    let to = self.ready(target.0, &forced, CLICKABLE).await?;
+                    self.mouse_move(to.point.0, to.point.1, target.1.steps.unwrap_or(DRAG_STEPS)).await?;
                 }
             }
             Ok(())
@@ -152,43 +177,51 @@ impl Tab<'_> {
     }
 
     /// Makes an element ready and moves the mouse there, again and again until it is under the mouse. The modifiers are
-    /// held down when the mouse arrives.
-    async fn approach(
+    /// held down when the mouse arrives, and if that comes to nothing as they were before.
+    pub(crate) async fn approach(
         &self,
         target: &Target,
         approach: &Approach,
-        modifiers: &[Modifier],
+        checks: &[&str],
     ) -> Result<Ready, ErrorReport> {
-        let mut is_held = false;
+        let held = self.held_modifiers();
+        let arrived = self.arrive(target, approach, checks).await;
+        if arrived.is_err() {
+            let let_go = self.hold(held).await;
+            self.or_closed(let_go)?;
+        }
+        arrived
+    }
+
+    async fn arrive(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {
         loop {
-            let ready = self.ready(target, approach).await?;
-            if !std::mem::replace(&mut is_held, true) {
-                self.hold(modifiers).await?;
+            let ready = self.ready(target, approach, checks).await?;
+            if let Some(modifiers) = &approach.modifiers {
+                self.hold(Modifier::bits(modifiers)).await?;
             }
-            self.mouse_move(ready.point.0, ready.point.1, 1).await?;
+            self.mouse_move(ready.point.0, ready.point.1, approach.steps.unwrap_or(1)).await?;
             if approach.force {
                 return Ok(ready);
             }
-            match self.look_again(&ready).await? {
-                None => return Ok(ready),
-                Some(refusal) if self.left().is_zero() => {
-                    self.let_go(modifiers).await?;
-                    return Err(refusal);
-                }
-                Some(_) => {}
+            match self.look_again(&ready).await {
+                Ok(None) => return Ok(ready),
+                Ok(Some(refusal)) if self.left().is_zero() => return Err(refusal),
+                Ok(Some(_)) => {}
+                Err(error) if self.has_lost_frame(&error) && !self.left().is_zero() => {}
+                Err(error) => return Err(error),
             }
         }
     }
 
     /// Waits until an element can receive a click, and says where.
-    pub(crate) async fn ready(&self, target: &Target, approach: &Approach) -> Result<Ready, ErrorReport> {
-        let place = self.locate(target).await?;
-        let checks: &[&str] = if approach.force { &[] } else { &["visible", "enabled", "stable", "hit"] };
+    async fn ready(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {
+        let checks = if approach.force { &[] } else { checks };
         let args = json!({
             "strict": true, "timeout": null, "force": approach.force, "trial": approach.trial,
-            "position": approach.position, "checks": checks, "scroll": true, "point": true,
+            "position": approach.position, "checks": checks,
+            "scroll": approach.scroll == Scroll::Auto, "point": true,
         });
-        let found = self.run_at(&place, "act", args, Op::Look).await?;
+        let (place, found) = self.run_on(target, "act", args, Op::Look).await?;
         let origin = self.origin(&place).await?;
         let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
         let point = (origin.0 + inside.0, origin.1 + inside.1);

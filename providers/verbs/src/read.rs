@@ -51,6 +51,17 @@ pub enum ElementState {
     Hidden,
 }
 
+impl ElementState {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Attached => "attached",
+            Self::Detached => "detached",
+            Self::Visible => "visible",
+            Self::Hidden => "hidden",
+        }
+    }
+}
+
 /// The form in which a page or an element is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -90,13 +101,22 @@ pub enum ElementOp {
 impl Tab<'_> {
     /// Reads something of one element.
     pub async fn read(&self, target: &Target, what: What, name: Option<&str>) -> Result<Json, ErrorReport> {
-        let place = self.locate(target).await?;
         if what == What::Aria {
             let args = json!({"strict": true, "timeout": null});
-            return Ok(self.run_at(&place, "aria", args, Op::Look).await?["value"].clone());
+            return Ok(self.run_on(target, "aria", args, Op::Look).await?.1["value"].clone());
         }
         let args = json!({"strict": true, "timeout": null, "what": what, "name": name});
-        let mut value = self.run_at(&place, "read", args, Op::Look).await?["value"].clone();
+        if matches!(what, What::Visible | What::Hidden) {
+            // What is not there is not seen: nothing is waited for.
+            let gone = json!(what == What::Hidden);
+            let Some(place) = self.locate_now(target).await? else { return Ok(gone) };
+            return match self.run_at(&place, "read", args, Op::Look).await {
+                Err(error) if self.has_lost_frame(&error) => Ok(gone),
+                answer => Ok(answer?["value"].clone()),
+            };
+        }
+        let (place, answer) = self.run_on(target, "read", args, Op::Look).await?;
+        let mut value = answer["value"].clone();
         if what == What::Box && value.is_object() {
             let (x, y) = self.origin(&place).await?;
             value["x"] = json!(value["x"].as_f64().unwrap_or_default() + x);
@@ -107,35 +127,58 @@ impl Tab<'_> {
 
     /// Reads something of all elements that match now.
     pub async fn read_all(&self, target: &Target, what: WhatOfAll) -> Result<Json, ErrorReport> {
-        let place = self.locate(target).await?;
+        let none = if what == WhatOfAll::Count { json!(0) } else { json!([]) };
+        let Some(place) = self.locate_now(target).await? else { return Ok(none) };
         let args = json!({"what": what, "limit": codemode_spec::limits::ELEMENTS_READ_MAX});
-        Ok(self.run_at(&place, "all", args, Op::Look).await?["value"].clone())
+        match self.run_at(&place, "all", args, Op::Look).await {
+            Err(error) if self.has_lost_frame(&error) => Ok(none),
+            answer => Ok(answer?["value"].clone()),
+        }
     }
 
     /// Waits until an element is in a state.
     pub async fn wait_for_element(&self, target: &Target, state: ElementState) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
+        let named = |mut error: ErrorReport| {
+            if state != ElementState::Attached {
+                let words = crate::words::of(&target.steps);
+                let wait = format!("waiting for {words}");
+                error.message = error.message.replacen(&wait, &format!("{wait} to be {}", state.word()), 1);
+            }
+            error
+        };
+        self.wait_for_state(target, state).await.map_err(named)
+    }
+
+    async fn wait_for_state(&self, target: &Target, state: ElementState) -> Result<(), ErrorReport> {
         let args = json!({"strict": true, "timeout": null, "state": state});
-        self.run_at(&place, "wait", args, Op::Look).await.map(drop)
+        if matches!(state, ElementState::Attached | ElementState::Visible) {
+            return self.run_on(target, "wait", args, Op::Look).await.map(drop);
+        }
+        // An element leaves with its frame.
+        while let Some(place) = self.locate_now(target).await? {
+            match self.run_at(&place, "wait", args.clone(), Op::Look).await {
+                Err(error) if self.has_lost_frame(&error) && !self.left().is_zero() => self.next_document().await,
+                waited => return waited.map(drop),
+            }
+        }
+        Ok(())
     }
 
     /// Does something with an element that does not change it.
     pub async fn element(&self, target: &Target, op: ElementOp) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
         let op = match op {
             ElementOp::Focus => "focus",
             ElementOp::Blur => "blur",
             ElementOp::SelectText => "selectText",
             ElementOp::ScrollIntoView => "scroll",
         };
-        self.run_at(&place, op, json!({"strict": true, "timeout": null}), Op::Change).await.map(drop)
+        self.run_on(target, op, json!({"strict": true, "timeout": null}), Op::Change).await.map(drop)
     }
 
     /// Dispatches an event of a script's own making.
     pub async fn dispatch(&self, target: &Target, kind: &str, init: &Json) -> Result<(), ErrorReport> {
-        let place = self.locate(target).await?;
         let args = json!({"strict": true, "timeout": null, "type": kind, "init": init});
-        self.run_at(&place, "dispatch", args, Op::Change).await.map(drop)
+        self.run_on(target, "dispatch", args, Op::Change).await.map(drop)
     }
 
     /// Takes a page or an element out in a form.

@@ -30,6 +30,8 @@ pub(crate) fn refusal(answer: &Json, tab: &Tab<'_>, waiting_for: &str) -> Option
         "attached" => blocked(format!("{preview} is in the page")),
         "kind" => ErrorReport::new(ErrorCode::NotInteractable, text(answer, "message"))
             .with_hint("Choose the method that fits the element."),
+        "force" => ErrorReport::new(ErrorCode::NotInteractable, text(answer, "message"))
+            .with_hint("Without {force: true} the action waits until the element can be acted upon."),
         "selector" => ErrorReport::new(ErrorCode::InvalidSelector, text(answer, "message")),
         other => ErrorReport::new(ErrorCode::HostFault, format!("the page's engine answered {other:?}")),
     };

@@ -83,9 +83,19 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
             "true" | "false" => Step::Visible { visible: body == "true" },
             _ => return Err(invalid("visible is true or false")),
         },
+        engine if is_engine_name(engine) => {
+            return Err(invalid(format!("Unknown engine \"{engine}\" while parsing selector {part}")).with_hint(
+                "Write CSS, or one of text=, role=, label=, placeholder=, alt=, title=, data-testid=, xpath=.",
+            ));
+        }
         // An attribute selector has an equals sign as well.
         _ => Step::Css { value: part.to_owned() },
     })
+}
+
+/// Whether what stands before an equals sign names a way to find elements: no CSS begins so.
+fn is_engine_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+:*".contains(&byte))
 }
 
 /// `e5`, written as `@e5`, `e5` or `ref=e5`.
@@ -220,7 +230,7 @@ mod tests {
         for (selector, steps) in rows {
             assert_eq!(json!(parse(selector).unwrap()), *steps, "{selector}");
         }
-        for selector in ["", "  ", "a >> ", "nth=x", "visible=1", "role=a[b]", "role=a[name=\"x\""] {
+        for selector in ["", "  ", "a >> ", "nth=x", "visible=1", "role=a[b]", "role=a[name=\"x\"", "txt=a"] {
             assert_eq!(parse(selector).unwrap_err().code, ErrorCode::InvalidSelector, "{selector}");
         }
     }

@@ -115,6 +115,18 @@ pub enum Step {
     },
 }
 
+impl Step {
+    /// Whether the step has others within it that enter a frame.
+    pub(crate) fn combines_frames(&self) -> bool {
+        match self {
+            Self::Has { steps, .. } | Self::And { steps } | Self::Or { steps } => {
+                steps.iter().any(|step| matches!(step, Self::Frame { .. }) || step.combines_frames())
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Elements of a role, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -14,6 +14,13 @@ pub(crate) fn of(steps: &[Step]) -> String {
     words
 }
 
+/// The locator of the frame element by which a target enters a frame: the one so many frames after the first.
+pub(crate) fn of_owner(steps: &[Step], entered: usize) -> String {
+    let enters = |step: &Step| matches!(step, Step::Frame { frame: None });
+    let end = steps.iter().enumerate().filter(|(_, step)| enters(step)).nth(entered).map_or(steps.len(), |(at, _)| at);
+    of(&steps[..end])
+}
+
 fn step_words(step: &Step) -> String {
     match step {
         Step::Selector { value } | Step::Css { value } => format!("locator({})", quoted(value)),
@@ -107,6 +114,7 @@ mod tests {
             of(&steps),
             "locator('#a').contentFrame().getByRole('button', { name: 'It\\'s', exact: true }).filter({ hasNotText: /a+/i }).last()"
         );
+        assert_eq!(of_owner(&steps, 0), "locator('#a')");
         assert_eq!(of(&Target::selector("a >> b").steps), "locator('a >> b')");
     }
 }

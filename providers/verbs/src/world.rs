@@ -3,7 +3,7 @@
 //! A world is made at the first use in a document and forgotten when the document is gone: the browser says so in its
 //! answer, and the operation begins again in the new document.
 
-use crate::{engine::ENGINE, reports, tab::Tab};
+use crate::{engine::ENGINE, locate::NO_FRAME, reports, tab::Tab};
 use codemode_page::Event;
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -110,17 +110,32 @@ impl Tab<'_> {
                 Err(Failure::Lost { began: true, .. }) if changes => return Ok(json!({})),
                 Err(Failure::Lost { report, .. }) => {
                     self.verbs.worlds.known().remove(frame);
-                    if self.left().is_zero() || self.has_left(frame) {
+                    let is_unknown = frame.id != self.id && self.has_lost_frame(&report);
+                    if self.left().is_zero() || self.has_left(frame) || is_unknown {
                         return Err(report);
                     }
-                    let is_news = |event: &Event| event.method == "Page.frameNavigated";
-                    let news = self.browser.events().wait(self.cursor(), &is_news);
-                    let _ = tokio::time::timeout(REPLACED_MAX.min(self.left()), news).await;
+                    self.next_document().await;
                 }
                 Err(Failure::Other(report)) => return Err(report),
                 Ok(answer) => return Ok(answer),
             }
         }
+    }
+
+    /// Waits a moment for the document that takes the place of one that is gone.
+    pub(crate) async fn next_document(&self) {
+        let is_news = |event: &Event| event.method == "Page.frameNavigated";
+        let news = self.browser.events().wait(self.cursor(), &is_news);
+        let _ = tokio::time::timeout(REPLACED_MAX.min(self.left()), news).await;
+    }
+
+    /// Whether an error says that a frame within the page is not there, so that the way to it must be found again.
+    pub(crate) fn has_lost_frame(&self, error: &ErrorReport) -> bool {
+        let is_unknown = error.code == ErrorCode::CdpProtocolError
+            && UNKNOWN_FRAME.iter().any(|words| error.message.contains(words));
+        is_unknown
+            || error.details["reason"] == NO_FRAME
+            || error.code == ErrorCode::CdpTargetClosed && !self.is_closed()
     }
 
     /// Whether a frame with a process of its own is gone: no new document comes there.
@@ -374,9 +389,11 @@ pub(crate) fn is_lost(report: &ErrorReport) -> bool {
         "Could not find object",
         "context was destroyed",
         "navigated or closed",
-        "No frame for given id",
-        "Frame with the given",
         "Argument should belong to the same JavaScript world",
     ];
-    report.code == ErrorCode::CdpProtocolError && WORDS.iter().any(|words| report.message.contains(words))
+    let is_said = |words: &&str| report.message.contains(*words);
+    report.code == ErrorCode::CdpProtocolError && WORDS.iter().chain(UNKNOWN_FRAME).any(is_said)
 }
+
+/// How Chromium says that a process has no such frame.
+const UNKNOWN_FRAME: &[&str] = &["No frame for given id", "Frame with the given"];

@@ -94,3 +94,55 @@ const last = (await page.evaluate('events')).at(-1);
 await page.goto('{{site}}/drag');
 await page.locator('#card').dispatchEvent('dragstart', {});
 [last, (await page.textContent('#log')).split(';').filter(Boolean)]
+// --- modifiers that are named take the place of those that are held
+//! result: ["click 0 1 shift true","click 0 1  true","click 0 1 shift true"]
+const page = await browser.open('{{site}}/mouse');
+await page.keyboard.down('Shift');
+await page.click('#button', { modifiers: ['Shift'] });
+await page.click('#button', { modifiers: [] });
+await page.click('#button');
+await page.keyboard.up('Shift');
+await page.evaluate(() => events.filter((event) => event.startsWith('click')))
+// --- the pressure of a button, and of none
+//! result: ["pointerdown 0.5","pointerup 0"]
+const page = await browser.open('{{site}}/leaf');
+await page.evaluate(() => {
+  window.felt = [];
+  for (const type of ['pointerdown', 'pointerup']) addEventListener(type, (event) => felt.push(`${type} ${event.pressure}`));
+});
+await page.click('body');
+await page.evaluate('felt')
+// --- the mouse comes in steps
+//! result: 4
+const page = await browser.open('{{site}}/leaf');
+await page.mouse.move(300, 300);
+await page.evaluate(() => { window.moves = 0; addEventListener('mousemove', () => moves++); });
+await page.getByRole('button').click({ steps: 4 });
+await page.evaluate('moves')
+// --- what cannot be clicked can be hovered
+//! result: ["NOT_INTERACTABLE","hovered"]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<button disabled>Not yet</button>');
+const error = await page.click('button', { timeout: 300 }).catch((error) => error);
+await page.hover('button', { timeout: 10_000 });
+[error.code, 'hovered']
+// --- an element that changes its name when the mouse comes is clicked all the same
+//! result: "clicked"
+const page = await browser.open('{{site}}/leaf');
+await page.setContent(`<button onmouseenter="this.textContent = 'Another and longer name'" onclick="this.title = 'clicked'">Name</button>`);
+await page.getByText('Name', { exact: true }).click({ timeout: 3000 });
+await page.getAttribute('button', 'title')
+// --- without scrolling
+//! result: [true,0,"scrolled"]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<div style="height: 3000px"></div><button onclick="this.title = `scrolled`">Below</button>');
+const error = await page.click('button', { scroll: 'none', timeout: 500 }).catch((error) => error);
+const top = await page.evaluate('scrollY');
+await page.click('button');
+[error.message.includes('outside of the viewport'), top, await page.getAttribute('button', 'title')]
+// --- a forced click does not wait
+//! error: NOT_INTERACTABLE
+//! message: /^page\.click: Element is not visible$/
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<button style="display: none">Hidden</button>');
+await page.click('button', { force: true })

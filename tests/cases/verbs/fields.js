@@ -63,7 +63,7 @@ await page.getByRole('radio', { name: 'Card' }).check();
 [await page.getByLabel('Card').isChecked(), await page.getByLabel('Cash').isChecked(), await page.evaluate(() => form.pay.value)]
 // --- a radio cannot be taken back
 //! error: NOT_INTERACTABLE
-//! message: /^locator\.uncheck: .*did not change its state/
+//! message: /^locator\.uncheck: Cannot uncheck radio button/
 const page = await browser.open('{{site}}/fields');
 await page.getByLabel('Cash').uncheck({ timeout: 1000 })
 // --- a box that nobody sees is ticked by its label
@@ -133,3 +133,12 @@ await page.setContent(`<input id="a"><script>
 </script>`);
 await page.fill('#a', 'ada');
 (await page.title()) + ':' + (await page.inputValue('#a'))
+// --- a box that looks undecided is checked or not
+//! result: [true,false]
+const page = await browser.open('{{site}}/fields');
+await page.setContent('<input type="checkbox" checked>');
+const box = page.locator('input');
+await box.evaluate((input) => { input.indeterminate = true; });
+const before = await box.isChecked();
+await box.uncheck();
+[before, await box.isChecked()]

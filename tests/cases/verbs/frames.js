@@ -45,7 +45,7 @@ await frame.check('[type=checkbox]');
 [await frame.inputValue('input'), await frame.textContent('#log'), await frame.isChecked('[type=checkbox]'), await frame.getByText('Inside').count()]
 // --- what is a frame and what is not
 //! error: NOT_INTERACTABLE
-//! message: /^locator\.click: Element is not a frame: <button/
+//! message: /^locator\.click: An <iframe> was expected: <button/
 const page = await browser.open('{{site}}/frames');
 await page.frameLocator('button').getByRole('button').click({ timeout: 1000 })
 // --- a frame that something of its page covers
@@ -79,3 +79,66 @@ const before = await button.textContent();
 await page.evaluate((src) => { document.querySelector('iframe').src = src; }, '{{site}}/inner');
 await page.frameLocator('iframe').getByText('Inside').click();
 [before, await button.textContent()]
+// --- nothing is waited for to see that a frame is not there
+//! result: [false,true,0,[]]
+const page = await browser.open('{{site}}/leaf');
+const inner = page.frameLocator('#none').getByRole('button');
+const begun = Date.now();
+const seen = [await inner.isVisible(), await inner.isHidden(), await inner.count(), await inner.allTextContents()];
+await inner.waitFor({ state: 'hidden' });
+await inner.waitFor({ state: 'detached' });
+if (Date.now() - begun > 10_000) throw new Error('it waited');
+seen
+// --- an element goes with its frame
+//! result: null
+const page = await browser.open('{{site}}/frames');
+const button = page.frameLocator('[name=near]').getByRole('button', { name: 'Inside' });
+await button.waitFor();
+const gone = button.waitFor({ state: 'hidden', timeout: 10_000 });
+await page.evaluate(() => document.querySelector('[name=near]').remove());
+await gone;
+null
+// --- an action goes on in the frame that takes a frame's place
+//! result: "click true "
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('[name=near]').locator('#log').waitFor({ state: 'attached' });
+const late = page.frameLocator('[name=near]').locator('#late').click();
+await page.evaluate((src) => {
+  document.querySelector('[name=near]').remove();
+  document.body.insertAdjacentHTML('beforeend', `<iframe name="near" src="${src}"></iframe>`);
+}, '{{site}}/inner');
+await page.frameLocator('[name=near]').getByRole('button', { name: 'Inside' }).evaluate((button) => { button.id = 'late'; });
+await late;
+await page.frameLocator('[name=near]').locator('#log').textContent()
+// --- two frames of one locator, by the locator of the frame
+//! error: MULTIPLE_MATCHES
+//! message: /^locator\.click: strict mode violation: locator\('iframe'\) resolved to/
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('iframe').getByRole('button').click({ timeout: 1000 })
+// --- one or the other of one frame
+//! result: ["Inside","Inside"]
+const page = await browser.open('{{site}}/frames');
+const near = page.frameLocator('[name=near]');
+[
+  await near.locator('table').or(near.getByRole('button', { name: 'Inside' })).textContent(),
+  await near.locator('button').and(near.getByText('Inside')).textContent(),
+]
+// --- one or the other of two frames
+//! error: INVALID_SELECTOR
+//! message: /Frame locators are not allowed inside composite locators, while querying "locator\('table'\)\.or\(/
+const page = await browser.open('{{site}}/frames');
+await page.locator('table').or(page.frameLocator('[name=near]').locator('button')).textContent()
+// --- a frame below what the window shows
+//! result: "Clicked"
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<div style="height: 4000px"></div><iframe src="{{other}}/leaf"></iframe>');
+const button = page.frameLocator('iframe').getByRole('button');
+await button.click();
+await button.textContent()
+// --- a frame object whose frame has left
+//! error: ELEMENT_NOT_FOUND
+//! message: /^frame\.click: Frame was detached/
+const page = await browser.open('{{site}}/frames');
+const frame = await page.frame({ url: '**/inner*near*' }) ?? (await page.frames()).find((frame) => frame.name() === 'near');
+await page.evaluate(() => document.querySelector('[name=near]').remove());
+await frame.click('button', { timeout: 3000 })

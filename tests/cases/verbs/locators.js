@@ -151,3 +151,48 @@ await page.setContent(`<form><input name="querySelectorAll"><input name="parentN
   <script>Element.prototype.getBoundingClientRect = Node.prototype.contains = () => { throw 1 }; Array.prototype.filter = null; window.getComputedStyle = null;</script>`);
 await page.getByLabel('Field').fill('typed');
 [await page.locator('form button').textContent(), await page.getByRole('button', { name: 'found' }).count(), await page.inputValue('[name=parentNode]')]
+// --- a locator with alternatives inside of another one
+//! result: [["In"],["In"]]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<div><b>In</b></div><b>Out</b><i>Out</i>');
+const either = page.locator('i').or(page.locator('b'));
+const both = page.locator('b').and(page.getByText(/n|t/));
+[await page.locator('div').locator(either).allTextContents(), await page.locator('div').locator(both).allTextContents()]
+// --- a way to find that there is not
+//! error: INVALID_SELECTOR
+//! message: /Unknown engine "txt" while parsing selector txt=Buy/
+const page = await browser.open('{{site}}/controls');
+await page.click('txt=Buy')
+// --- a name of the script's own
+//! result: ["The way home",null,"The way home"]
+const page = await browser.open('{{site}}/controls');
+const home = page.getByRole('link', { name: 'Home' }).describe('The way home');
+[String(home), home.locator('b').description(), home.description()]
+// --- handles are locators
+//! result: ["Shop",2,true]
+const page = await browser.open('{{site}}/controls');
+const heading = await page.locator('h1').elementHandle();
+const buttons = await page.locator('li button:visible').elementHandles();
+[await heading.textContent(), Math.min(buttons.length, 2), await page.evaluate((element) => element.tagName === 'H1', heading)]
+// --- a condition of an element, which may be replaced meanwhile
+//! result: "3"
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<p>1</p>');
+await page.evaluate(() => setTimeout(() => { document.querySelector('p').outerHTML = '<p>3</p>'; }, 200));
+await page.locator('p').waitForFunction((element, least) => Number(element.textContent) >= least, 3);
+await page.textContent('p')
+// --- a condition that does not come true
+//! result: ["TimeoutError","locator.waitForFunction: Timeout 300ms exceeded"]
+const page = await browser.open('{{site}}/leaf');
+const error = await page.locator('body').waitForFunction(() => false, null, { timeout: 300 }).catch((error) => error);
+[error.name, error.message.split(' while')[0]]
+// --- a wait says for which state
+//! error: ELEMENT_NOT_FOUND
+//! message: /(?s)^locator\.waitFor: Timeout 300ms exceeded\..waiting for locator\('#none'\) to be visible$/
+const page = await browser.open('{{site}}/leaf');
+await page.locator('#none').waitFor({ timeout: 300 })
+// --- a wrong argument rejects the promise
+//! result: "INVALID_ARGUMENT"
+const page = await browser.open('{{site}}/leaf');
+const error = await page.locator('input').fill(() => 1).catch((error) => error);
+error.code

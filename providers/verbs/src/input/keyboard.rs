@@ -42,25 +42,29 @@ impl Modifier {
     }
 
     fn of_key(key: &str) -> Option<Self> {
-        [Self::Alt, Self::Control, Self::Meta, Self::Shift].into_iter().find(|modifier| modifier.key() == key)
+        MODIFIERS.into_iter().find(|modifier| modifier.key() == key)
+    }
+
+    /// Several, in the protocol's bits.
+    pub(crate) fn bits(modifiers: &[Self]) -> u32 {
+        modifiers.iter().fold(0, |bits, modifier| bits | modifier.bit())
     }
 }
+
+/// Each key once.
+const MODIFIERS: [Modifier; 4] = [Modifier::Alt, Modifier::Control, Modifier::Meta, Modifier::Shift];
 
 const SHIFT: u32 = Modifier::Shift.bit();
 
 impl Tab<'_> {
-    /// Holds modifiers down.
-    pub(crate) async fn hold(&self, modifiers: &[Modifier]) -> Result<(), ErrorReport> {
-        for modifier in modifiers {
-            self.key_down(modifier.key()).await?;
-        }
-        Ok(())
-    }
-
-    /// Lets modifiers go.
-    pub(crate) async fn let_go(&self, modifiers: &[Modifier]) -> Result<(), ErrorReport> {
-        for modifier in modifiers.iter().rev() {
-            self.key_up(modifier.key()).await?;
+    /// Holds down those modifiers and no others, given in the protocol's bits.
+    pub(crate) async fn hold(&self, wanted: u32) -> Result<(), ErrorReport> {
+        let changed = self.held_modifiers() ^ wanted;
+        for modifier in MODIFIERS.into_iter().filter(|modifier| changed & modifier.bit() != 0) {
+            match wanted & modifier.bit() {
+                0 => self.key_up(modifier.key()).await?,
+                _ => self.key_down(modifier.key()).await?,
+            }
         }
         Ok(())
     }

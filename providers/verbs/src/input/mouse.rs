@@ -47,7 +47,7 @@ impl Tab<'_> {
             let (x, y) = (from_x + (x - from_x) * part, from_y + (y - from_y) * part);
             let params = json!({
                 "type": "mouseMoved", "x": x, "y": y, "modifiers": self.held_modifiers(), "buttons": buttons,
-                "button": pressed(buttons),
+                "button": pressed(buttons), "force": pressure(buttons),
             });
             self.send("Input.dispatchMouseEvent", params).await?;
             self.with_held(|held| held.mouse = (x, y));
@@ -83,7 +83,7 @@ impl Tab<'_> {
     ) -> Result<(), ErrorReport> {
         let params = json!({
             "type": kind, "x": x, "y": y, "button": button.name(), "buttons": buttons, "clickCount": count,
-            "modifiers": self.held_modifiers(),
+            "modifiers": self.held_modifiers(), "force": pressure(buttons),
         });
         self.send("Input.dispatchMouseEvent", params).await.map(drop)
     }
@@ -106,6 +106,11 @@ impl Tab<'_> {
         });
         self.send("Input.dispatchMouseEvent", params).await.map(drop)
     }
+}
+
+/// The pressure that a mouse without a sensor reports.
+fn pressure(buttons: u32) -> f64 {
+    if buttons == 0 { 0.0 } else { 0.5 }
 }
 
 fn pressed(buttons: u32) -> &'static str {
