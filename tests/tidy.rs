@@ -14,7 +14,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ("providers/cdp", &["page", "provider", "spec"]),
     ("providers/verbs", &["page", "provider", "spec"]),
     ("providers/browser", &["page", "provider", "spec", "verbs"]),
-    ("host", &["browser", "cdp", "chromium", "page", "provider", "spec"]),
+    ("providers/secret", &["provider", "spec"]),
+    ("host", &["browser", "cdp", "chromium", "page", "provider", "secret", "spec"]),
 ];
 /// Crates of others, and the only crates that may depend on them.
 const CONFINED: &[(&str, &[&str])] = &[
@@ -30,6 +31,8 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("rmcp", &["host"]),
     ("rusqlite", &["host"]),
     ("clap", &["host"]),
+    ("ring", &["host"]),
+    ("aho-corasick", &["host"]),
 ];
 /// Words that a folder does not know.
 const UNKNOWN: &[(&str, &str)] = &[
@@ -40,6 +43,7 @@ const UNKNOWN: &[(&str, &str)] = &[
         "host/src/network",
         r"\bwasmtime\b|crate::(engine|exec|program|service|session|surface)\b|codemode_(chromium|cdp|provider)",
     ),
+    ("host/src/secrets", r"crate::(engine|exec|program|service|session|surface)\b|codemode_(browser|cdp|page|secret)"),
     ("host/src/result", r"\bwasmtime\b"),
     ("host/src/program", r"\bwasmtime\b"),
     ("host/src/exec", r"\bwasmtime\b"),
@@ -49,6 +53,7 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("providers/page/src", r"\bcodemode_(cdp|verbs|browser)\b|\bcdp\.\w"),
     ("providers/verbs/src", r"\bcodemode_(cdp|browser)\b|\bcdp\.\w"),
     ("providers/browser/src", r"\bcodemode_(cdp|chromium)\b"),
+    ("providers/secret/src", r"\bcodemode_(browser|cdp|chromium|page|verbs)\b"),
     ("spec/src", r"\bcdp\.\w"),
     ("host/src/session", r"\bcdp\.\w"),
     ("host/src/service", r"\bcdp\.\w"),

@@ -13,6 +13,7 @@ use boa_engine::{
 };
 use codemode_spec::{
     limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX},
+    manifest::HANDLE_PROPERTY,
     value::{DecodeError, Key, RawText, Reader, Token, Writer},
 };
 
@@ -57,14 +58,16 @@ impl From<JsError> for Refusal {
 
 /// A value in the codec's bytes, at most `bytes_max` of them.
 pub fn encode(value: &JsValue, bytes_max: usize, context: &mut Context) -> Result<Vec<u8>, Refusal> {
-    let mut encoder = Encoder { writer: Writer::default(), bytes_max, ancestors: Vec::new(), context };
+    let (writer, ancestors) = (Writer::default(), Vec::new());
+    let mut encoder = Encoder { writer, bytes_max, ancestors, takes_handles: true, context };
     encoder.value(value)?;
     Ok(encoder.writer.finish())
 }
 
 /// The arguments of a call as an array in the codec's bytes.
 pub fn encode_arguments(arguments: &[JsValue], bytes_max: usize, context: &mut Context) -> Result<Vec<u8>, Refusal> {
-    let mut encoder = Encoder { writer: Writer::default(), bytes_max, ancestors: Vec::new(), context };
+    let (writer, ancestors) = (Writer::default(), Vec::new());
+    let mut encoder = Encoder { writer, bytes_max, ancestors, takes_handles: false, context };
     encoder.writer.array(arguments.len());
     for (place, argument) in arguments.iter().enumerate() {
         encoder.value(argument).map_err(|refusal| refusal.at(|| format!("argument {}", place + 1)))?;
@@ -77,6 +80,8 @@ struct Encoder<'a> {
     bytes_max: usize,
     /// The objects that are being written, the outermost first.
     ancestors: Vec<JsObject>,
+    /// Whether handles are written, as what their `toJSON` says.
+    takes_handles: bool,
     context: &'a mut Context,
 }
 
@@ -230,6 +235,7 @@ impl Encoder<'_> {
     fn plain(&mut self, object: &JsObject) -> Result<(), Refusal> {
         let to_json = object.get(js_string!("toJSON"), self.context)?;
         if let Some(to_json) = to_json.as_callable() {
+            self.refuse_handle(object)?;
             let value = to_json.call(&object.clone().into(), &[js_string!("").into()], self.context)?;
             return self.value(&value);
         }
@@ -248,6 +254,17 @@ impl Encoder<'_> {
             self.value(value).map_err(|refusal| refusal.at(|| segment(&name)))?;
         }
         Ok(())
+    }
+
+    /// Refuses a handle where it would be taken for the text that stands for it.
+    fn refuse_handle(&mut self, object: &JsObject) -> Result<(), Refusal> {
+        if self.takes_handles {
+            return Ok(());
+        }
+        match object.get(js_string!(HANDLE_PROPERTY), self.context)?.as_string() {
+            Some(what) => Err(Refusal::new(what.to_std_string_lossy())),
+            None => Ok(()),
+        }
     }
 
     fn is_enumerable(&mut self, object: &JsObject, key: &PropertyKey) -> Result<bool, Refusal> {

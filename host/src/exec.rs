@@ -23,14 +23,15 @@ use crate::{
     engine::Engine,
     program::Program,
     result::{KeptFiles, Shaped, ShapedConsole, Transform},
+    secrets::{Masker, SecretStore, SecretsOpened},
     state_dir::StateDir,
 };
 use admission::{Admission, Place};
-use audit::ExecutionRefusals;
+use audit::{ExecutionRefusals, ExecutionSecrets};
 use calls::Callees;
 use codemode_provider::{
-    AnswerFiles, Clock, ExecutionContext, ExecutionId, Folders, RefusalSink, Registry, ReplyRoom, ServiceProvider,
-    Services,
+    AnswerFiles, Clock, ExecutionContext, ExecutionId, Folders, RefusalSink, Registry, ReplyRoom, Secrets,
+    ServiceProvider, Services,
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -70,6 +71,8 @@ struct Inner {
     settings: Settings,
     /// Looked at once; without one, nothing runs.
     state_dir: Result<StateDir, ErrorReport>,
+    /// Those of the state folder, which each execution has as they are when it begins.
+    secrets: Option<SecretStore>,
     admission: Admission,
     /// Room for the arguments of calls that run, of all executions; a permit is a byte of weight.
     argument_room: Arc<Semaphore>,
@@ -143,10 +146,12 @@ impl Executor {
         let concurrent_max = settings.concurrent_max.clamp(1, EXECUTIONS_CONCURRENT_MAX);
         let admission = Admission::new(concurrent_max, settings.queued_max.min(EXECUTIONS_QUEUED_MAX));
         let state_dir = StateDir::open(&settings.state_dir).map_err(ErrorReport::from);
+        let secrets = state_dir.as_ref().ok().map(|state_dir| SecretStore::new(&state_dir.secrets()));
         let registry = Arc::new(registry);
         let argument_room = Arc::new(Semaphore::new(HOST_ARGUMENTS_WEIGHT_MAX));
         let reply_room = Arc::new(ReplyRoom(Arc::new(Semaphore::new(HOST_REPLIES_BYTES_MAX))));
-        Self { inner: Arc::new(Inner { engine, registry, settings, state_dir, admission, argument_room, reply_room }) }
+        let inner = Inner { engine, registry, settings, state_dir, secrets, admission, argument_room, reply_room };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The namespaces that scripts can reach.
@@ -192,6 +197,15 @@ struct Granted {
     cancel: CancellationToken,
     /// Characters of the result that the reader wants.
     result_chars: usize,
+    /// What pages may get and scripts may not see.
+    secrets: Arc<SecretsOpened>,
+}
+
+impl Granted {
+    /// What goes to the script or leaves the host is masked by it.
+    fn masker(&self) -> &Masker {
+        &self.secrets.masker
+    }
 }
 
 impl Inner {
@@ -208,8 +222,13 @@ impl Inner {
         // First of all: what has no place yet must not wait for the threads of those that have one.
         let place = Arc::new(self.admission.enter(request.timeout, cancel).await?);
         let deadline = Instant::now() + request.timeout;
-        let granted = Granted { place, deadline, cancel: cancel.clone(), result_chars: request.result_chars };
-        let program = Box::pin(self.prepare(&request.code, &granted)).await?;
+        // Before anything runs: what could not be masked must not be reached.
+        let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
+        let result_chars = request.result_chars;
+        let granted = Granted { place, deadline, cancel: cancel.clone(), result_chars, secrets };
+        // What is wrong with a script is shown with its source.
+        let prepared = Box::pin(self.prepare(&request.code, &granted)).await;
+        let program = prepared.map_err(|error| granted.masker().report(error))?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
         let mut context = ExecutionContext {
@@ -219,7 +238,7 @@ impl Inner {
             clock: self.settings.clock.clone(),
             options: Arc::new(request.options.clone()),
             session: request.session.clone(),
-            services: self.services(id, state_dir),
+            services: self.services(id, state_dir, &granted.secrets),
         };
         let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
         context.services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
@@ -255,7 +274,7 @@ impl Inner {
     }
 
     /// What the host itself offers to the namespaces of an execution.
-    fn services(&self, id: &ExecutionId, state_dir: &StateDir) -> Services {
+    fn services(&self, id: &ExecutionId, state_dir: &StateDir, secrets: &Arc<SecretsOpened>) -> Services {
         let mut services = Services::default();
         services.insert(Arc::new(Folders {
             state: state_dir.path().to_owned(),
@@ -265,6 +284,8 @@ impl Inner {
         services.insert(self.reply_room.clone());
         let refusals = ExecutionRefusals { audit: self.settings.audit.clone(), execution: id.clone() };
         services.insert::<dyn RefusalSink>(Arc::new(refusals));
+        let (audit, opened) = (self.settings.audit.clone(), Arc::clone(secrets));
+        services.insert::<dyn Secrets>(Arc::new(ExecutionSecrets { audit, execution: id.clone(), opened }));
         services
     }
 
@@ -290,6 +311,7 @@ impl Inner {
             registry: self.registry.clone(),
             runtimes: created.runtimes.clone().into(),
             audit: self.settings.audit.clone(),
+            masker: granted.masker().clone(),
         };
         Run::new(
             state,
@@ -308,7 +330,10 @@ impl Inner {
     /// Disposes of what was created, and has the result shaped.
     async fn finish(&self, id: &ExecutionId, run: RunOutcome, created: &Created, granted: &Granted) -> Execution {
         let ending = run.ending();
-        let RunOutcome { mut outcome, summary } = run;
+        let RunOutcome { outcome, summary } = run;
+        let masker = granted.masker();
+        // Before it is shaped, which writes files.
+        let mut outcome = outcome.and_then(|returned| returned.masked(masker));
         let Summary { console, console_dropped_bytes, mut warnings, calls, cpu } = summary;
         for error in created.dispose_all(ending).await {
             match &outcome {
@@ -329,7 +354,12 @@ impl Inner {
             self.shape_console(id, console, granted).await;
         warnings.extend(of_console);
         warnings.truncate(WARNINGS_MAX);
-        warnings.iter_mut().for_each(|warning| clip(warning, ERROR_TEXT_CHARS_MAX));
+        warnings.iter_mut().for_each(|warning| {
+            masker.text(warning);
+            clip(warning, ERROR_TEXT_CHARS_MAX);
+        });
+        masker.context(&mut context);
+        let outcome = outcome.map_err(|error| masker.report(error));
         let duration = Duration::ZERO;
         Execution {
             id: id.clone(),

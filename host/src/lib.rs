@@ -10,6 +10,7 @@ pub mod exec;
 pub mod network;
 pub mod program;
 pub mod result;
+pub mod secrets;
 pub mod service;
 pub mod session;
 pub mod site;

@@ -17,6 +17,7 @@ mod parts;
 mod preparation;
 mod record;
 mod request;
+mod secrets;
 mod sessions;
 mod settings;
 mod startup;
@@ -30,6 +31,7 @@ pub use dump::{ExecutionDump, FileSize};
 pub use host::Service;
 pub use preparation::{BrowserReady, ImageReady};
 pub use request::{ExecuteRequest, TOOL};
+pub use secrets::SecretsListed;
 pub use sessions::{Reaped, SessionClosed, SessionRevoked, SessionShown, SessionsListed, SessionsSwept, keep};
 pub use settings::Settings;
 pub use startup::Progress;
@@ -37,6 +39,7 @@ pub use startup::Progress;
 pub use crate::{
     exec::{NoObserver, Observer},
     network::NetworkRules,
+    secrets::{SecretListed, SecretRemoved, SecretStored},
     session::{
         SessionInfo,
         store::{

@@ -41,7 +41,10 @@ const IMAGES: &str = "images";
 const SOCKETS: &str = "run";
 /// Descriptions of the protocols of browsers.
 const PROTOCOLS: &str = "protocols";
-const FOLDERS: [&str; 9] = [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS];
+/// Values that pages get and scripts do not, sealed, with the key.
+const SECRETS: &str = "secrets";
+const FOLDERS: [&str; 10] =
+    [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS];
 /// Links on the way to the folder; the kernel follows as many.
 const LINKS_MAX: usize = 40;
 
@@ -258,6 +261,12 @@ impl StateDir {
     #[must_use]
     pub fn protocols(&self) -> PathBuf {
         self.path.join(PROTOCOLS)
+    }
+
+    /// The folder of the secrets.
+    #[must_use]
+    pub fn secrets(&self) -> PathBuf {
+        self.path.join(SECRETS)
     }
 
     /// The folders in which each execution or session has one of its own, which is kept for a while.

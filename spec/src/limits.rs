@@ -263,6 +263,19 @@ pub const SNAPSHOT_NODES_MAX: usize = 100_000;
 /// Time for disposing the providers of one execution, all together: more than a browser may take that has to be killed.
 pub const DISPOSE_MS_MAX: u64 = 20_000;
 
+/// Secrets of one state folder.
+pub const SECRETS_MAX: usize = 64;
+/// Characters of a secret's name.
+pub const SECRET_NAME_CHARS_MAX: usize = 64;
+/// The least characters of a secret's value: a shorter one stands by chance in too much of what is masked.
+pub const SECRET_CHARS_MIN: usize = 4;
+/// Bytes of a secret's value: all forms of all values are looked for at once.
+pub const SECRET_BYTES_MAX: usize = 256;
+/// The least bytes of a value whose base64 is masked: that of a shorter one stands by chance in pictures.
+pub const SECRET_BASE64_BYTES_MIN: usize = 6;
+/// The file of sealed secrets.
+pub const SECRETS_FILE_BYTES_MAX: usize = 256 * KIB;
+
 /// Protocol events kept for one browser connection; the oldest go first and are counted.
 pub const EVENT_RING_MAX: usize = 10_000;
 /// Bytes of the protocol events kept for one browser connection.
@@ -359,6 +372,8 @@ const _: () = assert!(RESULT_WEIGHT_MAX <= 64 * MIB && RESULT_BYTES_MAX <= RESUL
 const _: () = assert!(ROOM_WAIT_MS_MAX * 2 <= RELAY_STALL_MS);
 const _: () = assert!(EVENTS_BYTES_MAX <= EVENT_RING_BYTES_MAX && EVENTS_BYTES_MAX <= REPLY_BYTES_MAX);
 const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
+const _: () = assert!(SECRET_CHARS_MIN <= SECRET_BASE64_BYTES_MIN && SECRET_BASE64_BYTES_MIN <= SECRET_BYTES_MAX);
+const _: () = assert!(SECRETS_MAX * SECRET_BYTES_MAX * 8 <= SECRETS_FILE_BYTES_MAX, "all values and their frames fit");
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);
 const _: () = assert!(SOURCE_BYTES_MAX * 6 < MCP_LINE_BYTES_MAX);
 const _: () = assert!(EXECUTIONS_CONCURRENT_MAX + EXECUTIONS_QUEUED_MAX < MCP_REQUESTS_MAX);

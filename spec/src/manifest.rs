@@ -74,6 +74,10 @@ pub enum Effect {
     NeedsApproval,
 }
 
+/// The property by which an object of a layer says that it stands for something that no script has: its value says what
+/// the object is and what takes it. Such an object is no argument of a call; a layer that takes one sends something else.
+pub const HANDLE_PROPERTY: &str = "codemode.handle";
+
 /// Names that a namespace cannot have: words of the language and globals of the sandbox.
 pub const RESERVED_NAMES: &[&str] = &[
     "await",

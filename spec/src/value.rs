@@ -12,6 +12,7 @@ mod buffer;
 mod codec;
 mod from_json;
 mod json;
+mod texts;
 mod typed;
 mod weight;
 
@@ -19,6 +20,7 @@ pub use buffer::BufferKind;
 pub use codec::{DecodeError, Key, RawText, Reader, Token, Writer};
 pub use from_json::{JsonEncoder, JsonRefusal};
 pub use json::JSON_TAG;
+pub use texts::{TextForm, texts};
 pub use typed::read;
 pub use weight::weigh;
 

@@ -1,6 +1,7 @@
 //! Who is told of executions: an observer while a script runs, and the audit.
 
-use codemode_provider::{Account, ExecutionId, Refusal, RefusalSink};
+use crate::secrets::SecretsOpened;
+use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, RefusalSink, Secret, Secrets};
 use codemode_spec::{ErrorCode, envelope::Context, message::ConsoleLine, session::SessionRequest};
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub trait AuditSink: Send + Sync {
     fn call_refused(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _code: ErrorCode) {}
     /// A provider took something from a script that is not for scripts.
     fn refused(&self, _id: &ExecutionId, _refusal: &Refusal) {}
+    /// A secret is about to be put into a page of its origin. Never told: its value.
+    fn secret_used(&self, _id: &ExecutionId, _secret: &Secret, _lease: Option<&LeaseMark>) {}
     /// The execution has ended, and is disposed of. `context` is what it was about.
     fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64, _context: &Context) {}
 }
@@ -47,5 +50,22 @@ pub(super) struct ExecutionRefusals {
 impl RefusalSink for ExecutionRefusals {
     fn refused(&self, refusal: &Refusal) {
         self.audit.refused(&self.execution, refusal);
+    }
+}
+
+/// The secrets of one execution, whose uses stand in the audit.
+pub(super) struct ExecutionSecrets {
+    pub(super) audit: Arc<dyn AuditSink>,
+    pub(super) execution: ExecutionId,
+    pub(super) opened: Arc<SecretsOpened>,
+}
+
+impl Secrets for ExecutionSecrets {
+    fn all(&self) -> &[Secret] {
+        &self.opened.secrets
+    }
+
+    fn used(&self, secret: &Secret, lease: Option<&LeaseMark>) {
+        self.audit.secret_used(&self.execution, secret, lease);
     }
 }

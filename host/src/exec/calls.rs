@@ -5,6 +5,7 @@ use super::{
     outcome::cancelled,
     state::{CallUnderWay, RunState, WaitingCall},
 };
+use crate::secrets::Masker;
 use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, ProviderRuntime, Registry};
 use codemode_spec::{
     Effect, ErrorCode, ErrorReport, Value,
@@ -33,6 +34,8 @@ pub(super) struct Callees {
     pub registry: Arc<Registry>,
     pub runtimes: Runtimes,
     pub audit: Arc<dyn AuditSink>,
+    /// Everything that a provider answers goes through it: the one way of replies and events into the sandbox.
+    pub masker: Masker,
 }
 
 /// A call that has ended.
@@ -57,10 +60,16 @@ impl Calls {
         Self { callees, room, deadline, running: FuturesUnordered::new() }
     }
 
+    /// What overwrites the values of secrets.
+    pub(super) fn masker(&self) -> &Masker {
+        &self.callees.masker
+    }
+
     /// Takes over calls that have left the sandbox, and starts those for which there is room.
     pub(super) fn take(&mut self, state: &mut RunState, calls: Vec<Call>, observer: &dyn Observer) {
         for mut call in calls {
             // A name that no method has is only shown, and need not be whole for that.
+            [&mut call.namespace, &mut call.method].into_iter().for_each(|name| self.masker().text(name));
             clip(&mut call.method, METHOD_NAME_CHARS_MAX);
             state.calls += 1;
             observer.call(&call.namespace, &call.method, state.calls);
@@ -152,7 +161,7 @@ impl Calls {
         let Some(next) = state.waiting.pop_front() else { return };
         let call = next.call.id;
         let context = CallContext { call, deadline: self.deadline, place };
-        let carried_out = carry_out(Arc::clone(&self.callees), state.id.clone(), next, context);
+        let carried_out = carry_out_masked(Arc::clone(&self.callees), state.id.clone(), next, context);
         let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
         self.running.push(
             async move {
@@ -207,6 +216,20 @@ fn call_error(report: &ErrorReport) -> CallError {
     }
 }
 
+/// Has a call carried out, and masks what comes of it.
+async fn carry_out_masked(
+    callees: Arc<Callees>,
+    execution: ExecutionId,
+    call: WaitingCall,
+    context: CallContext,
+) -> Result<Encoded, ErrorReport> {
+    let masker = callees.masker.clone();
+    match carry_out(callees, execution, call, context).await {
+        Ok(mut reply) => masker.encoded(&mut reply).map(|()| reply),
+        Err(error) => Err(masker.report(error)),
+    }
+}
+
 /// Checks the call, notes its effect or its refusal for the audit, and has its provider carry it out.
 async fn carry_out(
     callees: Arc<Callees>,
@@ -214,7 +237,7 @@ async fn carry_out(
     WaitingCall { mut call, weight }: WaitingCall,
     context: CallContext,
 ) -> Result<Encoded, ErrorReport> {
-    let Callees { registry, runtimes, audit } = &*callees;
+    let Callees { registry, runtimes, audit, masker } = &*callees;
     check_weight(&call, weight)?;
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let encoded = std::mem::take(&mut call.arguments);
@@ -229,8 +252,10 @@ async fn carry_out(
     let (index, method) = resolved?;
     let runtime = runtimes.get(index).ok_or_else(broken)?;
     if method.effect != Effect::Read {
-        let account = runtime.account(&method.name, &arguments);
+        let mut account = runtime.account(&method.name, &arguments);
         if !account.reads {
+            let texts = [&mut account.action, &mut account.origin, &mut account.to_origin];
+            texts.into_iter().flatten().for_each(|text| masker.text(text));
             audit.effect(&execution, &call.namespace, &method.name, &account);
         }
     }

@@ -4,7 +4,7 @@ use super::{
     quirks::{self, Panic},
     state::{RunState, Summary},
 };
-use crate::{engine::Stop, program::Program};
+use crate::{engine::Stop, program::Program, secrets::Masker};
 use codemode_provider::{Ending, Registry};
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
@@ -49,6 +49,12 @@ pub(super) struct Returned {
 impl Returned {
     pub(super) fn new(value: Encoded, program: Program) -> Self {
         Self { value, program }
+    }
+
+    /// The result without the values of secrets.
+    pub(super) fn masked(mut self, masker: &Masker) -> Result<Self, ErrorReport> {
+        masker.encoded(&mut self.value)?;
+        Ok(self)
     }
 
     /// The value, with the positions in its stacks as they are in the script.

@@ -223,6 +223,7 @@ impl Run {
         let stacks = self.program.stacks();
         for mut line in lines {
             stacks.map(&mut line.text);
+            self.calls.masker().text(&mut line.text);
             self.observer.console(&line);
             self.state.console.push(line);
         }

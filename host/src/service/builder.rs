@@ -11,6 +11,7 @@ use crate::result::{ForModel, Transform};
 use codemode_browser::BrowserProvider;
 use codemode_cdp::CdpProvider;
 use codemode_provider::{Provider, ServiceProvider};
+use codemode_secret::SecretProvider;
 use codemode_spec::ErrorReport;
 use std::sync::Arc;
 
@@ -71,8 +72,9 @@ impl ServiceBuilder {
         let (session, result_chars) = (Some(settings.session.clone()), Some(settings.result_chars));
         ExecuteRequest { session, result_chars, ..ExecuteRequest::new("") }.check()?;
         if has_browser {
-            providers
-                .splice(0..0, [Arc::new(BrowserProvider::new()) as Arc<dyn Provider>, Arc::new(CdpProvider::new())]);
+            let of_browser: [Arc<dyn Provider>; 3] =
+                [Arc::new(BrowserProvider::new()), Arc::new(CdpProvider::new()), Arc::new(SecretProvider::new())];
+            providers.splice(0..0, of_browser);
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();

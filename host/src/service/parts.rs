@@ -6,6 +6,7 @@ use crate::{
     exec::{Executor, Settings as ExecutorSettings},
     network::NetworkRules,
     result::Transform,
+    secrets::SecretStore,
     session::{SessionManager, SessionSettings, store::Retention},
     state_dir::StateDir,
 };
@@ -33,6 +34,7 @@ pub(super) struct Ingredients {
 pub(super) struct Administration {
     pub state: StateDir,
     pub sessions: SessionManager,
+    pub secrets: SecretStore,
 }
 
 /// What executions need besides.
@@ -59,7 +61,8 @@ impl Administration {
         // Without a keeper no browser is started under a lease: see `Execution::open`.
         let keeper = settings.keeper.clone().unwrap_or_default();
         let sessions = SessionManager::open(state.clone(), keeper, session_settings)?;
-        Ok(Self { state, sessions })
+        let secrets = SecretStore::new(&state.secrets());
+        Ok(Self { state, sessions, secrets })
     }
 }
 
@@ -74,7 +77,7 @@ impl Execution {
         if settings.is_external() && settings.network != NetworkRules::default() {
             return Err(not_ours("the settings have network rules"));
         }
-        let Administration { state, sessions } = administration;
+        let Administration { state, sessions, secrets: _ } = administration;
         cleanup::remove_old(&state);
         let images = settings.image_dir()?;
         let engine = warm(&images, &layers(providers), progress)?;

@@ -7,7 +7,7 @@ use crate::{
         audit::{Batch, Event, EventKind},
     },
 };
-use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal};
+use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, Secret};
 use codemode_spec::{ErrorCode, envelope::Context, limits::AUDIT_GATHER_MS, session::SessionRequest};
 use serde_json::json;
 use std::{
@@ -118,6 +118,11 @@ impl AuditSink for Recorder {
         let Refusal { target, scheme, lease } = refusal;
         let event = Event::new(EventKind::PolicyRefused).execution(id.as_str());
         self.note(under(event.detail(json!({"target": target, "scheme": scheme})), lease.as_ref()));
+    }
+
+    fn secret_used(&self, id: &ExecutionId, secret: &Secret, lease: Option<&LeaseMark>) {
+        let event = Event::new(EventKind::SecretUsed).execution(id.as_str());
+        self.note(under(event.detail(json!({"name": secret.name, "origin": secret.origin})), lease));
     }
 
     fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {

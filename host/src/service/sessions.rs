@@ -1,7 +1,8 @@
 //! Sessions as an operator administers them.
 
-use super::{host::Service, startup::blocking};
+use super::{host::Service, parts::Administration, startup::blocking};
 use crate::{
+    secrets::SecretStore,
     session::store::{Forgotten, Holder, SessionState},
     session::{SessionInfo, keeper},
     state_dir::StateDir,
@@ -71,8 +72,10 @@ impl Service {
     /// # Errors
     /// When the store cannot be opened or read.
     pub async fn sessions_list(&self, ended: bool) -> Result<SessionsListed, ErrorReport> {
-        let sessions = &self.administration().await?.sessions;
-        Ok(SessionsListed { sessions: sessions.list(if ended { ENDED_LISTED_MAX } else { 0 }).await? })
+        let administration = self.administration().await?;
+        let mut sessions = administration.sessions.list(if ended { ENDED_LISTED_MAX } else { 0 }).await?;
+        mask(&administration.secrets, &mut sessions);
+        Ok(SessionsListed { sessions })
     }
 
     /// One session, by its id or its key.
@@ -80,9 +83,11 @@ impl Service {
     /// # Errors
     /// `INVALID_ARGUMENT` when there is none; when the store cannot be opened or read.
     pub async fn sessions_show(&self, name: &str) -> Result<SessionShown, ErrorReport> {
-        let sessions = &self.administration().await?.sessions;
+        let Administration { sessions, secrets, .. } = self.administration().await?;
         let row = sessions.find(name).await?;
-        Ok(SessionShown { session: sessions.describe(row).await? })
+        let mut session = sessions.describe(row).await?;
+        mask(secrets, std::slice::from_mut(&mut session));
+        Ok(SessionShown { session })
     }
 
     /// Ends a session, even while an execution uses it. What is kept of its key goes too.
@@ -120,6 +125,13 @@ impl Service {
         let reaped = Reaped { processes: reaped.processes, profiles: reaped.profiles };
         Ok(SessionsSwept { sessions: swept.sessions, forgotten: swept.forgotten, reaped })
     }
+}
+
+/// Masks the addresses that pages show. Those of secrets that do not open stand there as they are: what an operator needs to
+/// end a browser is told all the same.
+fn mask(secrets: &SecretStore, sessions: &mut [SessionInfo]) {
+    let Ok(opened) = secrets.open() else { return };
+    sessions.iter_mut().flat_map(|session| &mut session.urls).for_each(|url| opened.masker.text(url));
 }
 
 /// Keeps one browser until it has ended: what the program of [`super::Settings::keeper`] does. The browser is ordered on

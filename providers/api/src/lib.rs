@@ -13,6 +13,7 @@ mod context;
 mod id;
 mod provider;
 mod registry;
+mod secrets;
 mod service;
 mod services;
 mod session;
@@ -27,6 +28,7 @@ pub use context::{ArgumentsPlace, CallContext, Clock, Ending, ExecutionContext, 
 pub use id::ExecutionId;
 pub use provider::{Provider, ProviderRuntime, cannot_be_suspended, not_a_state};
 pub use registry::{Registry, RegistryError, nearest};
+pub use secrets::{NoSecrets, Secret, SecretValue, Secrets};
 pub use service::{ServiceProvider, ServiceRuntime};
 pub use services::{AnswerFiles, Folders, KeptFile, Need, ReplyRoom, Services};
 pub use session::{BrowserChannel, BrowserOrder, BrowserSession, KeptBrowser, Promotion, SessionFacts, Sessions};

@@ -28,12 +28,21 @@ class Acting {
   }
 }
 
-/** A text that is typed: a string, or a handle that the host replaces. */
+/** A text that is typed: a string, or the name of a secret in the place of its handle. */
 const typed = (to, value) => {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
-  if (typeof value === "object" && value !== null) return value;
+  if (isSecret(value)) return { secret: value.secret };
   throw wrongArgument(to.method, `the value must be a string, and this is ${typeName(value)}`);
+};
+
+/** Whether a value is the handle of a secret. One that only looks like it names a secret as well, and gets no more by that. */
+const isSecret = (value) => typeof value === "object" && value !== null && typeof value.secret === "string";
+
+/** Keys are no text, and no secret. */
+const keyOf = (to, value) => {
+  if (!isSecret(value)) return typed(to, value);
+  throw wrongArgument(to.method, "a secret is no key", "Fill the field with it: fill(selector, secret(name)).");
 };
 
 /** Options of a select element, in all of Playwright's forms. */
@@ -80,8 +89,8 @@ const shotOf = (options) => {
 
 const element = (op) => (to, options) => to.send("element", { op }, options);
 const reading = (what) => (to, options) => to.read(what, options);
-const press = (verb, field) => (to, value, options) =>
-  to.send(verb, pick({ [field]: typed(to, value) }, options, ["delay", "noWaitAfter"]), options);
+const press = (verb, field, read) => (to, value, options) =>
+  to.send(verb, pick({ [field]: read(to, value) }, options, ["delay", "noWaitAfter"]), options);
 const checking = (checked) => (to, options) => to.send("check", pick({ checked }, options, CHECK), options);
 
 const ELEMENT_METHODS = {
@@ -89,9 +98,9 @@ const ELEMENT_METHODS = {
   dblclick: (to, options) => to.send("click", pick({ clickCount: 2 }, options, CLICK), options),
   hover: (to, options) => to.send("hover", pick({}, options, HOVER), options),
   fill: (to, value, options) => to.send("fill", pick({ value: typed(to, value) }, options, ["force"]), options),
-  type: press("type", "text"),
-  pressSequentially: press("type", "text"),
-  press: press("press", "key"),
+  type: press("type", "text", typed),
+  pressSequentially: press("type", "text", typed),
+  press: press("press", "key", keyOf),
   clear: element("clear"),
   check: checking(true),
   uncheck: checking(false),

@@ -4,7 +4,7 @@ const ELEMENT_HELP = {
   click: "click({ button, clickCount, modifiers, position, delay, force, trial, timeout })",
   dblclick: "dblclick(options): as click",
   hover: "hover({ position, modifiers, force, trial, timeout })",
-  fill: "fill(value, { force, timeout }): replaces the content of an input, textarea or contenteditable",
+  fill: "fill(value | secret(name), { force, timeout }): replaces the content of an input, textarea or contenteditable",
   type: "type(text, { delay }): key by key, after what is there",
   press: 'press(key, { delay }): "Enter", "Control+A", "ArrowDown", "a"',
   check: "check(options) and uncheck(options): checkbox, radio or switch",

@@ -100,12 +100,12 @@ const inside = (scope, name, args) => {
 const fillForm = (scope, form, options) => {
   const method = methodName(scope, "fill");
   const fields = Object.entries(form).map(([selector, value]) => {
-    if (!["string", "number", "boolean", "object"].includes(typeof value) || value === null) {
+    if (!["string", "number", "boolean"].includes(typeof value) && !isSecret(value)) {
       const message = `the value of ${selector} must be a string or a boolean, and this is ${typeName(value)}`;
       throw wrongArgument(method, message);
     }
     const { target } = inScope(scope, "fill", selector, options);
-    return { target, value: typeof value === "number" ? String(value) : value };
+    return { target, value: typeof value === "boolean" ? value : typed({ method }, value) };
   });
   return new Acting(pageOf(scope), method, undefined).send("fillForm", { fields }, options);
 };

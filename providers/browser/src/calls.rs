@@ -3,7 +3,7 @@
 use codemode_spec::{ErrorCode, ErrorReport, Value, value::Text};
 use codemode_verbs::{
     Address, Approach, Choice, Code, CookieFilter, DialogPolicy, ElementOp, ElementState, Field, Form, LoadState,
-    Position, Tab, Target, UrlPattern, What, WhatOfAll,
+    Position, Tab, Target, Typed, UrlPattern, What, WhatOfAll,
 };
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value as Json;
@@ -111,7 +111,7 @@ impl Drag {
 
 #[derive(Deserialize)]
 pub(crate) struct Fill {
-    pub(crate) value: String,
+    pub(crate) value: Typed,
     #[serde(default)]
     pub(crate) force: bool,
 }
@@ -123,7 +123,7 @@ pub(crate) struct FillForm {
 
 #[derive(Deserialize)]
 pub(crate) struct Type {
-    pub(crate) text: String,
+    pub(crate) text: Typed,
     #[serde(default)]
     pub(crate) delay: f64,
 }

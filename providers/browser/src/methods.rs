@@ -13,7 +13,7 @@ use crate::{
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
-use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Upload, milliseconds};
+use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
 use serde_json::{Value as Json, json};
 use std::{pin::Pin, sync::LazyLock};
 use tokio::time::Instant;
@@ -110,13 +110,20 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             done(tab.drag((&verb.source, &from), (&verb.target, &to)).await)?
         }),
         verb!("fill", Write, "Replaces what is in a field.", Upon<Fill>, |tab, verb, argument| {
-            done(tab.fill(&verb.target, &verb.how.value, verb.how.force).await)?
+            done(match &verb.how.value {
+                Typed::Text(text) => tab.fill(&verb.target, text, verb.how.force).await,
+                Typed::Secret { secret } => tab.fill_secret(&verb.target, secret, verb.how.force).await,
+            })?
         }),
         verb!("fillForm", Write, "Fills the fields of a form.", FillForm, |tab, verb, argument| {
             done(tab.fill_form(&verb.fields).await)?
         }),
         verb!("type", Write, "Types a text, key by key.", Upon<Type>, |tab, verb, argument| {
-            done(tab.type_into(&verb.target, &verb.how.text, verb.how.delay).await)?
+            done(match &verb.how.text {
+                Typed::Text(text) => tab.type_into(&verb.target, text, verb.how.delay).await,
+                // Keys go wherever the focus is, and cannot be bound to a document.
+                Typed::Secret { secret } => tab.fill_secret(&verb.target, secret, false).await,
+            })?
         }),
         verb!("press", Write, "Presses a key, or keys together.", Upon<Press>, |tab, verb, argument| {
             done(tab.press(&verb.target, &verb.how.key, verb.how.delay).await)?

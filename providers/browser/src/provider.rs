@@ -4,7 +4,7 @@ use crate::{account, methods, words::in_words_of_browser};
 use async_trait::async_trait;
 use codemode_page::{ExecutionBrowser, gone};
 use codemode_provider::{
-    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime,
+    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime, Secrets,
     not_a_state,
 };
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message, message::Encoded};
@@ -78,7 +78,10 @@ struct Kept {
 impl Browser {
     fn new(context: &ExecutionContext) -> Result<Self, ErrorReport> {
         let browser: Arc<ExecutionBrowser> = context.services.require()?;
-        let verbs = Verbs::new(Arc::clone(&browser));
+        let mut verbs = Verbs::new(Arc::clone(&browser));
+        if let Some(secrets) = context.services.get::<dyn Secrets>() {
+            verbs = verbs.with_secrets(secrets);
+        }
         Ok(Self { execution: context.execution.clone(), verbs, browser, files: context.services.get() })
     }
 

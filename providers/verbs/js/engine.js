@@ -19,6 +19,7 @@ const OPS = {
   all: readAll,
   fill: fillOne,
   fillMany,
+  reach: reachField,
   select: selectOptions,
   files: setFiles,
   focus: (args, given) => sync(args, given, (element) => (focusOf(element), { ok: true, handle: keepElement(element) })),
@@ -131,6 +132,12 @@ class Engine {
   /** The element kept under a number, or null. */
   held(handle) {
     return handles.get(handle) || null;
+  }
+
+  /** What takes a value for an element that is kept, in this document alone; null when it is not kept here. */
+  slot(handle, origin, force) {
+    const element = handles.get(handle);
+    return element ? new Slot(element, origin, force) : null;
   }
 
   /** Hands over a closed shadow root; every step reaches into it from then on. */

@@ -66,15 +66,22 @@ function fillOne(args, given) {
   return withOne(args, given, (element) => fillElement(element, String(args.value), args.force));
 }
 
+/** null when an element is of a kind that takes text. */
+function kindFault(control, tag) {
+  if (tag === "input") {
+    const type = inputTypeOf(control);
+    return TYPED.has(type) || PICKED.has(type) ? null : { error: "kind", message: `Input of type "${type}" cannot be filled` };
+  }
+  return tag === "textarea" || (isHtml(control) && isContentEditable(control)) ? null : { error: "kind", message: NOT_FILLABLE };
+}
+
 function fillElement(element, value, force) {
   const control = controlOf(element);
   const tag = tagOf(control);
-  if (tag === "input") {
-    const type = inputTypeOf(control);
-    if (!TYPED.has(type) && !PICKED.has(type)) return { error: "kind", message: `Input of type "${type}" cannot be filled` };
-    if (type === "number" && Number.isNaN(Number(value.trim()))) return { error: "kind", message: "Cannot type text into input[type=number]" };
-  } else if (tag !== "textarea" && !(isHtml(control) && isContentEditable(control))) {
-    return { error: "kind", message: NOT_FILLABLE };
+  const fault = kindFault(control, tag);
+  if (fault) return fault;
+  if (tag === "input" && inputTypeOf(control) === "number" && Number.isNaN(Number(value.trim()))) {
+    return { error: "kind", message: "Cannot type text into input[type=number]" };
   }
   const missing = force ? null : missingState(element, "visible") || missingState(element, "editable");
   if (missing) return missing;

@@ -136,7 +136,7 @@ async function until(timeout, attempt) {
 const COSTLY_MS = 8;
 
 /** Failures that no wait mends. */
-const LASTING = new Set(["many", "kind", "selector", "force"]);
+const LASTING = new Set(["many", "kind", "selector", "force", "origin"]);
 
 /** Waits for the one element of a target and gives it to `use`, whose failures are waited for as well. */
 function withOne(args, given, use) {

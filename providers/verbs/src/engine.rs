@@ -16,6 +16,7 @@ pub(crate) const ENGINE: &str = concat!(
     include_str!("../js/point.js"),
     include_str!("../js/act.js"),
     include_str!("../js/forms.js"),
+    include_str!("../js/slot.js"),
     include_str!("../js/read.js"),
     include_str!("../js/table.js"),
     include_str!("../js/text.js"),

@@ -33,6 +33,11 @@ pub enum FieldValue {
     Text(String),
     /// A number, as its text.
     Number(serde_json::Number),
+    /// The value of a secret.
+    Secret {
+        /// Its name.
+        secret: String,
+    },
 }
 
 /// An option of a `<select>`, by one of its properties.
@@ -100,6 +105,7 @@ impl Tab<'_> {
                 }
                 FieldValue::Text(text) => self.fill_field(target, text).await?,
                 FieldValue::Number(number) => self.fill_field(target, &number.to_string()).await?,
+                FieldValue::Secret { secret } => self.fill_secret(target, secret, false).await?,
             }
         }
         Ok(())

@@ -6,7 +6,7 @@
 //!
 //! In the order of their use: [`Verbs`] has what lasts between verbs; a [`Tab`] is a page for the time of one verb, and has
 //! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
-//! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms` and `input` act,
+//! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
 //! `read`, `evaluate`, `snapshot` (made an `outline`, with `refs`) and `capture` look, `navigate`, `settle`, `dialogs`,
 //! `routes` (with `credentials`), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
 //! `frames` do, `permissions` are what it may do, and `fetch` asks servers beside the pages, on an `errand`.
@@ -40,6 +40,7 @@ mod read;
 mod refs;
 mod reports;
 mod routes;
+mod secrets;
 mod selector;
 mod settle;
 mod snapshot;
@@ -67,6 +68,7 @@ pub use permissions::Geolocation;
 pub use pointer::{Approach, Click, Position, Scroll, milliseconds};
 pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
 pub use routes::RouteAnswer;
+pub use secrets::Typed;
 pub use settle::Settle;
 pub use snapshot::{Outline, Snapshot};
 pub use tab::Tab;

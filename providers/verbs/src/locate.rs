@@ -352,8 +352,8 @@ fn detached_frame() -> ErrorReport {
 }
 
 /// Whether a refusal may pass with time.
-fn is_passing(report: &ErrorReport) -> bool {
-    const LASTING: [&str; 4] = ["many", "kind", "selector", "force"];
+pub(crate) fn is_passing(report: &ErrorReport) -> bool {
+    const LASTING: [&str; 5] = ["many", "kind", "selector", "force", "origin"];
     report.details["reason"].as_str().is_some_and(|reason| !LASTING.contains(&reason))
 }
 

@@ -25,6 +25,7 @@ pub(crate) fn refusal(answer: &Json, tab: &Tab<'_>, waiting_for: &str) -> Option
         "option" => blocked(text(answer, "message"))
             .with_hint("Choose one of its options.")
             .with_detail("options", answer["options"].clone()),
+        "origin" => foreign(answer, waiting_for),
         // A wait for the opposite.
         "visible" => blocked(format!("{preview} is visible")),
         "attached" => blocked(format!("{preview} is in the page")),
@@ -46,6 +47,37 @@ fn many(answer: &Json, waiting_for: &str) -> ErrorReport {
         message.push_str(&format!("\n    {}) {shown}", number + 1));
     }
     ErrorReport::new(ErrorCode::MultipleMatches, message).with_detail("count", count)
+}
+
+/// The document of a field, or one around it, is not of the origin that a secret is for.
+fn foreign(answer: &Json, waiting_for: &str) -> ErrorReport {
+    let (origin, wanted) = (text(answer, "origin"), text(answer, "wanted"));
+    let whose = if answer["around"] == true { "a document around that of" } else { "the document of" };
+    let seen = if origin == "null" { "has no origin of its own".to_owned() } else { format!("is of {origin}") };
+    let message = format!("{whose} {waiting_for} {seen}, and the secret is for pages of {wanted}: nothing was put in");
+    ErrorReport::new(ErrorCode::PolicyRefused, message)
+        .with_hint(format!(
+            "Go to a page of {wanted} first; no frame of another origin and no page that holds one gets it."
+        ))
+        .with_detail("origin", origin)
+        .with_detail("wanted", wanted)
+}
+
+/// The document of an element was replaced before it could be acted upon.
+pub(crate) fn replaced(waiting_for: &str) -> ErrorReport {
+    let message = format!("the document of {waiting_for} was replaced by another one");
+    ErrorReport::new(ErrorCode::ElementNotFound, message).with_detail("reason", "replaced")
+}
+
+/// Whether a report is that of [`replaced`].
+pub(crate) fn is_replaced(report: &ErrorReport) -> bool {
+    report.details["reason"] == "replaced"
+}
+
+/// Whether a command that failed because its document is gone had begun to run there.
+pub(crate) fn had_begun(report: &ErrorReport) -> bool {
+    // The browser did not find the world otherwise: then nothing has run in it.
+    report.message.contains("was destroyed") || report.message.contains("navigated or closed")
 }
 
 fn covered(answer: &Json, preview: &str, blocked: impl Fn(String) -> ErrorReport) -> ErrorReport {

@@ -5,6 +5,7 @@ use crate::{
     world::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
+use codemode_provider::{NoSecrets, Secrets};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
@@ -29,6 +30,8 @@ pub struct Verbs {
     pub(crate) has_opened: AtomicBool,
     /// One place for large answers.
     pub(crate) large: Arc<Semaphore>,
+    /// What may be put into pages and is never in a script.
+    secrets: Arc<dyn Secrets>,
     refs: Mutex<Refs>,
     held: Mutex<HashMap<String, Held>>,
     snapshots: Mutex<HashMap<String, String>>,
@@ -75,12 +78,24 @@ impl Verbs {
             errands: Errands::default(),
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
+            secrets: Arc::new(NoSecrets),
             refs: Mutex::default(),
             held: Mutex::default(),
             snapshots: Mutex::default(),
             noted: Mutex::default(),
             recalled: Once::new(),
         }
+    }
+
+    /// With secrets that verbs may put into pages; without, there are none.
+    #[must_use]
+    pub fn with_secrets(mut self, secrets: Arc<dyn Secrets>) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    pub(crate) fn secrets(&self) -> &dyn Secrets {
+        &*self.secrets
     }
 
     /// The page that a verb is about, for the time of the verb.

@@ -109,7 +109,7 @@ impl Tab<'_> {
             match self.run_once(frame, op, args, given).await {
                 Err(Failure::Lost { began: true, .. }) if changes => return Ok(json!({})),
                 Err(Failure::Lost { report, .. }) => {
-                    self.verbs.worlds.known().remove(frame);
+                    self.forget_world(frame);
                     let is_unknown = frame.id != self.id && self.has_lost_frame(&report);
                     if self.left().is_zero() || self.has_left(frame) || is_unknown {
                         return Err(report);
@@ -136,6 +136,11 @@ impl Tab<'_> {
         is_unknown
             || error.details["reason"] == NO_FRAME
             || error.code == ErrorCode::CdpTargetClosed && !self.is_closed()
+    }
+
+    /// Forgets the world of a document that is gone.
+    pub(crate) fn forget_world(&self, frame: &Frame) {
+        self.verbs.worlds.known().remove(frame);
     }
 
     /// Whether a frame with a process of its own is gone: no new document comes there.
@@ -376,8 +381,7 @@ impl Failure {
     }
 
     fn during(report: ErrorReport) -> Self {
-        // The browser did not find the world: then nothing has run in it.
-        let began = report.message.contains("was destroyed") || report.message.contains("navigated or closed");
+        let began = reports::had_begun(&report);
         if is_lost(&report) { Self::Lost { report, began } } else { Self::Other(report) }
     }
 }

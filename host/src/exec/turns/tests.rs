@@ -1,7 +1,10 @@
 //! A run whose state is written down and read again between its turns.
 
 use super::*;
-use crate::exec::{NoAudit, NoObserver};
+use crate::{
+    exec::{NoAudit, NoObserver},
+    secrets::Masker,
+};
 use codemode_provider::{
     Provider,
     testkit::{self, FakeProvider},
@@ -59,6 +62,7 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         registry: Arc::new(Registry::new(vec![provider]).unwrap()),
         runtimes: [runtime].into(),
         audit: Arc::new(NoAudit),
+        masker: Masker::default(),
     };
     let inputs = RunInputs {
         engine: engine.clone(),

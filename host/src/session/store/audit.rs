@@ -68,6 +68,15 @@ pub enum EventKind {
     /// A page or a frame was taken from a script, because it went to a scheme that is not for scripts.
     #[serde(rename = "policy.refused")]
     PolicyRefused,
+    /// An operator stored a secret, or another value for one.
+    #[serde(rename = "secret.set")]
+    SecretSet,
+    /// An operator removed a secret.
+    #[serde(rename = "secret.removed")]
+    SecretRemoved,
+    /// A script had a secret put into a page of its origin.
+    #[serde(rename = "secret.used")]
+    SecretUsed,
     /// A page was refused a destination by a network rule.
     #[serde(rename = "network.refused")]
     NetworkRefused,

@@ -7,6 +7,7 @@ mod demo;
 mod doctor;
 mod render;
 mod run;
+mod secrets;
 mod sessions;
 mod setup;
 mod types;
@@ -56,6 +57,9 @@ enum Command {
     /// See and end browser sessions
     #[command(subcommand)]
     Sessions(sessions::SessionsCommand),
+    /// Keep values that scripts put into pages and never see
+    #[command(subcommand)]
+    Secrets(secrets::SecretsCommand),
     /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -88,6 +92,7 @@ impl Cli {
             Command::Warm(output) => warm::run(&asked, output).await,
             Command::Types => types::print(&asked),
             Command::Sessions(command) => sessions::run(&asked, command).await,
+            Command::Secrets(command) => secrets::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,
             Command::Debug(command) => debug::run(&asked, command).await,
             Command::Keep => ended(service::keep(asked.config.state_dir).await),

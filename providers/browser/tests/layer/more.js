@@ -156,7 +156,7 @@ return seen;
 */
 // case: values that the host replaces
 const page = await browser.open();
-const secret = { $secret: "password" };
+const secret = { secret: "password" };
 await page.fill("#a", secret);
 await page.fill({ "#a": secret, "#b": false });
 await page.locator("#a").pressSequentially(secret);
@@ -166,9 +166,9 @@ await page.keyboard.insertText("x");
 {
 "calls": [
   ["open",{}],
-  ["fill",{"value":{"$secret":"password"},"page":"P1","target":{"steps":[{"by":"selector","value":"#a"},{"by":"nth","index":0}]}}],
-  ["fillForm",{"fields":[{"target":{"steps":[{"by":"selector","value":"#a"},{"by":"nth","index":0}]},"value":{"$secret":"password"}},{"target":{"steps":[{"by":"selector","value":"#b"},{"by":"nth","index":0}]},"value":false}],"page":"P1"}],
-  ["type",{"text":{"$secret":"password"},"page":"P1","target":{"steps":[{"by":"selector","value":"#a"}]}}],
+  ["fill",{"value":{"secret":"password"},"page":"P1","target":{"steps":[{"by":"selector","value":"#a"},{"by":"nth","index":0}]}}],
+  ["fillForm",{"fields":[{"target":{"steps":[{"by":"selector","value":"#a"},{"by":"nth","index":0}]},"value":{"secret":"password"}},{"target":{"steps":[{"by":"selector","value":"#b"},{"by":"nth","index":0}]},"value":false}],"page":"P1"}],
+  ["type",{"text":{"secret":"password"},"page":"P1","target":{"steps":[{"by":"selector","value":"#a"}]}}],
   ["fill",{"value":"5","page":"P1","target":{"steps":[{"by":"label","text":{"text":"n"}}]}}],
   ["keyboard",{"op":"insertText","text":"x","page":"P1"}]
 ]
@@ -427,5 +427,23 @@ return [crashed === page, await wait, page.isClosed()];
   ["watch",{"page":"P1","types":["download","close","crash"]}],
   ["click",{"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}]
 ]
+}
+*/
+// case: a secret is no key and no option, and nothing else stands for one
+const handle = { secret: "SHOP", toJSON: () => "[secret SHOP]" };
+const page = browser.page("P1");
+const told = [];
+for (const wrong of [() => page.press("#a", handle), () => page.fill("#a", {}), () => page.selectOption("#a", handle)]) {
+  try {
+    await wrong();
+  } catch (error) {
+    told.push(error.code, error.message);
+  }
+}
+return told;
+/*
+{
+"result": ["INVALID_ARGUMENT","page.press: a secret is no key. Fill the field with it: fill(selector, secret(name)).","INVALID_ARGUMENT","page.fill: the value must be a string, and this is of type object","INVALID_ARGUMENT","page.selectOption: an option is a string, or an object with value, label or index"],
+"calls": []
 }
 */

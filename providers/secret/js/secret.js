@@ -1,0 +1,39 @@
+(() => {
+"use strict";
+// The handle of a secret: its name, in the form that says so wherever it is shown. The value is never in the sandbox.
+
+class Secret {
+  constructor(name) {
+    this.secret = name;
+    Object.freeze(this);
+  }
+
+  toString() {
+    return `[secret ${this.secret}]`;
+  }
+
+  toJSON() {
+    return String(this);
+  }
+
+  /** Why this is no argument of a call; who takes a handle sends its name instead. */
+  get ["codemode.handle"]() {
+    return `the secret ${JSON.stringify(this.secret)}, which only page.fill, locator.fill and pressSequentially take`;
+  }
+}
+Object.freeze(Secret.prototype);
+
+return (call) => {
+  const secret = (name) => {
+    if (typeof name !== "string" || name === "") {
+      const error = new TypeError(`secret: the name must be a string, and this is ${name === null ? "null" : typeof name}`);
+      error.code = "INVALID_ARGUMENT";
+      error.hint = "await secret.list() tells the names that there are.";
+      throw error;
+    }
+    return new Secret(name);
+  };
+  secret.list = () => call.list();
+  return secret;
+};
+})()
