@@ -23,13 +23,11 @@ class Secret {
 }
 Object.freeze(Secret.prototype);
 
-return (call) => {
+return (call, namespace, fail) => {
   const secret = (name) => {
     if (typeof name !== "string" || name === "") {
       const error = new TypeError(`secret: the name must be a string, and this is ${name === null ? "null" : typeof name}`);
-      error.code = "INVALID_ARGUMENT";
-      error.hint = "await secret.list() tells the names that there are.";
-      throw error;
+      throw fail(error, "INVALID_ARGUMENT", "await secret.list() tells the names that there are.");
     }
     return new Secret(name);
   };
