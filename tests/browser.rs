@@ -268,3 +268,24 @@ fn fifty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
     assert!(after.len() <= before.len(), "before: {before:?}\nafter: {after:?}");
     assert_eq!(server.children(), 0);
 }
+
+#[test]
+fn a_download_that_a_script_keeps_is_a_file_of_the_answer_also_when_the_script_fails_afterwards() {
+    const KEEP: &str = "
+const page = await browser.open('{{site}}/login');
+await page.setContent('<a href=\"data:text/csv,a%2Cb\" download=\"report.csv\">report</a>');
+const [download] = await Promise.all([page.waitForEvent('download'), page.click('a')]);
+const kept = await download.saveAs();
+";
+    block_on(async {
+        let browsing = Browsing::new().await;
+        for (end, succeeds) in [("return kept.name", true), ("throw new Error('afterwards')", false)] {
+            let execution = browsing.lab.execute(Request::new(browsing.script(&format!("{KEEP}{end}")))).await;
+            assert_eq!(execution.outcome.is_ok(), succeeds, "{execution:?}");
+            let [file] = execution.files.as_slice() else { panic!("one file: {execution:?}") };
+            assert_eq!((file.path.as_str(), file.bytes), ("/files", 3));
+            assert!(file.file.ends_with("kept-1-report.csv"), "{}", file.file);
+            assert_eq!(std::fs::read_to_string(&file.file).unwrap(), "a,b");
+        }
+    });
+}

@@ -20,12 +20,14 @@ use codemode_spec::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 use tokio::time::Instant;
 use url::Url;
 
-/// How much of a body is read at once.
-const READ_BYTES: usize = 128 << 10;
+/// How much of a body is read at once: as base64 it is no large answer, so that only the page takes the place for one.
+const READ_BYTES: usize = 64 << 10;
+/// How long a tab may take to open, whatever time the request has: one that was given up would be left.
+const OPEN_MAX: Duration = Duration::from_secs(10);
 /// Headers that the network itself decides on.
 const OF_THE_NETWORK: &[&str] =
     &["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
@@ -149,7 +151,9 @@ impl Tab<'_> {
         if let Some(context) = self.own_context().await? {
             params["browserContextId"] = context.into();
         }
-        let made = self.send_to_browser("Target.createTarget", params).await?;
+        let deadline = self.deadline.max(Instant::now() + OPEN_MAX);
+        let opener = Tab::new(self.verbs, self.browser.clone(), String::new(), self.timeout, deadline);
+        let made = opener.send_to_browser("Target.createTarget", params).await?;
         let id = made["targetId"].as_str().unwrap_or_default().to_owned();
         self.verbs.errands.note(&id);
         Ok(Tab::new(self.verbs, self.browser.clone(), id, self.timeout, self.deadline))

@@ -77,7 +77,6 @@ const after = await download.progress();
 // --- one that does not end in time
 //! error: CALL_TIMEOUT
 //! message: /^download\.bytes: the download did not end in time/
-//! timeout_ms: 4000
 const page = await browser.open('{{site}}/downloads');
 const [download] = await Promise.all([page.waitForEvent('download'), page.click('#trickle')]);
 await download.bytes({ timeout: 300 })
