@@ -71,7 +71,7 @@ fn an_error_of_a_layer_has_a_code_and_a_hint() {
     let seen = "try { shop.no() } catch (e) { [e instanceof TypeError, e.message, e.code, e.hint, e.retryable] }";
     assert_eq!(returned(run(seen)), json!([true, "nothing here", "UNSUPPORTED_OPERATION", "use that", false]));
     for uncaught in
-        ["shop.no()", "await (async () => shop.no())()", "try { shop.no() } catch (e) { e.message = 'mine'; throw e }"]
+        ["shop.no()", "(async () => shop.no())()", "try { shop.no() } catch (e) { e.message = 'mine'; throw e }"]
     {
         let refused = thrown(run(uncaught)).refused.expect(uncaught);
         let told = (refused.code.as_str(), refused.message.as_str(), refused.hint.as_str());

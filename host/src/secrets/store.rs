@@ -29,9 +29,12 @@ const PURPOSE: &str = "codemode secret";
 #[derive(Clone, Debug)]
 pub struct SecretStore {
     folder: PathBuf,
-    /// What was opened last, with what it was made of.
-    opened: Arc<Mutex<Option<(blake3::Hash, Arc<SecretsOpened>)>>>,
+    /// What was opened last.
+    opened: Arc<Mutex<Option<Opened>>>,
 }
+
+/// What was opened, and of which file and key it was made.
+type Opened = (blake3::Hash, Arc<SecretsOpened>);
 
 /// The secrets as they are at a moment.
 #[derive(Debug, Default)]
