@@ -174,7 +174,7 @@ fn a_handle_is_no_argument_of_any_other_call() {
         assert_eq!(answer["data"]["result"], json!(["[secret SHOP]", "{\"it\":\"[secret SHOP]\"}", true, listed]));
         assert_eq!(answer["data"]["logs"][1]["text"], "[secret SHOP]");
         for wrong in ["secret()", "secret(7)", "secret('')"] {
-            assert_eq!(vault.run(wrong).await["error"]["code"], "SCRIPT_ERROR", "{wrong}");
+            assert_eq!(vault.run(wrong).await["error"]["code"], "INVALID_ARGUMENT", "{wrong}");
         }
     });
 }

@@ -62,6 +62,11 @@ macro_rules! verb {
     };
 }
 
+/// A verb that accompanies the script.
+fn in_background(row: Row) -> Row {
+    Row { method: Method { background: true, ..row.method }, ..row }
+}
+
 static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     vec![
         Row {
@@ -282,10 +287,17 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("route", Write, "Which requests wait for the script.", Routes, |tab, verb, argument| {
             done(tab.set_routes(&verb.patterns).await)?
         }),
-        verb!("routeAnswer", Write, "Answers a request that waits.", RouteReply, |tab, verb, argument| {
-            let body = ["body", "postData"].into_iter().find_map(|name| bytes(&argument, name));
-            done(tab.answer_route(&verb.route, &verb.answer, body.as_deref()).await)?
-        }),
+        // What waits for the request goes on before the browser has said that it was answered.
+        in_background(verb!(
+            "routeAnswer",
+            Write,
+            "Answers a request that waits.",
+            RouteReply,
+            |tab, verb, argument| {
+                let body = ["body", "postData"].into_iter().find_map(|name| bytes(&argument, name));
+                done(tab.answer_route(&verb.route, &verb.answer, body.as_deref()).await)?
+            }
+        )),
         verb!("chooser", Write, "Gives files to an open file chooser.", Chooser, |tab, verb, argument| {
             done(tab.choose(&verb.chooser, &uploads(&argument)?).await)?
         }),

@@ -10,6 +10,14 @@
       return false;
     }
   };
+  // A window of another origin tells nothing but that it is one.
+  const isWindow = (value) => {
+    try {
+      return value.window === value;
+    } catch {
+      return false;
+    }
+  };
   const base64 = (bytes) => {
     let text = "";
     for (let at = 0; at < bytes.length; at += 32768) text += String.fromCharCode.apply(null, bytes.subarray(at, at + 32768));
@@ -32,8 +40,10 @@
         return value;
     }
     if (value === null) return null;
-    if (value === globalThis) return "ref: <Window>";
-    if (value instanceof Node) return value.nodeType === 9 ? "ref: <Document>" : "ref: <Node>";
+    if (isWindow(value)) return "ref: <Window>";
+    if (typeof value.nodeType === "number" && typeof value.nodeName === "string") {
+      return value.nodeType === 9 ? "ref: <Document>" : "ref: <Node>";
+    }
     if (is(value, "Date")) return tagged("date", Number.isNaN(+value) ? null : +value);
     if (is(value, "RegExp") || is(value, "URL")) return String(value);
     if (value instanceof Error || is(value, "Error")) {

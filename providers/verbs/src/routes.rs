@@ -129,11 +129,15 @@ fn is_answer(event: &Event) -> bool {
     event.params["responseStatusCode"].is_u64()
 }
 
-/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes.
+/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes. What the browser asks for by
+/// itself, an icon of the site, is not the page's.
 fn waits(stops: &Stops, event: &Event) -> bool {
+    let url = event.params["request"]["url"].as_str().unwrap_or_default();
+    let is_icon = event.params["resourceType"] == "Other" && url.ends_with("/favicon.ico");
     event.params.get("redirectedRequestId").is_none_or(Json::is_null)
         && !is_answer(event)
-        && stops.hold(event.params["request"]["url"].as_str().unwrap_or_default())
+        && !is_icon
+        && stops.hold(url)
 }
 
 /// Lets requests go on that no pattern means, and answers servers that ask for credentials, until the connection is gone.

@@ -22,6 +22,17 @@ const kind = (value) => Object.prototype.toString.call(value).slice(8, -1);
   `${kind(all.set)} ${[...all.set]}`, `${kind(all.view)} ${[...all.view]}`, `${kind(all.buffer)} ${all.buffer.byteLength}`, String(all.error),
   all.pattern, String(all.big), String(all.$), all.element, all.half === '\ud800' ? '\\ud800' : all.half, all.url,
 ]
+// --- windows, of the same origin and of others, and nodes of frames
+//! result: ["ref: <Window>","ref: <Window>","ref: <Window>","ref: <Document>","ref: <Node>",{"inside":"ref: <Window>"}]
+const page = await browser.open('{{site}}/frames');
+await page.frameLocator('#far').getByRole('button', { name: 'Inside' }).waitFor();
+[
+  await page.evaluate(() => window), await page.evaluate(() => (window.other = window.open('about:blank'))),
+  await page.evaluate(() => document.querySelector('#far').contentWindow),
+  await page.evaluate(() => document.querySelector('[name=near]').contentDocument),
+  await page.evaluate(() => document.querySelector('[name=near]').contentDocument.body),
+  await page.evaluate(() => ({ inside: document.querySelector('#far').contentWindow })),
+]
 // --- a page that imitates the tags
 //! result: [{"$":"date","value":5},[{"$":{"$":"bigint"}}],{"a":1}]
 const page = await browser.open('{{site}}/leaf');

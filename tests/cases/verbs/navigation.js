@@ -151,11 +151,11 @@ const page = await browser.open();
 const answer = await page.goto('{{site}}/things');
 await answer.json()
 // --- the server asks the browser who it is
-//! result: ["NAVIGATION_FAILED",true,"Private","for ada"]
+//! result: [401,"Private","for ada"]
 const page = await browser.open();
-const refused = await page.goto('{{site}}/private').catch((error) => error);
+const refused = await page.goto('{{site}}/private');
 await page.goto('{{site}}/private'.replace('//', '//ada:lovelace@'));
-[refused.code, refused.message.includes('AUTH'), await page.title(), await page.textContent('p')]
+[refused?.status(), await page.title(), await page.textContent('p')]
 // --- cookies of the browser, of the page and of the script
 //! result: ["none","taste=sweet","",["mine=2","taste=sweet"],0]
 const page = await browser.open('{{site}}/cookie');

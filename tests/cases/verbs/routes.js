@@ -59,11 +59,11 @@ await page.getByText('"method"').waitFor();
 const { method, path, body } = JSON.parse(await page.textContent('#out'));
 [method, path, body]
 // --- what is read of the request
-//! result: ["POST","original","page","fetch",false,true]
+//! result: ["POST","original","page",true,false,true]
 const page = await browser.open('{{site}}/requests');
 const seen = [];
 await page.route('**/mirror', (route, request) => {
-  seen.push(request.method(), request.postData(), request.headers()['x-mine'], request.resourceType(), request.isNavigationRequest(), request.url() === '{{site}}/mirror');
+  seen.push(request.method(), request.postData(), request.headers()['x-mine'], /^(xhr|fetch)$/.test(request.resourceType()), request.isNavigationRequest(), request.url() === '{{site}}/mirror');
   return route.continue();
 });
 await Promise.all([page.waitForResponse('**/mirror'), page.click('#post')]);
