@@ -58,7 +58,7 @@ const redirect = entries.find(({ request }) => request.url.includes('redirect'))
 // --- filtered by fields, and without bodies
 //! result: [["/things"],["size","mimeType"],0]
 const page = await browser.open('{{site}}/requests');
-await Promise.all([page.waitForEvent('requestfinished'), page.click('#get')]);
+await Promise.all([page.waitForEvent('requestfinished', (request) => request.url().endsWith('/things')), page.click('#get')]);
 const { entries } = (await page.har({ filter: { url: /THINGS$/i, status: 200 }, content: 'omit' })).log;
 [entries.map(({ request }) => new URL(request.url).pathname), Object.keys(entries[0].response.content).reverse().sort((a, b) => a < b ? 1 : -1), (await page.har({ filter: 'nothing of this' })).log.entries.length]
 // --- a body that is no text
