@@ -157,8 +157,8 @@ fn snapshot(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     );
     let ours = with.saturating_sub(without);
     table.time("page.snapshot of 5,000 elements", ours, Some(("getFullAXTree by bare CDP", bound)), "≤ 150 ms");
-    let first = execute(runtime, &executor, &one).outcome.expect("it succeeds");
-    table.text("… its characters", format!("{first:?}"), "–");
+    let shaped = execute(runtime, &executor, &one).outcome.expect("it succeeds");
+    table.text("… its characters", shaped.result.to_string(), "–");
     drop(bare);
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }
