@@ -195,7 +195,7 @@ pub const LEASE_WAITERS_MAX: u32 = 64;
 /// The cookies that are kept of a key.
 pub const COOKIES_BYTES_MAX: usize = 8 * MIB;
 /// What an execution leaves for the next one that uses the browser of a key.
-pub const NOTES_BYTES_MAX: usize = MIB;
+pub const NOTES_BYTES_MAX: usize = MIB / 2;
 /// Rows of the audit; older rows are removed, and a checkpoint says which. They are not removed by age: a user who sets
 /// the clock could remove them.
 pub const AUDIT_ROWS_MAX: u64 = 200_000;
@@ -232,6 +232,10 @@ pub const ELEMENTS_EVALUATED_MAX: usize = 1_000;
 pub const CLOSED_ROOTS_MAX: usize = 1_000;
 /// Routes of a page.
 pub const ROUTES_MAX: usize = 100;
+/// Requests of which it is known that they were given credentials.
+pub const AUTH_ATTEMPTS_MAX: usize = 1_000;
+/// Tabs of requests that are remembered when they are closed.
+pub const ERRANDS_KNOWN_MAX: usize = 10_000;
 /// The body of an answer to a request of the script's own.
 pub const FETCH_BODY_BYTES_MAX: usize = 8 * MIB;
 /// Names and values of the headers of such a request.
@@ -350,6 +354,7 @@ pub const NETWORK_REFUSALS_TOLD_MAX: usize = 128;
 
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
+const _: () = assert!(NOTES_BYTES_MAX * 2 <= SUSPENDED_BYTES_MAX, "a suspended namespace keeps its notes and more");
 const _: () = assert!(GUEST_STACK_BYTES < MEMORY_BYTES_MAX);
 const _: () = assert!(WASM_STACK_BYTES_MAX < TURN_THREAD_STACK_BYTES, "a turn must trap before its thread overflows");
 const _: () = assert!(ARGUMENT_BYTES_MAX <= ARGUMENTS_WEIGHT_MAX && REPLY_BYTES_MAX < MEMORY_BYTES_MAX);

@@ -44,24 +44,15 @@ async fn proxied(bench: &Bench) -> (Browser, Serving) {
 }
 
 async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Browser {
-    let executable = match codemode_chromium::find(None) {
-        Ok(executable) => executable,
-        Err(_) => codemode_chromium::install(&|line| eprintln!("{line}")).await.expect("Chromium can be installed"),
-    };
+    let executable = codemode_chromium::install(&|line| eprintln!("{line}")).await.expect("Chromium can be installed");
     let options = LaunchOptions {
-        executable: executable.path,
-        profiles_dir: bench.state.path().join("profiles"),
-        name: name.to_owned(),
-        downloads_dir: None,
-        keep_profile: false,
-        bound_to_thread: false,
-        headless: true,
         // Behind a proxy, a confined browser could not listen.
         confinement: Confinement { mode: ConfineMode::Off, ..Confinement::default() },
         // For the bare side.
         listens: true,
         proxy,
         start_timeout: Duration::from_secs(20),
+        ..LaunchOptions::new(executable.path, bench.state.path().join("profiles"), name)
     };
     Browser::launch(options).await.expect("Chromium starts")
 }

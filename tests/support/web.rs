@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse as _, Response},
 };
-use codemode_chromium::{Browser, Command, Confinement, Connection, LaunchOptions, Peers, find};
+use codemode_chromium::{Browser, Command, Connection, LaunchOptions, Peers, find};
 use codemode_host::network::{ForwardProxy, Gate, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream};
 use codemode_spec::session::NetworkLists;
 use futures::{SinkExt as _, StreamExt as _};
@@ -230,19 +230,9 @@ pub struct Page {
 impl Page {
     pub async fn launch(proxy: Option<SocketAddr>) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let options = LaunchOptions {
-            executable: tokio::task::spawn_blocking(browser).await.unwrap(),
-            profiles_dir: folder.path().join("profiles"),
-            name: "proxied".to_owned(),
-            downloads_dir: None,
-            keep_profile: false,
-            bound_to_thread: false,
-            headless: true,
-            confinement: Confinement::default(),
-            listens: false,
-            proxy,
-            start_timeout: PATIENCE,
-        };
+        let executable = tokio::task::spawn_blocking(browser).await.unwrap();
+        let options = LaunchOptions::new(executable, folder.path().join("profiles"), "proxied");
+        let options = LaunchOptions { proxy, start_timeout: PATIENCE, ..options };
         let browser = Browser::launch(options).await.unwrap();
         let connection = browser.connect().await.unwrap();
         let created = call(&connection, None, "Target.createTarget", json!({"url": "about:blank"})).await;

@@ -130,7 +130,7 @@ class Events {
     if (this.next === undefined || this.poll !== this.running) this.next = next;
   }
 
-  /** Polls until nobody listens or another poll has taken over. */
+  /** Polls until there is no listener or another poll has taken over. */
   async run() {
     const poll = ++this.poll;
     this.running = poll;

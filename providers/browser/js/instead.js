@@ -2,7 +2,6 @@
 
 const RAW = (command) => `nothing here does it; where the namespace cdp is offered, ${command} does`;
 const ONE_BROWSER = "the browser is there already and is kept or ended by the host; use browser.open(url)";
-const NO_FILES = "scripts have no files; return the bytes";
 const ASSERT = "read the state and compare it in the script";
 
 const INSTEAD = {

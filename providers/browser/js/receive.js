@@ -7,7 +7,7 @@ const RECEIVE = {
     const state = stateOf(page);
     state.dialog = dialog;
     if (listenersOf(state.emitter, "dialog").length === 0) {
-      // Those who listened are gone: nobody else would answer it.
+      // The listeners are gone, and the host answers none that it holds.
       const answer = event.kind === "beforeunload" ? dialog.accept() : dialog.dismiss();
       answer.catch(() => {});
       return;
@@ -104,7 +104,7 @@ class Dialog {
   }
 }
 
-/** Gives dialogs back to the host when nobody listens and none is open. */
+/** Gives dialogs back to the host when there is no listener and none is open. */
 const settleDialogs = (page) => {
   const { emitter, policy, session, dialog, isClosed } = stateOf(page);
   if (isClosed || dialog !== null || listenersOf(emitter, "dialog").length > 0) return;

@@ -30,3 +30,26 @@ pub struct LaunchOptions {
     /// How long the start may take.
     pub start_timeout: Duration,
 }
+
+/// How long a start may take, unless the options say otherwise.
+const START_MAX: Duration = Duration::from_secs(60);
+
+impl LaunchOptions {
+    /// A browser without a window, port and proxy, whose profile goes with it.
+    #[must_use]
+    pub fn new(executable: PathBuf, profiles_dir: PathBuf, name: &str) -> Self {
+        Self {
+            executable,
+            profiles_dir,
+            name: name.to_owned(),
+            downloads_dir: None,
+            keep_profile: false,
+            bound_to_thread: false,
+            headless: true,
+            confinement: Confinement::default(),
+            listens: false,
+            proxy: None,
+            start_timeout: START_MAX,
+        }
+    }
+}

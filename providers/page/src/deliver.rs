@@ -21,7 +21,7 @@ pub(crate) const GO_ON: &str = "Runtime.runIfWaitingForDebugger";
 const LEFT_BEHIND: &str = "Inspected target navigated";
 /// How long it may take until the browser tells where the page went.
 const NAVIGATION_TOLD_MAX: Duration = Duration::from_millis(500);
-/// How long a dialog that nobody has answered may take to be dismissed when an execution ends.
+/// How long an open dialog may take to be dismissed when an execution ends.
 const DISMISS_MAX: Duration = Duration::from_secs(1);
 
 impl ConnectedBrowser {

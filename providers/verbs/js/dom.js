@@ -18,7 +18,6 @@ const rawTextOf = getter(Node, "textContent");
 const isConnected = getter(Node, "isConnected");
 const rootOf = method(Node, "getRootNode");
 const positionOf = method(Node, "compareDocumentPosition");
-const nodeContains = method(Node, "contains");
 const appendChild = method(Node, "appendChild");
 const removeNode = method(Element, "remove");
 

@@ -1,14 +1,11 @@
 //! Name and password for servers that have the browser itself ask for them (HTTP authentication).
 
 use crate::reports;
-use codemode_spec::ErrorReport;
+use codemode_spec::{ErrorReport, limits::AUTH_ATTEMPTS_MAX};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{collections::HashSet, fmt};
 use url::Url;
-
-/// Requests of which it is known that they were given the credentials; beyond that, the earlier ones are forgotten.
-const ATTEMPTS_MAX: usize = 1_000;
 
 /// A name and a password. Its `Debug` shows neither.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
@@ -57,7 +54,7 @@ pub(crate) struct Attempts(HashSet<(String, String)>);
 impl Attempts {
     /// What a server is answered that asks for credentials, on the request of an event.
     pub(crate) fn answer(&mut self, credentials: Option<&Credentials>, target: &str, params: &Json) -> Json {
-        if self.0.len() >= ATTEMPTS_MAX {
+        if self.0.len() >= AUTH_ATTEMPTS_MAX {
             self.0.clear();
         }
         let request = params["requestId"].as_str().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Dialogs of the pages that verbs are used on: nothing hangs on one that nobody answers.
+//! Dialogs of the pages that verbs are used on: nothing hangs on an open dialog.
 //!
 //! While no listener is there, `alert`, `confirm` and `prompt` are dismissed and `beforeunload` is accepted, at once and
 //! beside whatever verb is under way. With a listener they are held for it.

@@ -1,5 +1,6 @@
 //! Tabs that verbs open for a request and close again: scripts are not told of them.
 
+use codemode_spec::limits::ERRANDS_KNOWN_MAX;
 use std::{
     collections::HashSet,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -16,13 +17,10 @@ pub(crate) struct Errands {
     known: Mutex<HashSet<String>>,
 }
 
-/// Tabs that are remembered when they are closed.
-const KNOWN_MAX: usize = 10_000;
-
 impl Errands {
     pub(crate) fn note(&self, tab: &str) {
         let mut known = lock(&self.known);
-        if known.len() >= KNOWN_MAX {
+        if known.len() >= ERRANDS_KNOWN_MAX {
             known.clone_from(&lock(&self.open));
         }
         known.insert(tab.to_owned());

@@ -26,14 +26,14 @@ use url::Url;
 
 /// How much of a body is read at once: as base64 it is no large answer, so that only the page takes the place for one.
 const READ_BYTES: usize = 64 << 10;
-/// How long a tab may take to open, whatever time the request has: one that was given up would be left.
+/// How long a tab may take to open, whatever time the request has: a tab whose making is given up would be left.
 const OPEN_MAX: Duration = Duration::from_secs(10);
 /// Headers that the network itself decides on.
 const OF_THE_NETWORK: &[&str] =
     &["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 /// Headers of a navigation that a request of a script does not have.
 const OF_NAVIGATIONS: &[&str] = &["accept", "upgrade-insecure-requests"];
-/// Headers that say who somebody is: they do not follow to another origin.
+/// Headers with credentials: they do not follow to another origin.
 const OF_ONE_ORIGIN: &[&str] = &["authorization", "cookie", "proxy-authorization"];
 
 /// A request.
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_who_somebody_is_does_not_follow_to_another_origin() {
+    fn credentials_do_not_follow_to_another_origin() {
         let given = [("Authorization", "Bearer x"), ("X-Mine", "yes"), ("Content-Type", "text/plain")];
         let (request, first) = request("post", "http://a.test/", &given).checked().unwrap();
         let headers = |url: &str, method: &str| {

@@ -1,6 +1,6 @@
 //! The requests of a page as an HTTP archive (HAR 1.2), which other tools read.
 //!
-//! Cookies and what else proves who somebody is are left out: an archive is made to be handed on.
+//! Cookies and other credentials are left out: an archive is made to be handed on.
 
 use crate::{
     tab::Tab,

@@ -150,7 +150,8 @@ impl Tab<'_> {
             args["timeout"] = json!(part.min(self.left()).as_millis() as u64);
             match self.run_once_at(place, op, args.clone(), does).await {
                 Err(report) if report.details["reason"] == "none" && !self.left().is_zero() => {
-                    self.adopt_closed_roots(&place.frame).await?;
+                    let roots = self.closed_roots(&place.frame.target).await?;
+                    self.adopt_closed_roots(&place.frame, &roots).await?;
                     part = PART;
                 }
                 Err(report) if is_passing(&report) && !self.left().is_zero() => part = self.left(),

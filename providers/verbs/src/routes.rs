@@ -207,7 +207,7 @@ impl Tab<'_> {
         stops_of(&self.verbs.routes.pages, &self.id).and_then(|stops| stops.credentials)
     }
 
-    /// Whether servers that ask for credentials are declined by nobody: Chromium then has an error page of its own.
+    /// Whether nothing here answers servers that ask for credentials: Chromium then has an error page of its own.
     pub(crate) fn leaves_auth_to_browser(&self) -> bool {
         stops_of(&self.verbs.routes.pages, &self.id).is_none_or(|stops| !stops.handles_auth())
     }

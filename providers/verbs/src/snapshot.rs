@@ -9,7 +9,7 @@ use crate::{
     refs::{Named, Owner},
     tab::Tab,
     target::Target,
-    world::{Frame, NodeId},
+    world::{ClosedRoots, Frame, NodeId},
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -17,6 +17,7 @@ use codemode_spec::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use std::collections::HashMap;
 
 /// The elements of an outline, from one place in it to another.
 const OUTLINED: &str = "function(outline, from, to) { return this.outlined(outline, from, to); }";
@@ -54,6 +55,8 @@ pub struct Outline {
 struct Reading {
     frames_left: usize,
     nodes_left: usize,
+    /// The closed shadow roots of each target, which frames of one process share.
+    closed_roots: HashMap<String, ClosedRoots>,
 }
 
 impl Tab<'_> {
@@ -62,7 +65,8 @@ impl Tab<'_> {
     /// # Errors
     /// As [`Tab::read`].
     pub async fn snapshot(&self, target: Option<&Target>, options: &Snapshot) -> Result<Outline, ErrorReport> {
-        let mut reading = Reading { frames_left: SNAPSHOT_FRAMES_MAX, nodes_left: SNAPSHOT_NODES_MAX };
+        let (frames_left, nodes_left) = (SNAPSHOT_FRAMES_MAX, SNAPSHOT_NODES_MAX);
+        let mut reading = Reading { frames_left, nodes_left, closed_roots: HashMap::new() };
         let (place, timeout) = match target {
             None => (Place::new(self.main_frame(), Vec::new(), "the page".to_owned()), json!(0)),
             Some(target) => (self.locate(target).await?, json!(null)),
@@ -95,7 +99,11 @@ impl Tab<'_> {
     ) -> Result<Vec<Line>, ErrorReport> {
         let Some(left) = reading.frames_left.checked_sub(1) else { return Ok(Vec::new()) };
         reading.frames_left = left;
-        self.adopt_closed_roots(&place.frame).await?;
+        let target = &place.frame.target;
+        if !reading.closed_roots.contains_key(target) {
+            reading.closed_roots.insert(target.clone(), self.closed_roots(target).await?);
+        }
+        self.adopt_closed_roots(&place.frame, &reading.closed_roots[target]).await?;
         let args = json!({"strict": true, "timeout": timeout, "limit": reading.nodes_left});
         let answer = self.run_at(place, "outline", args, Op::Look).await?;
         let told = answer["lines"].as_str().unwrap_or_default();

@@ -138,7 +138,7 @@ impl Verbs {
         snapshots.insert(page.to_owned(), text.to_owned())
     }
 
-    /// What the reader of an answer should know besides the results: dialogs that nobody had asked for, and verbs that
+    /// What the reader of an answer should know besides the results: dialogs without a listener, and verbs that
     /// took something else than what they were told.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {

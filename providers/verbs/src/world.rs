@@ -238,21 +238,25 @@ impl Tab<'_> {
         Ok(arguments.into())
     }
 
-    /// Hands the closed shadow roots of a frame to its engine: those that it does not have yet.
-    pub(crate) async fn adopt_closed_roots(&self, frame: &Frame) -> Result<(), ErrorReport> {
-        const ADOPT: &str = "function(host, root) { this.adopt(host, root); }";
+    /// The closed shadow roots of a target: of its document and of those of the frames in its process.
+    pub(crate) async fn closed_roots(&self, target: &str) -> Result<ClosedRoots, ErrorReport> {
         let params = json!({"depth": -1, "pierce": true});
-        let tree: DomAnswer = match self.ask(&frame.target, "DOM.getDocument", params).await {
+        let mut found = ClosedRoots::new();
+        match self.ask::<DomAnswer>(target, "DOM.getDocument", params).await {
             // Open roots are seen all the same.
             Err(error) if error.code == ErrorCode::ResultTooLarge => {
                 self.warn("The page is so large that what is in closed shadow roots was not looked for".to_owned());
-                return Ok(());
             }
-            tree => tree?,
-        };
-        let mut found = Vec::new();
-        closed_roots(&tree.root, &frame.id, frame.id == frame.target, &mut found);
-        for (host, root) in found {
+            tree => closed_roots(&tree?.root, target, &mut found),
+        }
+        Ok(found)
+    }
+
+    /// Hands the closed shadow roots of a frame to its engine: those that it does not have yet.
+    pub(crate) async fn adopt_closed_roots(&self, frame: &Frame, roots: &ClosedRoots) -> Result<(), ErrorReport> {
+        const ADOPT: &str = "function(host, root) { this.adopt(host, root); }";
+        let found = roots.get(&frame.id).map(Vec::as_slice).unwrap_or_default();
+        for &(host, root) in found {
             let world = self.world(frame).await?;
             let is_new = match self.verbs.worlds.known().get_mut(frame) {
                 Some(known) if known.adopted.len() < CLOSED_ROOTS_MAX => known.adopted.insert(root),
@@ -348,20 +352,22 @@ pub(crate) struct DomNode {
     children: Vec<DomNode>,
 }
 
-/// The closed shadow roots of a frame's document, with their hosts, by their backend ids. `inside` says whether the node is
-/// of that document.
-pub(crate) fn closed_roots(node: &DomNode, frame: &str, inside: bool, found: &mut Vec<(i64, i64)>) {
+/// Closed shadow roots with their hosts, by their backend ids, for each frame.
+pub(crate) type ClosedRoots = HashMap<String, Vec<(i64, i64)>>;
+
+/// The closed shadow roots of a frame's document, and of those of the frames in it.
+pub(crate) fn closed_roots(node: &DomNode, frame: &str, found: &mut ClosedRoots) {
     if let Some(document) = &node.content_document {
-        closed_roots(document, frame, node.frame_id == frame, found);
+        closed_roots(document, &node.frame_id, found);
     }
     for root in &node.shadow_roots {
-        if inside && root.shadow_root_type == "closed" {
-            found.push((node.backend_node_id, root.backend_node_id));
+        if root.shadow_root_type == "closed" {
+            found.entry(frame.to_owned()).or_default().push((node.backend_node_id, root.backend_node_id));
         }
-        closed_roots(root, frame, inside, found);
+        closed_roots(root, frame, found);
     }
     for child in &node.children {
-        closed_roots(child, frame, inside, found);
+        closed_roots(child, frame, found);
     }
 }
 

@@ -79,7 +79,7 @@ const page = await browser.open('{{site}}/news');
 await Promise.all([page.waitForEvent('requestfailed'), page.click('#fail')]);
 const [{ response }] = (await page.har({ filter: { failed: true } })).log.entries;
 [response.status, response._error]
-// --- what proves who somebody is is not in it
+// --- credentials are not in it
 //! result: [false,true]
 const page = await browser.open('{{site}}/cookie');
 await page.evaluate(() => fetch('/cookie', { headers: { Authorization: 'Bearer c2VjcmV0' } }).then((answer) => answer.text()));

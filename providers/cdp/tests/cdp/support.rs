@@ -1,7 +1,7 @@
 //! An execution as a host would run it, and a site to visit.
 
 use codemode_cdp::CdpProvider;
-use codemode_chromium::{Browser, Confinement, Executable, LaunchOptions, find, install};
+use codemode_chromium::{Browser, Executable, LaunchOptions, install};
 use codemode_page::{BrowserConfig, Browsers};
 use codemode_provider::{
     Ending, Refusal, RefusalSink, ServiceProvider,
@@ -157,19 +157,9 @@ pub(crate) struct UsersBrowser {
 impl UsersBrowser {
     pub(crate) async fn begin() -> Self {
         let profiles = tempfile::tempdir().unwrap();
-        let options = LaunchOptions {
-            executable: executable().await.path.clone(),
-            profiles_dir: profiles.path().to_owned(),
-            name: "somebody".to_owned(),
-            downloads_dir: None,
-            keep_profile: false,
-            bound_to_thread: false,
-            headless: true,
-            confinement: Confinement::default(),
-            listens: true,
-            proxy: None,
-            start_timeout: PATIENCE,
-        };
+        let executable = executable().await.path.clone();
+        let options = LaunchOptions::new(executable, profiles.path().to_owned(), "somebody");
+        let options = LaunchOptions { listens: true, start_timeout: PATIENCE, ..options };
         let browser = Browser::launch(options).await.unwrap();
         let url = browser.endpoint().expect("it listens").ws_url.clone();
         let browsers = browsers(BrowserConfig { cdp_url: Some(url), ..BrowserConfig::default() });
@@ -184,13 +174,8 @@ impl UsersBrowser {
 /// A browser; installed if there is none.
 pub(crate) async fn executable() -> &'static Executable {
     static FOUND: OnceCell<Executable> = OnceCell::const_new();
-    let find_or_install = || async {
-        match tokio::task::spawn_blocking(|| find(None)).await.expect("nothing panics") {
-            Ok(found) => found,
-            Err(_) => install(&|line| eprintln!("{line}")).await.expect("a browser can be installed"),
-        }
-    };
-    FOUND.get_or_init(find_or_install).await
+    let find = || async { install(&|line| eprintln!("{line}")).await.expect("a browser can be installed") };
+    FOUND.get_or_init(find).await
 }
 
 /// Processes and profiles that belong to a state folder.

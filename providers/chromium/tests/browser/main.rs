@@ -2,7 +2,6 @@
 //!
 //! Every test ends with the proof that no process, profile or ledger of its browsers is left.
 #![forbid(unsafe_code)]
-#![expect(clippy::result_large_err, reason = "as in the crate")]
 
 mod confine;
 mod connection;

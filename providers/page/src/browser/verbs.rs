@@ -54,7 +54,7 @@ impl ExecutionBrowser {
     }
 
     /// Leaves bytes for the next execution that uses the browser of this one's key, in the place of what was there: at
-    /// most [`NOTES_BYTES_MAX`](codemode_spec::limits::NOTES_BYTES_MAX). Without a key nobody gets them.
+    /// most [`NOTES_BYTES_MAX`](codemode_spec::limits::NOTES_BYTES_MAX). Those of a browser without a key are dropped.
     pub fn leave_note(&self, bytes: Vec<u8>) {
         self.notes.leave(bytes);
     }

@@ -1,5 +1,5 @@
 use super::*;
-use codemode_chromium::{Browser, CdpError, Command, Confinement, Connection, LaunchOptions, Protocol};
+use codemode_chromium::{Browser, CdpError, Command, Connection, LaunchOptions, Protocol};
 use serde_json::json;
 use std::{path::PathBuf, time::Duration};
 
@@ -303,23 +303,9 @@ fn the_browser_as_a_whole_takes_what_is_listed() {
 async fn every_command_to_the_browser_as_a_whole_is_judged() {
     const PATIENCE: Duration = Duration::from_secs(60);
     let profiles = tempfile::tempdir().unwrap();
-    let executable = match tokio::task::spawn_blocking(|| codemode_chromium::find(None)).await.unwrap() {
-        Ok(found) => found,
-        Err(_) => codemode_chromium::install(&|line| eprintln!("{line}")).await.unwrap(),
-    };
-    let options = LaunchOptions {
-        executable: executable.path,
-        profiles_dir: profiles.path().to_owned(),
-        name: "judged".to_owned(),
-        downloads_dir: None,
-        keep_profile: false,
-        bound_to_thread: false,
-        headless: true,
-        confinement: Confinement::default(),
-        listens: true,
-        proxy: None,
-        start_timeout: PATIENCE,
-    };
+    let executable = codemode_chromium::install(&|line| eprintln!("{line}")).await.unwrap();
+    let options = LaunchOptions::new(executable.path, profiles.path().to_owned(), "judged");
+    let options = LaunchOptions { listens: true, start_timeout: PATIENCE, ..options };
     let browser = Browser::launch(options).await.unwrap();
     let protocol = Protocol::read(browser.endpoint().expect("it listens"), PATIENCE).await.unwrap();
     let connection = Connection::connect(browser.endpoint().expect("it listens"), PATIENCE).await.unwrap();

@@ -1,7 +1,7 @@
 //! The rows of `tests/engine`: pages, operations on them, and what comes out, in a real Chromium.
 
 use super::ENGINE;
-use codemode_chromium::{Browser, Command, Confinement, Connection, Event, LaunchOptions};
+use codemode_chromium::{Browser, Command, Connection, Event, LaunchOptions};
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
@@ -115,10 +115,10 @@ impl Page<'_> {
     /// Hands all closed shadow roots of the page to the engine.
     async fn adopt(&self) {
         let tree = self.send("DOM.getDocument", json!({"depth": -1, "pierce": true})).await;
-        let mut found = Vec::new();
+        let mut found = crate::world::ClosedRoots::new();
         let tree: crate::world::DomAnswer = serde_json::from_value(tree).unwrap();
-        crate::world::closed_roots(&tree.root, "", true, &mut found);
-        for (host, root) in found {
+        crate::world::closed_roots(&tree.root, "", &mut found);
+        for (host, root) in found.into_values().flatten() {
             let mut objects = Vec::new();
             for node in [host, root] {
                 let params = json!({"backendNodeId": node, "executionContextId": self.context});
@@ -169,23 +169,9 @@ async fn check(file: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine").join(file);
     let rows: Vec<Row> = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let profiles = tempfile::tempdir().unwrap();
-    let executable = match tokio::task::spawn_blocking(|| codemode_chromium::find(None)).await.unwrap() {
-        Ok(found) => found,
-        Err(_) => codemode_chromium::install(&|line| eprintln!("{line}")).await.unwrap(),
-    };
-    let options = LaunchOptions {
-        executable: executable.path,
-        profiles_dir: profiles.path().to_owned(),
-        name: "engine".to_owned(),
-        downloads_dir: None,
-        keep_profile: false,
-        bound_to_thread: false,
-        headless: true,
-        confinement: Confinement::default(),
-        listens: true,
-        proxy: None,
-        start_timeout: PATIENCE,
-    };
+    let executable = codemode_chromium::install(&|line| eprintln!("{line}")).await.unwrap();
+    let options = LaunchOptions::new(executable.path, profiles.path().to_owned(), "engine");
+    let options = LaunchOptions { listens: true, start_timeout: PATIENCE, ..options };
     let browser = Browser::launch(options).await.unwrap();
     let connection = Connection::connect(browser.endpoint().expect("it listens"), PATIENCE).await.unwrap();
     let faults: Vec<String> = stream::iter(&rows)

@@ -1,6 +1,6 @@
 //! What the tests share: a browser that is surely there, and proof that nothing is left of it.
 
-use codemode_chromium::{Browser, Command, Confinement, Connection, Executable, LaunchOptions, find, install};
+use codemode_chromium::{Browser, Command, Connection, Executable, LaunchOptions, install};
 use serde_json::{Value as Json, json};
 use std::{
     fs,
@@ -38,19 +38,8 @@ impl Profiles {
 
     pub async fn options(&self) -> LaunchOptions {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
-        LaunchOptions {
-            executable: executable().await.path,
-            profiles_dir: self.path(),
-            name: format!("test-{count}"),
-            downloads_dir: None,
-            keep_profile: false,
-            bound_to_thread: false,
-            headless: true,
-            confinement: Confinement::default(),
-            listens: false,
-            proxy: None,
-            start_timeout: PATIENCE,
-        }
+        let options = LaunchOptions::new(executable().await.path, self.path(), &format!("test-{count}"));
+        LaunchOptions { start_timeout: PATIENCE, ..options }
     }
 
     pub async fn launch(&self) -> Browser {
@@ -74,10 +63,7 @@ impl Profiles {
 
 /// A browser; installed if there is none.
 pub async fn executable() -> Executable {
-    match tokio::task::spawn_blocking(|| find(None)).await.unwrap() {
-        Ok(found) => found,
-        Err(_) => install(&|line| eprintln!("{line}")).await.unwrap(),
-    }
+    install(&|line| eprintln!("{line}")).await.unwrap()
 }
 
 /// The command lines of all living processes that hold a path.
