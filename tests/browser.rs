@@ -248,7 +248,7 @@ fn many_executions_with_browsers_at_once() {
 
 /// In a process of its own, where nothing else opens or closes a file.
 #[test]
-fn fifty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
+fn twenty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
     need_browser();
     let place = Place::new();
     let state = place.folder().join("state");
@@ -258,7 +258,7 @@ fn fifty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
         assert_eq!(server.execute(&code)["data"]["result"], "x");
     }
     let before = server.open_files();
-    for run in 0..50 {
+    for run in 0..20 {
         assert_eq!(server.execute(&code)["data"]["result"], "x");
         assert_eq!(held(&state), Vec::<String>::new(), "after run {run}");
     }

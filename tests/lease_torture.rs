@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-const SECONDS: u64 = 60;
+const SECONDS: u64 = 20;
 const HOSTS: usize = 4;
 const KEYS: [&str; 3] = ["a", "b", "c"];
 /// Executions that each host has under way.

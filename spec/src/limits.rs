@@ -349,8 +349,8 @@ pub const NETWORK_ATTEMPT_DELAY_MS: u64 = 250;
 pub const NETWORK_REFUSALS_QUEUED_MAX: usize = 256;
 /// Refused destinations of one lease that are told apart in the audit.
 pub const NETWORK_REFUSALS_NOTED_MAX: usize = 128;
-/// Refused destinations that one connection to a browser remembers.
-pub const NETWORK_REFUSALS_TOLD_MAX: usize = 128;
+/// Destinations without a connection that one connection to a browser remembers.
+pub const NETWORK_FAILURES_TOLD_MAX: usize = 128;
 
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);

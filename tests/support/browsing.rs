@@ -9,18 +9,24 @@ use codemode_browser::BrowserProvider;
 use codemode_cdp::CdpProvider;
 use codemode_host::{
     engine::Engine,
-    exec::Settings,
+    exec::{Request, Settings},
     result::{Identity, Transform},
+    session::{SessionManager, SessionSettings},
     site::{self, Site},
+    state_dir::StateDir,
 };
 use codemode_page::{BrowserConfig, Browsers};
-use codemode_provider::{Provider, Sessions, testkit::FakeProvider};
+use codemode_provider::{Provider, ServiceProvider, Sessions, testkit::FakeProvider};
+use codemode_spec::session::{SessionMode, SessionRequest};
 use rustix::process::{Pid, getpgid};
 use std::{
     ffi::OsStr,
     fs,
     path::Path,
-    sync::{Arc, LazyLock},
+    sync::{
+        Arc, LazyLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 use tempfile::TempDir;
@@ -46,11 +52,31 @@ pub fn browsers(sessions: Option<Arc<dyn Sessions>>) -> Browsers {
     Browsers::new(BrowserConfig { protocols_dir: Some(super::image_dir()), ..BrowserConfig::default() }, sessions)
 }
 
+/// The key of the browser that executions share.
+const SHARED: &str = "shared";
+/// Leaves of a shared browser what a new one has: an empty page.
+const AFRESH: &str = "
+const tabs = (await cdp.send('Target.getTargets')).targetInfos.filter(({ type }) => type === 'page');
+const kept = tabs.find(({ url }) => url === 'about:blank')?.targetId ?? (await browser.newPage()).id;
+for (const { targetId } of tabs) if (targetId !== kept) await cdp.send('Target.closeTarget', { targetId });
+const session = { sessionId: await cdp.attachToTarget(kept) };
+await cdp.send('Storage.clearCookies', {}, session);
+await cdp.send('Browser.resetPermissions');
+for (const origin of ['{{site}}', '{{other}}']) {
+  await cdp.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' }, session);
+}
+await cdp.send('Network.clearBrowserCache', {}, session);
+";
+
 /// A host whose executions have a browser: the namespaces `browser`, `cdp` and `fake`.
 pub struct Browsing {
     pub lab: Lab,
     pub site: Site,
     pages: Option<Pages>,
+    /// Lends browsers that outlive an execution; without it each execution has its own.
+    sessions: Option<SessionManager>,
+    /// Whether there is a browser that executions share.
+    is_shared: AtomicBool,
     state: TempDir,
 }
 
@@ -61,17 +87,34 @@ impl Browsing {
     }
 
     pub async fn with(transform: Arc<dyn Transform>) -> Self {
-        let state = tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder");
-        let settings = Settings { transform, services: vec![Arc::new(browsers(None))], ..Settings::new(state.path()) };
+        Self::of(state_dir(), transform, None).await
+    }
+
+    /// Scripts visit the site of the verbs, in browsers of keys.
+    pub async fn on_pages() -> Self {
+        let state = state_dir();
+        let places = StateDir::open(state.path()).expect("a state folder");
+        let program = env!("CARGO_BIN_EXE_codemode").into();
+        let sessions = SessionManager::open(places, program, SessionSettings::default()).expect("a store");
+        let browsing = Self::of(state, Arc::new(Identity), Some(sessions)).await;
+        Self { pages: Some(Pages::serve().await), ..browsing }
+    }
+
+    async fn of(state: TempDir, transform: Arc<dyn Transform>, sessions: Option<SessionManager>) -> Self {
+        let lent = sessions.clone().map(|sessions| Arc::new(sessions) as Arc<dyn Sessions>);
+        let services: Vec<Arc<dyn ServiceProvider>> = vec![Arc::new(browsers(lent))];
+        let settings = Settings { transform, services, ..Settings::new(state.path()) };
         let providers: Vec<Arc<dyn Provider>> =
             vec![Arc::new(FakeProvider::new("fake")), Arc::new(CdpProvider::new()), Arc::new(BrowserProvider::new())];
         let lab = Lab::on(ENGINE.clone(), providers, settings);
-        Self { lab, site: site::serve().await.expect("a port"), pages: None, state }
-    }
-
-    /// Scripts visit the site of the verbs.
-    pub async fn on_pages() -> Self {
-        Self { pages: Some(Pages::serve().await), ..Self::new().await }
+        Self {
+            lab,
+            site: site::serve().await.expect("a port"),
+            pages: None,
+            sessions,
+            is_shared: AtomicBool::new(false),
+            state,
+        }
     }
 
     /// The script, with `{{site}}` standing for where the site is.
@@ -80,6 +123,33 @@ impl Browsing {
             Some(pages) => pages.place(code),
             None => code.replace("{{site}}", self.site.url()),
         }
+    }
+
+    /// The request as it is to be executed here. Where browsers outlive an execution, it gets the one that all requests of
+    /// this host share, as good as new, or with a `key` the browser of that key.
+    pub async fn prepare(&self, mut request: Request, key: Option<&str>) -> Request {
+        request.code = self.script(&request.code);
+        if self.sessions.is_some() {
+            if key.is_none() && self.is_shared.swap(true, Ordering::Relaxed) {
+                let refreshed = self.lab.execute(in_browser_of(SHARED, Request::new(self.script(AFRESH)))).await;
+                assert!(refreshed.outcome.is_ok(), "it cannot be made as good as new: {:?}", refreshed.outcome);
+            }
+            request = in_browser_of(key.unwrap_or(SHARED), request);
+        }
+        request
+    }
+
+    /// Ends the browsers that outlive an execution.
+    pub async fn close_sessions(&self) {
+        let Some(sessions) = &self.sessions else { return };
+        for session in sessions.store().sessions().await.expect("the store can be read") {
+            sessions.close(&session).await.expect("a session can be closed");
+        }
+    }
+
+    /// Whether browsers outlive an execution.
+    pub const fn lends(&self) -> bool {
+        self.sessions.is_some()
     }
 
     /// What executions hold outside of the test's memory at the moment. What their answers name stays for some days.
@@ -110,6 +180,15 @@ impl Browsing {
             panic!("not gone within {patience:?}: {:?}", self.held());
         }
     }
+}
+
+fn in_browser_of(key: &str, request: Request) -> Request {
+    let session = SessionRequest { mode: SessionMode::Reuse, key: Some(key.to_owned()), ..SessionRequest::default() };
+    Request { session, ..request }
+}
+
+fn state_dir() -> TempDir {
+    tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder")
 }
 
 /// Processes that name a state folder, and whatever lies in it besides empty folders.

@@ -14,8 +14,10 @@
 //! | `calls` | how many calls the script made |
 //! | `timeout_ms`, `cpu_ms`, `seed` | of the request; as much time as there is if not given |
 //! | `as` | `crlf` or `bom`: how the script is sent |
+//! | `key` | in `verbs`: the key of the browser, which no other case has |
 //!
-//! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. `{{site}}` in a script is where
+//! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each has a browser
+//! of its own; the cases of a file of `verbs` share one, which is made as good as new before each, unless they name a key. `{{site}}` in a script is where
 //! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well.
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.
@@ -24,7 +26,7 @@
 //! still true of a header stays as it was written. Read the difference before it is committed.
 
 use super::{
-    browsing::Browsing,
+    browsing::{Browsing, GONE},
     lab::{self, Lab},
     program::need_browser,
 };
@@ -39,8 +41,20 @@ use regex::Regex;
 use serde_json::{Value as Json, json};
 use std::{env, fmt::Write as _, fs, path::PathBuf, time::Duration};
 
-const KEYS: &[&str] =
-    &["result", "error", "message", "hint", "console", "warnings", "calls", "timeout_ms", "cpu_ms", "seed", "as"];
+const KEYS: &[&str] = &[
+    "result",
+    "error",
+    "message",
+    "hint",
+    "console",
+    "warnings",
+    "calls",
+    "timeout_ms",
+    "cpu_ms",
+    "seed",
+    "as",
+    "key",
+];
 /// Characters of a script or of a value that are shown when a case fails.
 const SHOWN_CHARS: usize = 1_000;
 
@@ -80,7 +94,7 @@ pub fn run_file(group: &str, name: &str) {
         for case in &cases {
             let mut request = case.request();
             if let Some(browsing) = &browsing {
-                request.code = browsing.script(&request.code);
+                request = browsing.prepare(request, case.value("key")).await;
             }
             let execution = lab.execute(request).await;
             let mut faults = case.faults(&execution);
@@ -92,9 +106,11 @@ pub fn run_file(group: &str, name: &str) {
             if after.outcome.as_ref().map(|shaped| &shaped.result) != Ok(&json!(2)) {
                 faults.push(format!("afterwards the host answers {:?}", after.outcome));
             }
-            let held = browsing.as_ref().map(Browsing::held).unwrap_or_default();
-            if !held.is_empty() {
-                faults.push(format!("afterwards this is left: {held:?}"));
+            if let Some(browsing) = browsing.as_ref().filter(|browsing| !browsing.lends()) {
+                let held = browsing.held();
+                if !held.is_empty() {
+                    faults.push(format!("afterwards this is left: {held:?}"));
+                }
             }
             if !faults.is_empty() {
                 failures.push(case.report(group, name, &faults));
@@ -102,6 +118,10 @@ pub fn run_file(group: &str, name: &str) {
         }
         if let Some(neighbour) = neighbour {
             neighbour.end().await;
+        }
+        if let Some(browsing) = browsing {
+            browsing.close_sessions().await;
+            browsing.assert_gone(GONE).await;
         }
         failures
     });
@@ -285,7 +305,7 @@ impl Case {
         if self.value("calls").is_some() {
             say("calls", execution.calls.to_string(), false);
         }
-        for key in ["timeout_ms", "cpu_ms", "seed", "as"] {
+        for key in ["timeout_ms", "cpu_ms", "seed", "as", "key"] {
             if let Some(value) = self.value(key) {
                 say(key, value.to_owned(), true);
             }

@@ -10,7 +10,9 @@ use axum::{
     response::{Html, IntoResponse as _, Response},
 };
 use codemode_chromium::{Browser, Command, Connection, LaunchOptions, Peers, find};
-use codemode_host::network::{ForwardProxy, Gate, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream};
+use codemode_host::network::{
+    ForwardProxy, Gate, Hear, NetError, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream,
+};
 use codemode_spec::session::NetworkLists;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value as Json, json};
@@ -168,13 +170,30 @@ pub struct Proxied {
     pub gate: Arc<Gate>,
     pub proxy: SocketAddr,
     pub refusals: Receiver<Refusal>,
+    heard: Heard,
     page: Page,
     _serving: Serving,
+}
+
+/// Writes down what could not be reached.
+#[derive(Clone, Default)]
+struct Heard(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl Hear for Heard {
+    async fn refused(&self, _: &Refusal) {}
+
+    async fn unreachable(&self, host: &str, port: u16, error: NetError) {
+        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.push(format!("{host}:{port} {}", error.as_str()));
+    }
 }
 
 impl Proxied {
     pub async fn start(policy: Policy, names: Arc<dyn Resolve>, upstream: Upstream) -> Self {
         let (gate, refusals) = Gate::new(policy);
+        let heard = Heard::default();
+        gate.set_hearer(heard.clone());
         let proxy = ForwardProxy::bind(Arc::clone(&gate), names, upstream).await.unwrap();
         let address = proxy.address();
         let page = Page::launch(Some(address)).await;
@@ -183,13 +202,18 @@ impl Proxied {
             (SocketAddr::V4(peer), SocketAddr::V4(local)) => peers.hold(peer, local),
             _ => false,
         };
-        Self { gate, proxy: address, refusals, page, _serving: proxy.serve(is_ours) }
+        Self { gate, proxy: address, refusals, heard, page, _serving: proxy.serve(is_ours) }
     }
 
     /// With these rules of the operator's, and names that all lead to 127.0.0.1.
     pub async fn with(allow: &[&str], deny: &[&str]) -> Self {
         let names: [(&str, &[&[&str]]); 2] = [("good.test", &[&["127.0.0.1"]]), ("bad.test", &[&["127.0.0.1"]])];
         Self::start(Policy::narrow(rules(allow, deny), None), Names::new(&names), Upstream::default()).await
+    }
+
+    /// What could not be reached so far.
+    pub fn unreachable(&self) -> Vec<String> {
+        self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The next refusal, in words. What the browser asks by itself is passed over.

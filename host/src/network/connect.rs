@@ -1,6 +1,6 @@
 //! Resolves a name, judges its addresses and connects to one that is allowed.
 
-use super::{gate::Gate, pattern::literal, rules::Rule};
+use super::{gate::Gate, net_error::NetError, pattern::literal, rules::Rule};
 use async_trait::async_trait;
 use codemode_spec::limits::{NETWORK_ADDRESSES_MAX, NETWORK_ATTEMPT_DELAY_MS, NETWORK_CONNECT_MS_MAX};
 use futures::{StreamExt as _, stream::FuturesUnordered};
@@ -42,13 +42,13 @@ impl Resolve for SystemResolver {
 pub(super) enum Failure {
     /// A rule refuses the destination.
     Refused(Rule),
-    /// The destination could not be reached: the reason, for the reader.
-    Unreachable(String),
+    /// The destination could not be reached.
+    Unreachable(NetError),
 }
 
-impl Failure {
-    pub(super) fn unreachable(error: &dyn std::fmt::Display) -> Self {
-        Self::Unreachable(error.to_string())
+impl<E: Into<NetError>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Unreachable(error.into())
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) async fn connect(
     let connecting = async {
         let addresses = match (literal(host), host) {
             (None, Host::Domain(name)) => {
-                resolver.resolve(name).await.map_err(|_| Failure::unreachable(&"its name leads to no address"))?
+                resolver.resolve(name).await.map_err(|_| Failure::Unreachable(NetError::NameNotResolved))?
             }
             (address, _) => address.into_iter().collect(),
         };
@@ -80,13 +80,13 @@ pub(super) async fn connect(
         }
         match (allowed.is_empty(), refused) {
             (true, Some(rule)) => Err(Failure::Refused(rule)),
-            (true, None) => Err(Failure::unreachable(&"its name leads to no address")),
-            (false, _) => any_of(allowed).await.map_err(|error| Failure::unreachable(&error)),
+            (true, None) => Err(Failure::Unreachable(NetError::NameNotResolved)),
+            (false, _) => Ok(any_of(allowed).await?),
         }
     };
     tokio::time::timeout(Duration::from_millis(NETWORK_CONNECT_MS_MAX), connecting)
         .await
-        .unwrap_or_else(|_| Err(Failure::unreachable(&"it did not answer in time")))
+        .unwrap_or(Err(Failure::Unreachable(NetError::ConnectionTimedOut)))
 }
 
 /// A connection to the first of several addresses that accepts it. The next address is tried when an attempt fails or

@@ -6,6 +6,7 @@
 use super::{
     connect::{self, Failure, Resolve},
     gate::{Gate, Refusal},
+    net_error::NetError,
     page,
     pattern::host as parse_host,
     rules::Rule,
@@ -52,11 +53,16 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// The link to the destination was lost before the destination answered. The browser's connection is closed without an
-/// answer, as the destination has closed the link: a browser then tries once more.
+/// There is no answer: the browser's connection is closed.
 #[derive(Debug, Error)]
-#[error("the destination closed a connection that was used again")]
-struct Lost;
+enum NoAnswer {
+    /// As the destination has closed the link: a browser then tries once more.
+    #[error("the destination closed a connection that was used again")]
+    Lost,
+    /// A page that asks gets the error that a browser has which connects by itself, and no document of the proxy's.
+    #[error("the destination cannot be reached")]
+    Unreachable,
+}
 
 struct Connection {
     shared: Arc<Shared>,
@@ -165,15 +171,22 @@ impl Connection {
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Lost> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
         let Some((host, port)) = destination(&request) else { return Ok(page::malformed().map(Either::Right)) };
-        let named = host.to_string();
-        let answered = if request.method() == Method::CONNECT {
+        let (named, is_tunnel) = (host.to_string(), request.method() == Method::CONNECT);
+        let answered = if is_tunnel {
             self.tunnel(request, host, port).await.map(|()| Ok(Response::new(Either::Right(Full::default()))))
         } else {
             self.forward(request, host, port).await
         };
-        answered.unwrap_or_else(|failure| Ok(page::failed(&named, port, &failure).map(Either::Right)))
+        match answered {
+            Ok(answer) => answer,
+            Err(Failure::Refused(rule)) => Ok(page::refused(&named, port, &rule).map(Either::Right)),
+            Err(Failure::Unreachable(error)) => {
+                self.shared.gate.tell_unreachable(&named, port, error).await;
+                if is_tunnel { Ok(page::no_tunnel().map(Either::Right)) } else { Err(NoAnswer::Unreachable) }
+            }
+        }
     }
 
     /// Connects to a destination, or to the proxy further on that leads there.
@@ -229,7 +242,7 @@ impl Connection {
         mut request: Request<Incoming>,
         host: Host<String>,
         port: u16,
-    ) -> Result<Result<Response<Body>, Lost>, Failure> {
+    ) -> Result<Result<Response<Body>, NoAnswer>, Failure> {
         let kept = self.link_to(&host, port);
         let is_kept = kept.is_some();
         let mut link = match kept {
@@ -247,8 +260,8 @@ impl Connection {
                 self.state().link = Some(link);
                 Ok(Ok(response.map(Either::Left)))
             }
-            Err(_) if is_kept => Ok(Err(Lost)),
-            Err(error) => Err(Failure::unreachable(&error)),
+            Err(_) if is_kept => Ok(Err(NoAnswer::Lost)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -267,7 +280,7 @@ impl Connection {
             .max_headers(NETWORK_HEADERS_MAX)
             .max_buf_size(NETWORK_HEADER_BYTES_MAX)
             .handshake(TokioIo::new(stream));
-        let (sender, driver) = shaking.await.map_err(|error| Failure::unreachable(&error))?;
+        let (sender, driver) = shaking.await?;
         let driver = tokio::spawn(async move { drop(driver.await) });
         Ok(Link { sender, via, _driver: AbortOnDropHandle::new(driver) })
     }
@@ -319,7 +332,7 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
 
 /// A tunnel through a proxy further on.
 async fn through(stream: TcpStream, proxy: &Proxy, to: &Uri) -> Result<impl Both + use<>, Failure> {
-    let failed = |error: hyper::Error| Failure::unreachable(&error);
+    let failed = |_: hyper::Error| Failure::Unreachable(NetError::ProxyConnectionFailed);
     let (mut sender, driver) = client::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(driver.with_upgrades().await) }));
     let mut request = Request::new(Empty::<Bytes>::new());
@@ -334,6 +347,6 @@ async fn through(stream: TcpStream, proxy: &Proxy, to: &Uri) -> Result<impl Both
     let response = sender.send_request(request).await.map_err(failed)?;
     match response.status() {
         StatusCode::OK => Ok(TokioIo::new(hyper::upgrade::on(response).await.map_err(failed)?)),
-        status => Err(Failure::Unreachable(format!("the proxy {proxy} answered {status}"))),
+        _ => Err(Failure::Unreachable(NetError::ProxyConnectionFailed)),
     }
 }

@@ -1,6 +1,9 @@
 //! The rules in force, and what they refused.
 
-use super::rules::{NetworkRules, Policy, Rule};
+use super::{
+    net_error::NetError,
+    rules::{NetworkRules, Policy, Rule},
+};
 use async_trait::async_trait;
 use codemode_spec::limits::NETWORK_REFUSALS_QUEUED_MAX;
 use std::{
@@ -23,11 +26,14 @@ pub struct Refusal {
     pub rule: Rule,
 }
 
-/// Is told of a refusal before the browser is answered.
+/// Is told why there is no connection, before the browser is answered: that happens when the future ends.
 #[async_trait]
 pub trait Hear: Send + Sync {
-    /// Takes in a refusal. The browser is answered when this future ends.
-    async fn hear(&self, refusal: &Refusal);
+    /// Takes in a refusal.
+    async fn refused(&self, refusal: &Refusal);
+
+    /// Takes in a destination that cannot be reached.
+    async fn unreachable(&self, host: &str, port: u16, error: NetError);
 }
 
 /// The rules that a proxy enforces. They can be exchanged while the proxy runs: open connections that the new rules
@@ -47,7 +53,7 @@ impl Gate {
         (Arc::new(Self { policy, refused, hearer: OnceLock::new() }), refusals)
     }
 
-    /// Has `hearer` told of each refusal before the browser is answered. Only the first hearer is kept.
+    /// Has `hearer` told of each destination without a connection before the browser is answered. Only the first hearer is kept.
     pub fn set_hearer(&self, hearer: impl Hear + 'static) {
         let _ = self.hearer.set(Box::new(hearer));
     }
@@ -81,7 +87,14 @@ impl Gate {
     /// Tells the hearer of a refusal, before the browser is answered.
     pub(super) async fn tell(&self, refusal: &Refusal) {
         if let Some(hearer) = self.hearer.get() {
-            hearer.hear(refusal).await;
+            hearer.refused(refusal).await;
+        }
+    }
+
+    /// Tells the hearer of a destination that cannot be reached, before the browser is answered.
+    pub(super) async fn tell_unreachable(&self, host: &str, port: u16, error: NetError) {
+        if let Some(hearer) = self.hearer.get() {
+            hearer.unreachable(host, port, error).await;
         }
     }
 }

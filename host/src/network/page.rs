@@ -1,6 +1,6 @@
 //! The answers to a browser whose request gets no connection.
 
-use super::{connect::Failure, rules::Rule};
+use super::rules::Rule;
 use http_body_util::Full;
 use hyper::{
     Response, StatusCode,
@@ -11,15 +11,9 @@ use hyper::{
 /// The header that names the rule.
 const RULE_HEADER: &str = "codemode-network-rule";
 
-/// The answer to a request, or to a `CONNECT`, of which a browser shows nothing but the status.
-pub(super) fn failed(host: &str, port: u16, failure: &Failure) -> Response<Full<Bytes>> {
-    match failure {
-        Failure::Refused(rule) => refused(host, port, rule),
-        Failure::Unreachable(why) => {
-            let words = format!("{} could not be reached: {}.", escaped(&place(host, port)), escaped(why));
-            page(StatusCode::BAD_GATEWAY, "Not reached", &words)
-        }
-    }
+/// The answer to a `CONNECT` to what cannot be reached. A browser shows nothing of it.
+pub(super) fn no_tunnel() -> Response<Full<Bytes>> {
+    page(StatusCode::BAD_GATEWAY, "Not reached", "There is no connection.")
 }
 
 /// The answer to a message that is no request to a proxy.
@@ -27,7 +21,8 @@ pub(super) fn malformed() -> Response<Full<Bytes>> {
     page(StatusCode::BAD_REQUEST, "Not understood", "This proxy takes requests for http URLs, and CONNECT.")
 }
 
-fn refused(host: &str, port: u16, rule: &Rule) -> Response<Full<Bytes>> {
+/// The answer to a request, or to a `CONNECT`, that a rule refuses.
+pub(super) fn refused(host: &str, port: u16, rule: &Rule) -> Response<Full<Bytes>> {
     let (place, rule) = (place(host, port), rule.to_string());
     let words = format!(
         "{} is refused by a network rule of codemode: <code>{}</code>. An operator can change it: [network] in \

@@ -3,6 +3,7 @@
 use super::{
     address::Net,
     connect::{Failure, Resolve, any_of},
+    net_error::NetError,
     pattern::{host as parse_host, literal},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -12,7 +13,7 @@ use hyper::{
     header::{HeaderValue, PROXY_AUTHORIZATION},
 };
 use std::{
-    env, fmt,
+    env, fmt, io,
     net::{IpAddr, SocketAddr},
     sync::Arc,
     time::Duration,
@@ -152,7 +153,6 @@ impl Proxy {
 
     /// Connects to this proxy. An operator named the proxy, so no rule is asked.
     pub(super) async fn connect(&self, resolver: &dyn Resolve) -> Result<(TcpStream, IpAddr), Failure> {
-        let failed = |error: &dyn fmt::Display| Failure::Unreachable(format!("the proxy {self}: {error}"));
         let connecting = async {
             let addresses = match &self.host {
                 Host::Domain(name) => resolver.resolve(name).await?,
@@ -160,10 +160,8 @@ impl Proxy {
             };
             any_of(addresses.into_iter().map(|address| SocketAddr::new(address, self.port)).collect()).await
         };
-        tokio::time::timeout(Duration::from_millis(NETWORK_CONNECT_MS_MAX), connecting)
-            .await
-            .map_err(|_| failed(&"it did not answer in time"))?
-            .map_err(|error| failed(&error))
+        let connected = tokio::time::timeout(Duration::from_millis(NETWORK_CONNECT_MS_MAX), connecting).await;
+        connected.ok().and_then(io::Result::ok).ok_or(Failure::Unreachable(NetError::ProxyConnectionFailed))
     }
 
     pub(super) fn authorize(&self, headers: &mut HeaderMap) {

@@ -5,9 +5,9 @@ use super::store::{
     Store, StoreError,
     audit::{Event, EventKind},
 };
-use crate::network::{ForwardProxy, Gate, Hear, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
+use crate::network::{ForwardProxy, Gate, Hear, NetError, Policy, Refusal, Rule, Serving, SystemResolver, Upstream};
 use async_trait::async_trait;
-use codemode_chromium::{Peers, RefusedDestination, Relay};
+use codemode_chromium::{FailedDestination, NoConnection, Peers, Relay};
 use codemode_spec::{ErrorCode, ErrorReport, limits::NETWORK_REFUSALS_NOTED_MAX};
 use serde_json::json;
 use std::{collections::HashMap, fmt::Display, net::SocketAddr, sync::Arc};
@@ -74,7 +74,7 @@ impl Fence {
         self.address
     }
 
-    /// Serves the browser with this main process, and no other program. The browser's clients are told of each refusal.
+    /// Serves the browser with this main process, and no other program. The browser's clients are told why there is no connection.
     pub(super) fn serve(&mut self, browser: u32, relay: Relay) {
         self.gate.set_hearer(Clients(relay));
         let Proxy::Bound(proxy) = std::mem::replace(&mut self.proxy, Proxy::Closed) else { return };
@@ -149,12 +149,17 @@ struct Clients(Relay);
 
 #[async_trait]
 impl Hear for Clients {
-    async fn hear(&self, Refusal { host, port, rule }: &Refusal) {
+    async fn refused(&self, Refusal { host, port, rule }: &Refusal) {
         // No script navigates there.
         if !matches!(rule, Rule::OwnService(_)) {
-            let refused = RefusedDestination { host: host.clone(), port: *port, rule: rule.to_string() };
-            self.0.tell_refused(&refused).await;
+            let why = NoConnection::Refused(rule.to_string());
+            self.0.tell_failed(&FailedDestination { host: host.clone(), port: *port, why }).await;
         }
+    }
+
+    async fn unreachable(&self, host: &str, port: u16, error: NetError) {
+        let why = NoConnection::Unreachable(error.as_str().to_owned());
+        self.0.tell_failed(&FailedDestination { host: host.to_owned(), port, why }).await;
     }
 }
 

@@ -1,12 +1,12 @@
 //! One connection to a browser: sends commands, gives answers to the waiting callers and puts events into the log.
 
 use crate::{
+    destinations::{DESTINATION_FAILED, Destinations, NoConnection},
     endpoint::Endpoint,
     error::CdpError,
     events::EventLog,
     message::{self, Incoming, PASSED_OVER_EVENT, Unreadable},
     reach::unreachable,
-    refusals::{DESTINATION_REFUSED, Refusals, RefusedDestination},
     room::{Place, Room},
     transport::{self, Broken, Reader, Text, Writer},
 };
@@ -77,7 +77,7 @@ struct Shared {
     events: EventLog,
     /// The memory for answers that their callers have not taken yet.
     room: Room,
-    refusals: Refusals,
+    destinations: Destinations,
     closed: CancellationToken,
 }
 
@@ -149,7 +149,7 @@ impl Connection {
             pending: Mutex::default(),
             events: EventLog::new(),
             room: Room::new(),
-            refusals: Refusals::default(),
+            destinations: Destinations::default(),
             closed: CancellationToken::new(),
         });
         let reader = tokio::spawn(read(reader, Arc::clone(&shared))).abort_handle();
@@ -233,18 +233,18 @@ impl Connection {
         &self.inner.shared.events
     }
 
-    /// How many refusals of network rules the relay has told of so far: a point for [`Self::refusal_of`].
+    /// How many destinations without a connection the relay has told of so far: a point for [`Self::no_connection_to`].
     #[must_use]
-    pub fn refusals_told(&self) -> u64 {
-        self.inner.shared.refusals.count()
+    pub fn destinations_told(&self) -> u64 {
+        self.inner.shared.destinations.count()
     }
 
-    /// The refusal of a destination by network rules, if the relay has told of one since `from`. The relay tells of a
-    /// refusal before the browser is answered, and so before the answer of a command that failed because of it. Only a
+    /// Why the proxy does not connect the browser to a destination, if the relay has told of that since `from`. The relay
+    /// tells before the browser is answered, and so before the answer of a command that failed because of it. Only a
     /// connection over a relay is ever told.
     #[must_use]
-    pub fn refusal_of(&self, host: &str, port: u16, from: u64) -> Option<RefusedDestination> {
-        self.inner.shared.refusals.of(host, port, from)
+    pub fn no_connection_to(&self, host: &str, port: u16, from: u64) -> Option<NoConnection> {
+        self.inner.shared.destinations.of(host, port, from)
     }
 
     /// Whether the connection has ended, for whatever reason.
@@ -371,9 +371,9 @@ impl Shared {
             Ok(Incoming { id: Some(id), result, .. }) => self.answer_with(id, result.unwrap_or_default()).await,
             // Another endpoint than a relay could have been told to say these.
             Ok(Incoming { method: Some(method), params, .. })
-                if self.root.is_some() && method == DESTINATION_REFUSED =>
+                if self.root.is_some() && method == DESTINATION_FAILED =>
             {
-                self.refusals.take(params);
+                self.destinations.take(params);
             }
             Ok(Incoming { method: Some(method), .. }) if self.root.is_some() && method == PASSED_OVER_EVENT => {
                 self.events.skip();

@@ -9,11 +9,11 @@
 use crate::{
     connection::Connection,
     descriptor::{self, Input, Output},
+    destinations::{DESTINATION_FAILED, FailedDestination},
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
     message::{self, PASSED_OVER_CODE, PASSED_OVER_EVENT},
     reach::REFUSED,
-    refusals::{DESTINATION_REFUSED, RefusedDestination},
 };
 use bytes::Bytes;
 use chromiumoxide_cdp::cdp::browser_protocol::target::{AttachToBrowserTargetParams, DetachFromTargetParams};
@@ -232,18 +232,18 @@ impl Relay {
         Ok(connection)
     }
 
-    /// Tells all clients of a destination that network rules refuse: they are told when this future ends, before any
+    /// Tells all clients of a destination to which the proxy does not connect the browser: they are told when this future ends, before any
     /// later message of the browser.
     ///
     /// # Cancellation
     /// May be dropped at any time: some clients are told, others not.
-    pub async fn tell_refused(&self, refused: &RefusedDestination) {
+    pub async fn tell_failed(&self, failed: &FailedDestination) {
         let clients: HashMap<_, _> = {
             let state = self.owner.inner.state();
             state.sessions.values().map(|client| (client.root.clone(), Arc::clone(client))).collect()
         };
         let told = clients.values().map(|client| {
-            let event = json!({"method": DESTINATION_REFUSED, "params": refused, "sessionId": client.root});
+            let event = json!({"method": DESTINATION_FAILED, "params": failed, "sessionId": client.root});
             client.deliver(event.to_string().into())
         });
         join_all(told).await;

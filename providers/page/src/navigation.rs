@@ -1,11 +1,13 @@
-//! Navigations: where a page is on its way to, and whether network rules refuse it.
+//! Navigations: where a page is on its way to, and what keeps it from there.
 //!
-//! A refusal is an error for the script, which otherwise has a page of the proxy's in the place of the one that it wanted,
-//! or for `https` an `errorText` that does not say why. What counts is only what the proxy itself tells
-//! (`Connection::refusal_of`). A server can send the page and the headers of a refusal as well, and is not believed.
+//! A browser behind a proxy does not know why it gets no connection: it has a page of the proxy's in the place of the one
+//! that it wanted, an empty answer, or a tunnel that failed. What the proxy itself tells (`Connection::no_connection_to`) is
+//! put in the place of that: network rules that refuse a destination are an error for the script, and a destination that
+//! cannot be reached fails as it does in a browser that connects by itself. A server can send the page and the headers of a
+//! refusal as well, and is not believed.
 
 use crate::{connected::ConnectedBrowser, policy};
-use codemode_chromium::Command;
+use codemode_chromium::{Command, NoConnection};
 use codemode_spec::{ErrorCode, ErrorReport, limits::URL_BYTES_MAX};
 use serde_json::Value as Json;
 use std::time::Duration;
@@ -13,6 +15,8 @@ use url::Url;
 
 /// How Chromium says that a proxy did not connect it.
 const NO_TUNNEL: &str = "net::ERR_TUNNEL_CONNECTION_FAILED";
+/// How it says that a proxy gave no answer to a request.
+const NO_ANSWER: &str = "net::ERR_EMPTY_RESPONSE";
 /// How long the document that an answer speaks of may take to be the one of its page.
 const COMMITTED_MAX: Duration = Duration::from_millis(500);
 /// How often it is looked whether it is.
@@ -22,7 +26,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(10);
 pub(crate) struct Navigation {
     url: Option<Url>,
     way: Way,
-    /// Refusals that had been told before.
+    /// Destinations that had been told before.
     from: u64,
 }
 
@@ -50,7 +54,7 @@ impl Navigation {
         if let (Way::Page(Some(target)), Some(url)) = (&way, &url) {
             connected.targets.navigating_to(target, url);
         }
-        Some(Self { url, way, from: connected.connection.refusals_told() })
+        Some(Self { url, way, from: connected.connection.destinations_told() })
     }
 
     /// Takes note of the command's answer.
@@ -75,42 +79,82 @@ impl Navigation {
         }
     }
 
-    /// Whether network rules refused it, or where it was redirected to, by the command's answer.
+    /// What the proxy says of the place where the navigation was to lead, or was redirected to, after the command's
+    /// answer: another answer that says why there is no connection, if the browser's own does not.
     ///
     /// # Errors
-    /// `POLICY_REFUSED` with host and rule.
-    pub(crate) async fn check(
+    /// `POLICY_REFUSED` with host and rule if network rules refuse it.
+    pub(crate) async fn explained(
         &self,
         connected: &ConnectedBrowser,
         session: Option<&str>,
         answer: &Json,
-    ) -> Result<(), ErrorReport> {
+    ) -> Result<Option<Json>, ErrorReport> {
         // The connection may have failed for a request that was under way before. A lease's rules do not change: what was
         // refused once is why.
         let from = if answer["errorText"] == NO_TUNNEL { 0 } else { self.from };
-        if matches!(self.way, Way::New) || connected.connection.refusals_told() == from {
-            return Ok(());
+        if matches!(self.way, Way::New) || connected.connection.destinations_told() == from {
+            return Ok(None);
         }
-        let refusal = |url: &Url| connected.connection.refusal_of(url.host_str()?, url.port_or_known_default()?, from);
-        let mut refused = self.url.as_ref().and_then(refusal);
+        let told = |url: &Url| connected.told_of(url, from);
+        let mut why = self.url.as_ref().and_then(told);
         if let (None, Way::Page(_), Some(session), Some(loader)) =
-            (&refused, &self.way, session, answer["loaderId"].as_str())
+            (&why, &self.way, session, answer["loaderId"].as_str())
         {
             let committed = tokio::time::timeout(COMMITTED_MAX, committed(connected, session, loader)).await;
-            refused = committed.ok().flatten().as_ref().and_then(refusal);
+            why = committed.ok().flatten().as_ref().and_then(told);
         }
-        refused.map_or(Ok(()), |refused| Err(policy::refused_by_the_network(&refused)))
+        match why {
+            Some(Told::Refused(report)) => Err(report),
+            Some(Told::Unreachable(error)) if answer["errorText"].as_str().is_some_and(is_of_proxy) => {
+                let mut answer = answer.clone();
+                answer["errorText"] = error.into();
+                Ok(Some(answer))
+            }
+            _ => Ok(None),
+        }
     }
 }
 
+/// What the proxy says of a destination.
+enum Told {
+    Refused(ErrorReport),
+    Unreachable(String),
+}
+
+/// Whether the browser's words for a failure are those for a proxy that did not connect it.
+fn is_of_proxy(error: &str) -> bool {
+    matches!(error, NO_TUNNEL | NO_ANSWER)
+}
+
 impl ConnectedBrowser {
+    fn told_of(&self, url: &Url, from: u64) -> Option<Told> {
+        let (host, port) = (url.host_str()?, url.port_or_known_default()?);
+        Some(match self.connection.no_connection_to(host, port, from)? {
+            NoConnection::Refused(rule) => Told::Refused(policy::refused_by_the_network(host, port, &rule)),
+            NoConnection::Unreachable(error) => Told::Unreachable(error),
+        })
+    }
+
     /// The report of network rules that have refused requests to the host of an address. A lease's rules do not change:
     /// what was refused once is why the next request gets no other answer.
     #[must_use]
     pub fn refused_by_network_rules(&self, url: &str) -> Option<ErrorReport> {
-        let url = Url::parse(url).ok()?;
-        let refused = self.connection.refusal_of(url.host_str()?, url.port_or_known_default()?, 0)?;
-        Some(policy::refused_by_the_network(&refused))
+        match self.told_of(&Url::parse(url).ok()?, 0)? {
+            Told::Refused(report) => Some(report),
+            Told::Unreachable(_) => None,
+        }
+    }
+
+    /// Why a request to an address failed, as Chromium says it when it connects by itself: `error` is what it said, which
+    /// may be no more than that its proxy did not connect it.
+    #[must_use]
+    pub fn net_error(&self, url: &str, error: &str) -> String {
+        let known = is_of_proxy(error).then(|| self.told_of(&Url::parse(url).ok()?, 0)).flatten();
+        match known {
+            Some(Told::Unreachable(error)) => error,
+            _ => error.to_owned(),
+        }
     }
 }
 

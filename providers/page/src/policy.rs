@@ -20,7 +20,6 @@ pub(crate) use scripts::guard;
 pub use table::{is_of_a_page, is_refused};
 pub(crate) use urls::{Shown, shown};
 
-use codemode_chromium::RefusedDestination;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::path::{Component, Path};
@@ -105,13 +104,13 @@ pub(crate) fn not_known_yet(method: &str) -> ErrorReport {
 }
 
 /// The report of a navigation to what network rules refuse.
-pub(crate) fn refused_by_the_network(RefusedDestination { host, port, rule }: &RefusedDestination) -> ErrorReport {
+pub(crate) fn refused_by_the_network(host: &str, port: u16, rule: &str) -> ErrorReport {
     let reason = format!("a network rule of codemode refuses {host}:{port} ({rule})");
     let hint = "Go elsewhere. The operator's rules are [network] in config.toml, the call's those of its session.";
     refusal("Page.navigate", &reason, hint)
-        .with_detail("host", host.as_str())
-        .with_detail("port", *port)
-        .with_detail("rule", rule.as_str())
+        .with_detail("host", host)
+        .with_detail("port", port)
+        .with_detail("rule", rule)
 }
 
 fn refusal(method: &str, reason: &str, hint: &str) -> ErrorReport {

@@ -111,10 +111,13 @@ impl ExecutionBrowser {
         if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
             navigation.answered(connected, shown);
         }
-        let answer = answer?;
+        let mut answer = answer?;
         connected.note_success(method, session.as_ref());
         if let (Some(navigation), Some(Ok(shown))) = (&navigation, &shown) {
-            navigation.check(connected, session.as_ref().map(|session| session.raw.as_str()), shown).await?;
+            let raw = session.as_ref().map(|session| session.raw.as_str());
+            if let Some(explained) = navigation.explained(connected, raw, shown).await? {
+                answer = explained.into();
+            }
         }
         if let Some(Attached { raw, .. }) = session.filter(|_| method != GO_ON) {
             // The browser tells where a page went before it answers what was sent there.
@@ -229,7 +232,9 @@ async fn leave(
     let answer = connected.leave(target, method, params, timeout).await;
     if let Some(navigation) = navigation {
         navigation.answered(connected, &answer);
-        navigation.check(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await?;
+        if let Some(explained) = navigation.explained(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await? {
+            return Ok(explained.into());
+        }
     }
     answer.map(Encoded::from)
 }

@@ -334,7 +334,10 @@ impl Exchange<'_> {
         let why = match arrived {
             Err(error) if error.code != ErrorCode::CdpProtocolError => return error,
             Err(error) => error.message,
-            Ok(arrived) => arrived["errorText"].as_str().unwrap_or("the server gave no answer").to_owned(),
+            Ok(arrived) => match arrived["errorText"].as_str() {
+                Some(error) => self.tab.browser.net_error(asked, error),
+                None => "the server gave no answer".to_owned(),
+            },
         };
         ErrorReport::new(ErrorCode::CallFailed, format!("{why} at {}", short(&self.request.url)))
             .with_hint("Look at the address, and whether its server is there.")

@@ -132,8 +132,8 @@ fn response(exchange: &Exchange, said: &Json, mut content: Json) -> Json {
         "headers": headers(&said["headers"]), "content": content, "redirectURL": to, "headersSize": -1,
         "bodySize": bytes.unwrap_or(-1),
     });
-    if exchange.has_failed() {
-        told["_error"] = exchange.ended.as_ref().map_or(Json::Null, |ended| ended.params["errorText"].clone());
+    if let Some(failure) = &exchange.failure {
+        told["_error"] = failure.as_str().into();
     }
     told
 }

@@ -157,6 +157,9 @@ impl Verbs {
         if let Json::Object(fields) = fields(event, kind) {
             told.extend(fields);
         }
+        if kind == NewsKind::RequestFailed {
+            told.insert("errorText".into(), failure(browser, event).into());
+        }
         if kind == NewsKind::Route {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
             told.insert("route".into(), route_of(&target, &event.params["requestId"]).into());
@@ -232,9 +235,22 @@ impl Tab<'_> {
 
 /// The type of a request, as the page tells it: to what stops requests `fetch` and `XMLHttpRequest` are the same.
 fn kind_of_request(browser: &ConnectedBrowser, request: &Json) -> Option<String> {
+    sent(browser, request)?.params["type"].as_str().map(str::to_lowercase)
+}
+
+/// Why a request failed.
+fn failure(browser: &ConnectedBrowser, failed: &Event) -> String {
+    let error = failed.params["errorText"].as_str().unwrap_or_default();
+    match sent(browser, &failed.params["requestId"]) {
+        Some(sent) => browser.net_error(sent.params["request"]["url"].as_str().unwrap_or_default(), error),
+        None => error.to_owned(),
+    }
+}
+
+/// The event that tells of a request.
+fn sent(browser: &ConnectedBrowser, request: &Json) -> Option<Arc<Event>> {
     let is_sent = |event: &Event| event.method == "Network.requestWillBeSent" && event.params["requestId"] == *request;
-    let sent = browser.events().last(&is_sent)?;
-    sent.params["type"].as_str().map(str::to_lowercase)
+    browser.events().last(&is_sent)
 }
 
 /// Whether an event is of this kind and of no other one that the same event may tell of.
@@ -306,8 +322,7 @@ fn fields(event: &Event, kind: NewsKind) -> Json {
             told["resourceType"] = params["type"].as_str().unwrap_or_default().to_lowercase().into();
             told
         }
-        NewsKind::RequestFinished => json!({"requestId": params["requestId"]}),
-        NewsKind::RequestFailed => json!({"requestId": params["requestId"], "errorText": params["errorText"]}),
+        NewsKind::RequestFinished | NewsKind::RequestFailed => json!({"requestId": params["requestId"]}),
         NewsKind::FrameNavigated if event.method == "Page.navigatedWithinDocument" => {
             json!({"frame": params["frameId"], "url": params["url"]})
         }

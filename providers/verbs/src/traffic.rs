@@ -1,7 +1,7 @@
 //! What a page has asked of servers, and what it wrote to its console: read from the events that are kept.
 
 use crate::{console, frames::page_of_target, reports, tab::Tab};
-use codemode_page::Event;
+use codemode_page::{ConnectedBrowser, Event};
 use codemode_spec::{
     ErrorReport,
     limits::{EVENTS_READ_MAX, PATTERN_BYTES_MAX},
@@ -45,6 +45,8 @@ pub(crate) struct Exchange {
     pub(crate) answered: Option<Answered>,
     /// That it has ended, well or not.
     pub(crate) ended: Option<Arc<Event>>,
+    /// Why it failed, if it did.
+    pub(crate) failure: Option<String>,
     /// Bytes of the body that have come, as the page has them.
     pub(crate) received: u64,
 }
@@ -64,7 +66,7 @@ impl Answered {
 
 impl Exchange {
     fn of(sent: &Arc<Event>) -> Self {
-        Self { sent: Arc::clone(sent), answered: None, ended: None, received: 0 }
+        Self { sent: Arc::clone(sent), answered: None, ended: None, failure: None, received: 0 }
     }
 
     pub(crate) fn request(&self) -> &Json {
@@ -75,8 +77,15 @@ impl Exchange {
         self.sent.params["requestId"].as_str().unwrap_or_default()
     }
 
-    pub(crate) fn has_failed(&self) -> bool {
-        self.ended.as_ref().is_some_and(|event| event.method == FAILED)
+    pub(crate) const fn has_failed(&self) -> bool {
+        self.failure.is_some()
+    }
+
+    /// It has failed, for this reason.
+    fn fail(&mut self, event: Arc<Event>, browser: &ConnectedBrowser) {
+        let (url, error) = (&self.request()["url"], &event.params["errorText"]);
+        self.failure = Some(browser.net_error(url.as_str().unwrap_or_default(), error.as_str().unwrap_or_default()));
+        self.ended = Some(event);
     }
 
     fn row(&self) -> Map<String, Json> {
@@ -90,10 +99,10 @@ impl Exchange {
             row.insert("status".into(), answered.response()["status"].clone());
             row.insert("mimeType".into(), answered.response()["mimeType"].clone());
         }
-        if let Some(ended) = &self.ended {
-            let (field, told) =
-                if self.has_failed() { ("failed", "errorText") } else { ("bytes", "encodedDataLength") };
-            row.insert(field.into(), ended.params[told].clone());
+        if let Some(failure) = &self.failure {
+            row.insert("failed".into(), failure.as_str().into());
+        } else if let Some(ended) = &self.ended {
+            row.insert("bytes".into(), ended.params["encodedDataLength"].clone());
         }
         row
     }
@@ -138,7 +147,8 @@ impl Tab<'_> {
                 (ANSWERED, Some(exchange)) => {
                     exchange.answered = Some(Answered { event, redirects: false });
                 }
-                (FINISHED | FAILED, Some(exchange)) => exchange.ended = Some(event),
+                (FINISHED, Some(exchange)) => exchange.ended = Some(event),
+                (FAILED, Some(exchange)) => exchange.fail(event, &self.browser),
                 (RECEIVED, Some(exchange)) => {
                     exchange.received += event.params["dataLength"].as_u64().unwrap_or_default();
                 }

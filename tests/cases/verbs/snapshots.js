@@ -7,15 +7,18 @@ await page.frameLocator('iframe').getByRole('button').waitFor();
 (await page.snapshot()).replaceAll('{{site}}', '')
 // --- what can be acted upon
 //! result: "- link \"Home\" [ref=e3] [cursor=pointer]:\n  - /url: /controls\n- textbox \"Search\" [ref=e4]: lamp\n- button \"Go\" [ref=e5]\n- button \"Take\" [disabled] [ref=e6]\n- checkbox \"Gift\" [checked] [ref=e7]\n- combobox \"Size\" [ref=e8]: Large\n- option \"Small\" [ref=e9]\n- option \"Large\" [selected] [ref=e10]\n- button \"Closed\" [ref=e11]\n- iframe \"Far\" [ref=e12]\n- button \"Leaf\" [ref=e13]"
+//! key: first-refs-1
 const page = await browser.open('{{site}}/outline');
 await page.frameLocator('iframe').getByRole('button').waitFor();
 (await page.snapshot({ interactive: true })).replaceAll('{{site}}', '')
 // --- only so deep
 //! result: "- banner\n- navigation \"Main\" [ref=e2]\n- main"
+//! key: first-refs-2
 const page = await browser.open('{{site}}/outline');
 await page.snapshot({ depth: 1 })
 // --- of one element
 //! result: "- list:\n  - listitem: One\n  - listitem:\n    - text: Two\n    - button \"Take\" [disabled] [ref=e1]"
+//! key: first-refs-3
 const page = await browser.open('{{site}}/outline');
 await page.locator('ul').snapshot()
 // --- refs name elements, in the closed root and in the frame too
@@ -38,6 +41,7 @@ const refs = (text) => text.split('\n').filter((line) => line.includes('[ref=') 
 [refs(first).length > 5, JSON.stringify(refs(first)) === JSON.stringify(refs(second))]
 // --- what has changed
 //! result: ["(nothing has changed)", "+   - button \"New\" [ref=e14]\n- - navigation \"Main\" [ref=e2]:\n-   - link \"Home\" [ref=e3] [cursor=pointer]:\n-     - /url: /controls"]
+//! key: first-refs-4
 const page = await browser.open('{{site}}/outline');
 await page.frameLocator('iframe').getByRole('button').waitFor();
 await page.snapshot();
@@ -86,12 +90,14 @@ const page = await browser.open('{{site}}/outline');
 await page.locator('form').ariaSnapshot()
 // --- no more than so many characters, and how to read on
 //! result: [true,true,"- listitem:\n  - text: Two\n  - button \"Take\" [disabled] [ref=e1]"]
+//! key: first-refs-5
 const page = await browser.open('{{site}}/outline');
 const part = await page.locator('li').last().snapshot();
 const little = await page.snapshot({ limit: 150 });
 [little.length < 350, /… \d+ more lines: take a snapshot of a part with/.test(little), part]
 // --- states, what fields hold, what has no role and is used
 //! result: "- textbox \"User\" [required] [focused] [ref=e1]\n- textbox \"Word\" [ref=e2]: ••••••\n- slider \"Sound\" [ref=e3]: 3\n- group:\n  - generic [ref=e4]: More\n- generic [ref=e5]: Tab stop\n- generic [ref=e6]: Written here\n- generic [ref=e7] [cursor=pointer]: Click me\n- textbox \"Code\" [invalid] [ref=e8]\n- button \"Menu\" [expanded] [pressed] [ref=e9]"
+//! key: first-refs-6
 const page = await browser.newPage();
 await page.setContent(`<label>User <input required></label><input type="password" aria-label="Word" value="secret">
   <input type="range" aria-label="Sound" value="3" max="9"><details><summary>More</summary>Folded</details><div tabindex="0">Tab stop</div>
@@ -102,6 +108,7 @@ await page.snapshot()
 // --- ten thousand elements, and attributes that are larger than an answer may be
 //! result: [true,5000,"@e4999",true]
 //! warnings: ["/closed shadow roots was not looked for/"]
+//! key: first-refs-7
 const page = await browser.newPage();
 await page.evaluate(() => {
   document.body.innerHTML = `<ul>${Array.from({ length: 5000 }, (_, at) => `<li><button>B ${at}</button></li>`).join('')}</ul>`;
