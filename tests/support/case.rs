@@ -14,6 +14,7 @@
 //! | `calls` | how many calls the script made |
 //! | `timeout_ms`, `cpu_ms`, `seed` | of the request; as much time as there is if not given |
 //! | `as` | `crlf` or `bom`: how the script is sent |
+//! | `bytes_max` | the most bytes that result and console may have as JSON |
 //! | `key` | in `verbs`: the key of the browser, which no other case has |
 //!
 //! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each has a browser
@@ -49,6 +50,7 @@ const KEYS: &[&str] = &[
     "console",
     "warnings",
     "calls",
+    "bytes_max",
     "timeout_ms",
     "cpu_ms",
     "seed",
@@ -246,6 +248,12 @@ impl Case {
         if let Some(calls) = self.number("calls").filter(|calls| *calls != execution.calls) {
             faults.push(format!("calls: expected {calls}, it made {}", execution.calls));
         }
+        if let (Ok(shaped), Some(bytes_max)) = (&execution.outcome, self.number("bytes_max")) {
+            let bytes = json!([shaped.result, console(execution)]).to_string().len();
+            if bytes as u64 > bytes_max {
+                faults.push(format!("it answers {bytes} bytes"));
+            }
+        }
         faults
     }
 
@@ -305,7 +313,7 @@ impl Case {
         if self.value("calls").is_some() {
             say("calls", execution.calls.to_string(), false);
         }
-        for key in ["timeout_ms", "cpu_ms", "seed", "as", "key"] {
+        for key in ["bytes_max", "timeout_ms", "cpu_ms", "seed", "as", "key"] {
             if let Some(value) = self.value(key) {
                 say(key, value.to_owned(), true);
             }

@@ -7,6 +7,7 @@ use crate::{
     reports,
     routes::{PAUSED, route_of},
     tab::Tab,
+    traffic::{is_icon, url_of},
     verbs::Verbs,
 };
 use codemode_page::{ConnectedBrowser, Event};
@@ -143,6 +144,9 @@ impl Verbs {
             .iter()
             .copied()
             .find(|kind| kind.methods().contains(&event.method.as_str()) && is_kind(event, *kind))?;
+        if is_of_icon(browser, event, kind) {
+            return None;
+        }
         let page = page_of(browser, event, kind)?;
         if query.page.as_ref().is_some_and(|wanted| *wanted != page) || self.errands.has(&page) {
             return None;
@@ -242,8 +246,20 @@ fn kind_of_request(browser: &ConnectedBrowser, request: &Json) -> Option<String>
 fn failure(browser: &ConnectedBrowser, failed: &Event) -> String {
     let error = failed.params["errorText"].as_str().unwrap_or_default();
     match sent(browser, &failed.params["requestId"]) {
-        Some(sent) => browser.net_error(sent.params["request"]["url"].as_str().unwrap_or_default(), error),
+        Some(sent) => browser.net_error(url_of(&sent), error),
         None => error.to_owned(),
+    }
+}
+
+/// Whether an event tells of a request that is the browser's own.
+fn is_of_icon(browser: &ConnectedBrowser, event: &Event, kind: NewsKind) -> bool {
+    let asked = |sent: &Event| is_icon(url_of(sent), &sent.params["type"]);
+    match kind {
+        NewsKind::Request => asked(event),
+        NewsKind::Response | NewsKind::RequestFinished | NewsKind::RequestFailed => {
+            sent(browser, &event.params["requestId"]).is_some_and(|sent| asked(&sent))
+        }
+        _ => false,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::{
     pattern::{Compiled, UrlPattern},
     reports,
     tab::{Tab, send_beside},
+    traffic::is_icon,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
@@ -129,14 +130,12 @@ fn is_answer(event: &Event) -> bool {
     event.params["responseStatusCode"].is_u64()
 }
 
-/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes. What the browser asks for by
-/// itself, an icon of the site, is not the page's.
+/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes.
 fn waits(stops: &Stops, event: &Event) -> bool {
     let url = event.params["request"]["url"].as_str().unwrap_or_default();
-    let is_icon = event.params["resourceType"] == "Other" && url.ends_with("/favicon.ico");
     event.params.get("redirectedRequestId").is_none_or(Json::is_null)
         && !is_answer(event)
-        && !is_icon
+        && !is_icon(url, &event.params["resourceType"])
         && stops.hold(url)
 }
 

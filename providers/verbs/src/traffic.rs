@@ -83,8 +83,8 @@ impl Exchange {
 
     /// It has failed, for this reason.
     fn fail(&mut self, event: Arc<Event>, browser: &ConnectedBrowser) {
-        let (url, error) = (&self.request()["url"], &event.params["errorText"]);
-        self.failure = Some(browser.net_error(url.as_str().unwrap_or_default(), error.as_str().unwrap_or_default()));
+        let error = event.params["errorText"].as_str().unwrap_or_default();
+        self.failure = Some(browser.net_error(url_of(&self.sent), error));
         self.ended = Some(event);
     }
 
@@ -114,6 +114,16 @@ const FINISHED: &str = "Network.loadingFinished";
 const FAILED: &str = "Network.loadingFailed";
 const RECEIVED: &str = "Network.dataReceived";
 
+/// The address of a request that was sent.
+pub(crate) fn url_of(sent: &Event) -> &str {
+    sent.params["request"]["url"].as_str().unwrap_or_default()
+}
+
+/// Whether a request is the browser's own for the icon of a site. As in Playwright, it is none of the page's.
+pub(crate) fn is_icon(url: &str, kind: &Json) -> bool {
+    kind == "Other" && url.ends_with("/favicon.ico")
+}
+
 impl Tab<'_> {
     /// The page's requests, oldest first: `requestId`, `method`, `url`, `resourceType`, and `status`, `mimeType`, `bytes` or
     /// `failed` when they have ended so. Only those since the page was first used, as far as their events are kept.
@@ -137,6 +147,7 @@ impl Tab<'_> {
             let known = by_id.get(id).copied();
             let exchange = known.and_then(|at| exchanges.get_mut(at));
             match (event.method.as_str(), exchange) {
+                (SENT, _) if is_icon(url_of(&event), &event.params["type"]) => {}
                 (SENT, before) => {
                     if let Some(before) = before.filter(|_| event.params["redirectResponse"].is_object()) {
                         before.answered = Some(Answered { event: Arc::clone(&event), redirects: true });

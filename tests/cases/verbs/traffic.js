@@ -5,7 +5,7 @@
 const page = await browser.open('{{site}}/news');
 for (const id of ['get', 'post', 'fail']) await Promise.all([page.waitForEvent(id === 'fail' ? 'requestfailed' : 'requestfinished'), page.click(`#${id}`)]);
 const rows = await page.network();
-rows.filter(({ url }) => !url.endsWith('favicon.ico')).map(({ method, resourceType, status, mimeType, failed }) => failed === undefined ? [method, resourceType, status, mimeType] : [method, resourceType, failed])
+rows.map(({ method, resourceType, status, mimeType, failed }) => failed === undefined ? [method, resourceType, status, mimeType] : [method, resourceType, failed])
 // --- filtered by a text, by an expression, and by fields
 //! result: [["/things"],["/things"],["/echo"],["/things"],["/"],[],["/news"]]
 const page = await browser.open('{{site}}/news');
@@ -28,7 +28,7 @@ await page.click('#other');
 const frame = page.frameLocator('iframe');
 await frame.locator('#ask').click();
 await frame.getByText('lamp').waitFor();
-(await page.network('{{other}}')).map(({ url }) => new URL(url).pathname).filter((path) => path !== '/favicon.ico')
+(await page.network('{{other}}')).map(({ url }) => new URL(url).pathname)
 // --- a filter that is none
 //! error: INVALID_ARGUMENT
 //! message: /^page\.network: the filter is no expression/

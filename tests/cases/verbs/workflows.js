@@ -1,7 +1,8 @@
-// Whole tasks, each one call.
+// Whole tasks, each one call with a short answer.
 
 // --- a login with a wrong password, then with the right one
 //! result: {"refused":"User and password do not match.","path":"/account","user":"ada"}
+//! bytes_max: 400
 const page = await browser.open('{{site}}/login');
 await page.fill({ '[name=user]': 'ada', '[name=password]': 'byron' });
 await page.getByRole('button').click();
@@ -12,6 +13,7 @@ await page.waitForURL('**/account');
 ({ refused, path: new URL(page.url()).pathname, user: await page.textContent('#user') })
 // --- a form of several pages that checks what it gets
 //! result: {"faults":[["Name: must be given","Count: must be 1 to 9"],["Zip: must have five digits","Terms: must be accepted"]],"told":"3 of lamp to 12345"}
+//! bytes_max: 400
 const page = await browser.open('{{site}}/order');
 const faults = [];
 const next = async (name) => { await page.getByRole('button', { name }).click(); return page.getByRole('alert').allTextContents(); };
@@ -26,6 +28,7 @@ await next('Order');
 ({ faults, told: await page.textContent('#told') })
 // --- a search, its pages, their table
 //! result: {"count":"23 found","pages":3,"rows":23,"first":{"Name":"chair 1","Price":"5.00"},"last":{"Name":"chair 45","Price":"225.00"},"sum":2645}
+//! bytes_max: 400
 const page = await browser.open('{{site}}/search');
 await page.getByLabel('Search').fill('chair');
 await page.getByLabel('Search').press('Enter');
@@ -40,6 +43,7 @@ for (; await next.isVisible(); pages++) {
 ({ count, pages, rows: rows.length, first: rows[0], last: rows.at(-1), sum: rows.reduce((sum, { Price }) => sum + Number(Price), 0) })
 // --- a file to the server, and one from it
 //! result: {"sent":"a.txt text/plain 5 ea8f163db3868292","bytes":20971520,"last":[216,217,218]}
+//! bytes_max: 400
 const page = await browser.open('{{site}}/upload');
 await page.setInputFiles('#file', { name: 'a.txt', mimeType: 'text/plain', buffer: 'hello' });
 await page.getByRole('button', { name: 'Send' }).click();
@@ -52,6 +56,7 @@ const [bytes, last] = await page.locator('#download').evaluate(async (link) => {
 ({ sent, bytes, last })
 // --- a login in a window of its own
 //! result: {"refused":"User and password do not match.","before":"nobody","after":"ada","account":"ada"}
+//! bytes_max: 400
 const page = await browser.open('{{site}}/shop_login');
 const before = await page.textContent('#user');
 const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: 'Log in' }).click()]);
