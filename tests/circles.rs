@@ -2,7 +2,10 @@
 
 use crate::tidy::sources;
 use regex::Regex;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
 /// Crates whose files import in no circle: all that there are.
 const CRATES: &[&str] = &[
@@ -11,6 +14,8 @@ const CRATES: &[&str] = &[
     "providers/api/src/",
     "providers/chromium/src/",
     "providers/page/src/",
+    "providers/verbs/src/",
+    "providers/browser/src/",
     "providers/cdp/src/",
     "host/src/",
 ];
@@ -137,6 +142,11 @@ fn source_of<'a>(
     offered.and_then(|offered| source_of(offered, &full[..length], modules, read)).or(Some(file))
 }
 
+static USE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\s*(pub(?:\([a-z]+\))? )?use ([^;]+);").unwrap());
+static DECLARED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?mod \w+;").unwrap());
+static PATH: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?:\b(?:crate|super|self)|\b[a-z_]\w*)(?:::\w+)+").unwrap());
+
 /// What a file uses and offers. The crate's own file is no module that can be imported from.
 fn imports(path: &str, text: &str) -> Imports {
     let module = path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').map(str::to_owned).collect();
@@ -148,16 +158,14 @@ fn imports(path: &str, text: &str) -> Imports {
         .filter(|line| !line.trim_start().starts_with("//"))
         .flat_map(|line| [line, "\n"])
         .collect();
-    let use_of = Regex::new(r"(?m)^\s*(pub(?:\([a-z]+\))? )?use ([^;]+);").unwrap();
-    let declared = Regex::new(r"(?m)^\s*(?:pub(?:\([a-z]+\))? )?mod \w+;").unwrap();
-    let body = declared.replace_all(&use_of.replace_all(&code, ""), "").into_owned();
+    let body = DECLARED.replace_all(&USE.replace_all(&code, ""), "").into_owned();
     let (mut used, mut offered) = (BTreeSet::new(), BTreeMap::new());
-    for tree in use_of.captures_iter(&code) {
+    for tree in USE.captures_iter(&code) {
         let mut paths = Vec::new();
         expand("", &tree[2], &mut paths);
         for (path, name) in paths {
-            let is_used = Regex::new(&format!(r"\b{name}\b")).unwrap().is_match(&body);
-            if tree.get(1).is_none() || is_used {
+            let is_used = || Regex::new(&format!(r"\b{name}\b")).unwrap().is_match(&body);
+            if tree.get(1).is_none() || is_used() {
                 used.insert(path.clone());
             }
             if tree.get(1).is_some() {
@@ -165,8 +173,7 @@ fn imports(path: &str, text: &str) -> Imports {
             }
         }
     }
-    let paths = Regex::new(r"(?:\b(?:crate|super|self)|\b[a-z_]\w*)(?:::\w+)+").unwrap();
-    used.extend(paths.find_iter(&body).map(|found| found.as_str().to_owned()));
+    used.extend(PATH.find_iter(&body).map(|found| found.as_str().to_owned()));
     Imports { module, used, offered }
 }
 

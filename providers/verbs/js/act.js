@@ -80,6 +80,7 @@ async function actOn(args, given) {
       if (looked.error) return looked.error;
       point = looked.point;
     }
+    if (args.feel) feelMouse();
     return {
       handle: keepElement(element),
       ...(point ? { x: point.x, y: point.y } : {}),
@@ -126,6 +127,30 @@ function lookAt(element, args, hit, scrolls) {
 // What an element lacks that is forced: nothing is waited for.
 const NOT_VISIBLE = "Element is not visible";
 const NOT_IN_VIEW = "Element is outside of the viewport";
+
+// How long news of the mouse may take from the browser to the page.
+const FELT_MS_MAX = 100;
+let felt = null;
+
+/** Waits from now on for the mouse to move in this document. */
+function feelMouse() {
+  felt?.stop();
+  let stop;
+  const moved = new Promise((done) => {
+    const hear = (event) => event.isTrusted && done(true);
+    listenTo(window, "mousemove", hear, true);
+    stop = () => unlistenTo(window, "mousemove", hear, true);
+  });
+  moved.then(stop);
+  felt = { moved, stop };
+}
+
+/** Whether the mouse has moved here since an element was found. */
+async function hasFeltMouse(args) {
+  const late = new Promise((done) => setTimeout(done, FELT_MS_MAX));
+  if (await Promise.race([felt?.moved, late])) return { ok: true };
+  return { error: "unstable", preview: preview(heldElement(args.handle)) };
+}
 
 /** Whether a kept element is where it was, and, if `hit` asks for it, what a click at the point would hit. */
 function recheck(args) {

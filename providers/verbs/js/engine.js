@@ -8,6 +8,7 @@ const lineOf = (message) => String(message).split("\n")[0];
 const OPS = {
   act: actOn,
   recheck,
+  felt: hasFeltMouse,
   keep: (args, given) => sync(args, given, (element) => {
     const words = preview(element);
     if (args.state === "visible" && !isVisible(element)) return { error: "hidden", preview: words };

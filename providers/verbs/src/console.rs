@@ -1,6 +1,6 @@
 //! What a page wrote to its console, and the errors that its scripts did not catch.
 
-use crate::evaluate::exception;
+use crate::reports::exception;
 use codemode_page::{Event, EventLog};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};

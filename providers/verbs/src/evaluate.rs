@@ -2,10 +2,12 @@
 
 use crate::{
     locate::Op,
+    reports,
+    state::worlds::Frame,
     tab::Tab,
     target::Target,
     values::{SERIALIZE, literal, number, returned},
-    world::{Frame, is_lost},
+    world::is_lost,
 };
 use codemode_spec::{ErrorCode, ErrorReport, Value, limits::ELEMENTS_EVALUATED_MAX};
 use serde::{Deserialize, Serialize};
@@ -139,7 +141,7 @@ impl Tab<'_> {
                         let value = fields.into_iter().next().map(|(_, value)| value);
                         return Ok(value.unwrap_or(Value::Undefined));
                     }
-                    _ => return Err(crate::reports::too_late(self, "the function to answer something that is true")),
+                    _ => return Err(self.too_late("the function to answer something that is true")),
                 },
             }
         }
@@ -153,7 +155,7 @@ fn backend(node: &Json) -> i64 {
 /// What an evaluation came to.
 fn outcome(answer: &Json) -> Result<Value, ErrorReport> {
     if let Some(thrown) = answer.get("exceptionDetails") {
-        return Err(exception(thrown));
+        return Err(reports::exception(thrown));
     }
     let result = &answer["result"];
     match result["unserializableValue"].as_str() {
@@ -162,26 +164,6 @@ fn outcome(answer: &Json) -> Result<Value, ErrorReport> {
         None if result["type"] == "undefined" => Ok(Value::Undefined),
         None => Ok(returned(result["value"].clone())),
     }
-}
-
-/// The report of what a function threw.
-pub(crate) fn exception(thrown: &Json) -> ErrorReport {
-    let exception = &thrown["exception"];
-    let text = match exception["description"].as_str() {
-        Some(description) => description.to_owned(),
-        None => match exception.get("value") {
-            Some(Json::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-            None => thrown["text"].as_str().unwrap_or("the function threw").to_owned(),
-        },
-    };
-    let report = ErrorReport::new(ErrorCode::JsException, text);
-    if exception["className"] == "ReferenceError" {
-        return report.with_hint(
-            "The function runs in the page and sees no variable of the script: pass values as the argument after the function.",
-        );
-    }
-    report
 }
 
 /// Chromium's words for what a result cannot be, in ours.

@@ -6,9 +6,9 @@
 //! they judge any navigation, and what pages of one origin may read of another does not matter.
 
 use crate::{
-    credentials::Attempts,
     reports,
-    routes::{PAUSED, list},
+    routes::list,
+    state::{credentials::Attempts, routes::PAUSED},
     tab::{LARGE_ANSWER_BYTES, Tab},
     verbs::Verbs,
 };
@@ -224,7 +224,7 @@ impl Exchange<'_> {
                     event.ok_or_else(|| codemode_page::gone("its connection is closed"))?
                 }
                 arrived = &mut navigation => return Err(self.not_answered(arrived, &asked)),
-                () = &mut left => return Err(reports::too_late(self.tab, "the answer of the server")),
+                () = &mut left => return Err(self.tab.too_late("the answer of the server")),
             };
             from = event.seq + 1;
             let params = &event.params;

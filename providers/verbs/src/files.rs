@@ -4,9 +4,9 @@ use crate::{
     forms::{Upload, as_json},
     locate::Place,
     reports,
+    state::worlds::Frame,
     tab::Tab,
     verbs::Verbs,
-    world::Frame,
 };
 use codemode_page::Event;
 use codemode_spec::{ErrorCode, ErrorReport, limits::DOWNLOAD_BYTES_MAX};

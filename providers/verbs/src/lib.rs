@@ -4,23 +4,22 @@
 //! an HTTP interface or a command line is a face on it. Every command goes through the shared browser (`codemode_page`),
 //! so that the policy, the lease and the audit are those of the execution.
 //!
-//! In the order of their use: [`Verbs`] has what lasts between verbs; a [`Tab`] is a page for the time of one verb, and has
+//! In the order of their use: [`Verbs`] has what lasts between verbs (`state`); a [`Tab`] is a page for the time of one verb, and has
 //! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
 //! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
-//! `read`, `evaluate`, `snapshot` (made an `outline`, with `refs`) and `capture` look, `navigate`, `settle`, `dialogs`,
-//! `routes` (with `credentials`), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
-//! `frames` do, `permissions` are what it may do, and `fetch` asks servers beside the pages, on an `errand`.
+//! `read`, `evaluate`, `snapshot` (made an `outline`, with refs) and `capture` look, `navigate`, `settle`, `dialogs`,
+//! `routes` (with credentials), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
+//! `frames` do, `permissions` are what it may do, and `fetch` asks servers beside the pages, on an errand.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod capture;
 mod console;
 mod cookies;
-mod credentials;
 mod dialogs;
 mod engine;
-mod errands;
 mod evaluate;
 mod fetch;
 mod files;
@@ -37,13 +36,13 @@ mod pattern;
 mod permissions;
 mod pointer;
 mod read;
-mod refs;
 mod reports;
 mod routes;
 mod secrets;
 mod selector;
 mod settle;
 mod snapshot;
+mod state;
 mod tab;
 mod target;
 mod traffic;
@@ -54,8 +53,6 @@ mod world;
 
 pub use capture::{ImageType, Rectangle, Screenshot};
 pub use cookies::CookieFilter;
-pub use credentials::Credentials;
-pub use dialogs::DialogPolicy;
 pub use evaluate::Code;
 pub use fetch::{FetchAnswer, FetchRequest};
 pub use files::Downloaded;
@@ -71,6 +68,7 @@ pub use routes::RouteAnswer;
 pub use secrets::Typed;
 pub use settle::Settle;
 pub use snapshot::{Outline, Snapshot};
+pub use state::{credentials::Credentials, dialogs::DialogPolicy};
 pub use tab::Tab;
 pub use target::{Role, Step, Target, Text};
 pub use traffic::TrafficFilter;

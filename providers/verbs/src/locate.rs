@@ -1,11 +1,13 @@
 //! From a target to the place where the page's engine finds it: through frames, from refs.
 
 use crate::{
-    refs::{Named, Owner},
-    reports,
+    state::{
+        refs::{Named, Owner},
+        worlds::Frame,
+    },
     tab::Tab,
     target::{self, Role, Step, Target, Text},
-    world::{Frame, NodeId},
+    world::{NO_FRAME, NodeId},
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::SNAPSHOT_FRAMES_MAX};
 use serde_json::{Value as Json, json};
@@ -26,8 +28,6 @@ const FIRST_PART: Duration = Duration::from_millis(250);
 const PART: Duration = Duration::from_millis(1_000);
 /// Elements that may stand for one that was replaced: with more than one it is not known which.
 const REPLACEMENTS_MAX: usize = 100;
-/// The reason of an element that owns no frame, or none any more.
-pub(crate) const NO_FRAME: &str = "frame";
 /// What became of an element that cannot be found again.
 const GONE: &str = "is not in the page any more";
 
@@ -162,7 +162,7 @@ impl Tab<'_> {
 
     async fn run_once_at(&self, place: &Place, op: &str, args: Json, does: Op) -> Result<Json, ErrorReport> {
         let answer = self.run(&place.frame, op, args, place.given, does == Op::Change).await?;
-        match reports::refusal(&answer, self, &place.words) {
+        match self.refusal(&answer, &place.words) {
             Some(report) => Err(report),
             None => Ok(answer),
         }

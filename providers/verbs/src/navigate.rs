@@ -2,7 +2,6 @@
 
 use crate::{
     pattern::UrlPattern,
-    reports,
     settle::{is_of, text},
     tab::Tab,
     verbs::Verbs,
@@ -92,13 +91,13 @@ impl Verbs {
         let browser = self.connected(deadline).await?;
         let timeout = deadline.saturating_duration_since(Instant::now());
         if let Some(id) = self.unused_page(&browser) {
-            self.dialogs.look_after(&Tab::new(self, browser, id.clone(), timeout, deadline)).await?;
+            Tab::new(self, browser, id.clone(), timeout, deadline).look_after_dialogs().await?;
             return Ok(id);
         }
         let opener = Tab::new(self, Arc::clone(&browser), String::new(), timeout, deadline);
         let made = opener.send_to_browser("Target.createTarget", json!({"url": "about:blank"})).await?;
         let id = made["targetId"].as_str().unwrap_or_default().to_owned();
-        self.dialogs.look_after(&Tab::new(self, browser, id.clone(), timeout, deadline)).await?;
+        Tab::new(self, browser, id.clone(), timeout, deadline).look_after_dialogs().await?;
         Ok(id)
     }
 
@@ -339,8 +338,8 @@ impl Tab<'_> {
         };
         match tokio::time::timeout(self.left(), wait).await {
             Ok(event) => event,
-            Err(_) if self.has_dialog() => Err(reports::unanswered(self, "it")),
-            Err(_) => Err(reports::too_late(self, waiting_for)),
+            Err(_) if self.has_dialog() => Err(self.unanswered("it")),
+            Err(_) => Err(self.too_late(waiting_for)),
         }
     }
 

@@ -2,12 +2,15 @@
 
 use crate::{
     console::{self, told_again},
-    frames::page_of_target,
     navigate::response,
     reports,
-    routes::{PAUSED, route_of},
+    routes::route_of,
+    state::{
+        frames::page_of_target,
+        routes::{PAUSED, is_icon},
+    },
     tab::Tab,
-    traffic::{is_icon, url_of},
+    traffic::url_of,
     verbs::Verbs,
 };
 use codemode_page::{ConnectedBrowser, Event};

@@ -4,7 +4,6 @@
 use crate::{
     input::{keyboard::Modifier, mouse::Button},
     locate::{Op, Place},
-    reports,
     settle::Settle,
     tab::Tab,
     target::Target,
@@ -17,6 +16,8 @@ use std::time::Duration;
 
 /// Steps in which the mouse is drawn from one element to another: a page's own dragging wants to see it move.
 const DRAG_STEPS: u32 = 5;
+/// How often the mouse goes to an element in a frame of another process that does not feel it.
+const FELT_ATTEMPTS_MAX: usize = 5;
 /// How long the browser may take to say that a drag of its own has begun.
 const DRAG_BEGIN_MAX: Duration = Duration::from_millis(250);
 
@@ -194,16 +195,24 @@ impl Tab<'_> {
     }
 
     async fn arrive(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {
+        let mut attempts = 0;
         loop {
             let ready = self.ready(target, approach, checks).await?;
             if let Some(modifiers) = &approach.modifiers {
                 self.hold(Modifier::bits(modifiers)).await?;
             }
+            if attempts > 0 {
+                // From beside, so that it moves.
+                self.mouse_move(ready.point.0 + 1.0, ready.point.1, 1).await?;
+            }
             self.mouse_move(ready.point.0, ready.point.1, approach.steps.unwrap_or(1)).await?;
             if approach.force {
                 return Ok(ready);
             }
-            match self.look_again(&ready).await {
+            // A page may keep the mouse's news from its own engine: then what is seen has to do.
+            let felt = ready.place.frame.target != self.id && attempts < FELT_ATTEMPTS_MAX;
+            attempts += 1;
+            match self.look_again(&ready, felt).await {
                 Ok(None) => return Ok(ready),
                 Ok(Some(refusal)) if self.left().is_zero() => return Err(refusal),
                 Ok(Some(_)) => {}
@@ -219,7 +228,7 @@ impl Tab<'_> {
         let args = json!({
             "strict": true, "timeout": null, "force": approach.force, "trial": approach.trial,
             "position": approach.position, "checks": checks,
-            "scroll": approach.scroll == Scroll::Auto, "point": true,
+            "scroll": approach.scroll == Scroll::Auto, "point": true, "feel": true,
         });
         let (place, found) = self.run_on(target, "act", args, Op::Look).await?;
         let origin = self.origin(&place).await?;
@@ -229,24 +238,30 @@ impl Tab<'_> {
     }
 
     /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is
-    /// seen here.
-    async fn look_again(&self, ready: &Ready) -> Result<Option<ErrorReport>, ErrorReport> {
+    /// seen here. With `felt` the frame must have felt the mouse as well: for a moment after it was drawn, the browser gives
+    /// the input for a frame of another process to the one around it.
+    async fn look_again(&self, ready: &Ready, felt: bool) -> Result<Option<ErrorReport>, ErrorReport> {
         let found = &ready.found;
         let args = json!({
             "handle": found["handle"], "x": found["x"], "y": found["y"], "box": found["box"], "hit": true,
         });
         let answer = self.run(&ready.place.frame, "recheck", args, None, false).await?;
-        if let Some(refusal) = reports::refusal(&answer, self, &ready.place.words) {
+        if let Some(refusal) = self.refusal(&answer, &ready.place.words) {
             return Ok(Some(refusal));
         }
         // A frame that moves takes along what is in it.
         let origin = self.origin(&ready.place).await?;
         if origin != ready.origin {
             let moved = json!({"error": "unstable", "preview": found["preview"]});
-            return Ok(reports::refusal(&moved, self, &ready.place.words));
+            return Ok(self.refusal(&moved, &ready.place.words));
         }
         let covered = self.covered_outside(&ready.place, ready.point).await?;
-        Ok(covered.and_then(|answer| reports::refusal(&answer, self, &ready.place.words)))
+        let covered = covered.and_then(|answer| self.refusal(&answer, &ready.place.words));
+        if covered.is_some() || !felt {
+            return Ok(covered);
+        }
+        let answer = self.run(&ready.place.frame, "felt", json!({"handle": found["handle"]}), None, false).await?;
+        Ok(self.refusal(&answer, &ready.place.words))
     }
 
     /// An input may close its own page: that is what it was for.

@@ -1,13 +1,14 @@
 //! What a failed verb says: the words of the page's engine, made reports.
 
-use crate::tab::Tab;
+use codemode_page::Dialog;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
+use std::time::Duration;
 
 /// The report of what the page's engine answered, if that is a failure. `waiting_for` describes the target.
-pub(crate) fn refusal(answer: &Json, tab: &Tab<'_>, waiting_for: &str) -> Option<ErrorReport> {
+pub(crate) fn refusal(answer: &Json, timeout: Duration, waiting_for: &str) -> Option<ErrorReport> {
     let reason = answer["error"].as_str()?;
-    let timeout = format!("Timeout {}ms exceeded.", tab.timeout.as_millis());
+    let timeout = format!("Timeout {}ms exceeded.", timeout.as_millis());
     let preview = answer["preview"].as_str().unwrap_or("the element");
     let blocked = |what: String| {
         ErrorReport::new(ErrorCode::NotInteractable, format!("{timeout}\nwaiting for {waiting_for}\n{what}"))
@@ -89,10 +90,8 @@ fn covered(answer: &Json, preview: &str, blocked: impl Fn(String) -> ErrorReport
 }
 
 /// The page did not answer before the verb's time was over.
-pub(crate) fn unanswered(tab: &Tab<'_>, method: &str) -> ErrorReport {
-    tab.browser.catch_up();
-    let dialog = tab.browser.targets.target(&tab.id).and_then(|target| target.dialog);
-    let timeout = tab.timeout.as_millis();
+pub(crate) fn unanswered(method: &str, dialog: Option<&Dialog>, timeout: Duration) -> ErrorReport {
+    let timeout = timeout.as_millis();
     if let Some(dialog) = dialog {
         let message = format!(
             "Timeout {timeout}ms exceeded.\nThe page shows the {} dialog {:?}, which nothing has answered",
@@ -109,8 +108,8 @@ pub(crate) fn unanswered(tab: &Tab<'_>, method: &str) -> ErrorReport {
 }
 
 /// The time of a verb is over that waited for something else than an element.
-pub(crate) fn too_late(tab: &Tab<'_>, waiting_for: &str) -> ErrorReport {
-    let message = format!("Timeout {}ms exceeded.\nwaiting for {waiting_for}", tab.timeout.as_millis());
+pub(crate) fn too_late(waiting_for: &str, timeout: Duration) -> ErrorReport {
+    let message = format!("Timeout {}ms exceeded.\nwaiting for {waiting_for}", timeout.as_millis());
     ErrorReport::new(ErrorCode::CallTimeout, message)
         .with_hint("Wait for something that happens, or give the step more time.")
         .with_detail("reason", "timeout")
@@ -123,4 +122,24 @@ pub(crate) fn invalid(message: impl Into<String>) -> ErrorReport {
 
 fn text(answer: &Json, field: &str) -> String {
     answer[field].as_str().unwrap_or_default().to_owned()
+}
+
+/// The report of what a function threw.
+pub(crate) fn exception(thrown: &Json) -> ErrorReport {
+    let exception = &thrown["exception"];
+    let text = match exception["description"].as_str() {
+        Some(description) => description.to_owned(),
+        None => match exception.get("value") {
+            Some(Json::String(text)) => text.clone(),
+            Some(value) => value.to_string(),
+            None => thrown["text"].as_str().unwrap_or("the function threw").to_owned(),
+        },
+    };
+    let report = ErrorReport::new(ErrorCode::JsException, text);
+    if exception["className"] == "ReferenceError" {
+        return report.with_hint(
+            "The function runs in the page and sees no variable of the script: pass values as the argument after the function.",
+        );
+    }
+    report
 }

@@ -4,26 +4,21 @@
 //! once, beside whatever verb is under way; the others are news, until they are answered.
 
 use crate::{
-    credentials::{Attempts, Credentials},
-    frames::page_of_target,
-    pattern::{Compiled, UrlPattern},
+    pattern::UrlPattern,
     reports,
-    tab::{Tab, send_beside},
-    traffic::is_icon,
+    state::{
+        credentials::Credentials,
+        frames::page_of_target,
+        routes::{PAUSED, Stops, is_answer},
+    },
+    tab::Tab,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
-use codemode_spec::{
-    ErrorReport,
-    limits::{PAGE_STATES_MAX, ROUTES_MAX},
-};
+use codemode_page::Event;
+use codemode_spec::{ErrorReport, limits::ROUTES_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError, Weak},
-};
-use tokio_util::task::AbortOnDropHandle;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What becomes of a request that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,109 +60,6 @@ const fn ok() -> u16 {
     200
 }
 
-/// What stops the requests of a page.
-#[derive(Clone, Default)]
-struct Stops {
-    patterns: Arc<Vec<Compiled>>,
-    credentials: Option<Credentials>,
-    /// An answer that asks for credentials is taken as it is: a person would press `Cancel`.
-    declines: bool,
-}
-
-impl Stops {
-    fn handles_auth(&self) -> bool {
-        self.declines || self.credentials.is_some()
-    }
-
-    /// The parameters of `Fetch.enable`, if anything is to stop.
-    fn params(&self) -> Option<Json> {
-        let stops = !self.patterns.is_empty() || self.handles_auth();
-        let mut patterns = vec![json!({"urlPattern": "*"})];
-        if self.declines {
-            patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
-        }
-        stops.then(|| json!({"patterns": patterns, "handleAuthRequests": self.handles_auth()}))
-    }
-
-    fn hold(&self, url: &str) -> bool {
-        self.patterns.iter().any(|pattern| pattern.matches(url))
-    }
-}
-
-type Pages = Mutex<HashMap<String, Stops>>;
-
-/// What stops the requests of the pages, as far as anything does.
-#[derive(Default)]
-pub(crate) struct Routes {
-    pages: Arc<Pages>,
-    going_on: Mutex<Option<(Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
-}
-
-impl Routes {
-    /// Whether a request that has stopped waits for the script.
-    pub(crate) fn holds(&self, page: &str, event: &Event) -> bool {
-        stops_of(&self.pages, page).is_some_and(|stops| waits(&stops, event))
-    }
-
-    fn go_on_beside(&self, tab: &Tab<'_>) {
-        let mut going_on = self.going_on.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = Arc::downgrade(&tab.browser);
-        if going_on.as_ref().is_some_and(|(of, _)| of.ptr_eq(&current)) {
-            return;
-        }
-        let from = tab.cursor();
-        let task = go_on(Arc::clone(&tab.verbs.browser), Arc::clone(&tab.browser), Arc::clone(&self.pages), from);
-        *going_on = Some((current, AbortOnDropHandle::new(tokio::spawn(task))));
-    }
-}
-
-fn stops_of(pages: &Pages, page: &str) -> Option<Stops> {
-    pages.lock().unwrap_or_else(PoisonError::into_inner).get(page).cloned()
-}
-
-/// Whether it is not the request that has stopped, but what the server answers: nothing here means that.
-fn is_answer(event: &Event) -> bool {
-    event.params["responseStatusCode"].is_u64()
-}
-
-/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes.
-fn waits(stops: &Stops, event: &Event) -> bool {
-    let url = event.params["request"]["url"].as_str().unwrap_or_default();
-    event.params.get("redirectedRequestId").is_none_or(Json::is_null)
-        && !is_answer(event)
-        && !is_icon(url, &event.params["resourceType"])
-        && stops.hold(url)
-}
-
-/// Lets requests go on that no pattern means, and answers servers that ask for credentials, until the connection is gone.
-async fn go_on(browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>, pages: Arc<Pages>, mut from: u64) {
-    let is_stopped = |event: &Event| matches!(event.method.as_str(), PAUSED | ASKED_FOR_CREDENTIALS);
-    let mut attempts = Attempts::default();
-    while let Some(event) = connected.events().wait(from, &is_stopped).await {
-        from = event.seq + 1;
-        connected.catch_up();
-        let Some(target) = event.session.as_deref().and_then(|session| connected.targets.target_of(session)) else {
-            continue;
-        };
-        let page = page_of_target(&connected, &target);
-        let Some(stops) = page.and_then(|page| stops_of(&pages, &page)) else { continue };
-        let request = &event.params["requestId"];
-        let (method, params) = match event.method.as_str() {
-            ASKED_FOR_CREDENTIALS => {
-                let answer = attempts.answer(stops.credentials.as_ref(), &target, &event.params);
-                ("Fetch.continueWithAuth", json!({"requestId": request, "authChallengeResponse": answer}))
-            }
-            _ if is_answer(&event) || waits(&stops, &event) => continue,
-            _ => ("Fetch.continueRequest", json!({ "requestId": request })),
-        };
-        // A request whose page has gone is gone as well.
-        let _ = send_beside(&browser, &connected, &target, method, params).await;
-    }
-}
-
-/// The event of a request that waits.
-pub(crate) const PAUSED: &str = "Fetch.requestPaused";
-const ASKED_FOR_CREDENTIALS: &str = "Fetch.authRequired";
 const ENABLE: &str = "Fetch.enable";
 /// The status with which a server asks for credentials.
 const UNAUTHORIZED: u16 = 401;
@@ -203,12 +95,12 @@ impl Tab<'_> {
 
     /// What servers that ask the page for credentials get.
     pub(crate) fn credentials(&self) -> Option<Credentials> {
-        stops_of(&self.verbs.routes.pages, &self.id).and_then(|stops| stops.credentials)
+        self.verbs.routes.of(&self.id).and_then(|stops| stops.credentials)
     }
 
     /// Whether nothing here answers servers that ask for credentials: Chromium then has an error page of its own.
     pub(crate) fn leaves_auth_to_browser(&self) -> bool {
-        stops_of(&self.verbs.routes.pages, &self.id).is_none_or(|stops| !stops.handles_auth())
+        self.verbs.routes.of(&self.id).is_none_or(|stops| !stops.handles_auth())
     }
 
     /// Navigates, and declines to give credentials: the page shows what the server answers with its question.
@@ -260,17 +152,8 @@ impl Tab<'_> {
     }
 
     async fn change_stops(&self, change: impl FnOnce(&mut Stops)) -> Result<(), ErrorReport> {
-        self.verbs.routes.go_on_beside(self);
-        let (before, after) = {
-            let mut pages = self.verbs.routes.pages.lock().unwrap_or_else(PoisonError::into_inner);
-            if pages.len() >= PAGE_STATES_MAX {
-                pages.retain(|page, _| self.browser.targets.target(page).is_some());
-            }
-            let stops = pages.entry(self.id.clone()).or_default();
-            let before = stops.params();
-            change(stops);
-            (before, stops.params())
-        };
+        self.verbs.routes.go_on_beside(&self.verbs.browser, &self.browser, self.cursor());
+        let [before, after] = self.verbs.routes.change(&self.browser, &self.id, change);
         match after {
             after if after == before => Ok(()),
             Some(params) => self.ask_with_frames(ENABLE, params).await,

@@ -62,7 +62,7 @@ impl Tab<'_> {
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(answer) => match reports::refusal(&answer, self, &place.words) {
+                Ok(answer) => match self.refusal(&answer, &place.words) {
                     // As a page that draws a field anew when it gets the focus.
                     Some(report) if is_passing(&report) && !self.left().is_zero() => {}
                     Some(report) => return Err(report),

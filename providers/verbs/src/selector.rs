@@ -1,13 +1,47 @@
 //! Selectors as people write them, made steps: `css`, `//xpath`, `text=…`, `role=…[name="…"]`, `@e5`, joined by `>>`.
 
-use crate::target::{Role, Step, Text};
-use codemode_spec::{ErrorCode, ErrorReport};
+use crate::target::{Role, Step, Target, Text};
+use codemode_spec::{ErrorCode, ErrorReport, limits::TARGET_STEPS_MAX};
+
+impl Target {
+    /// The same with every selector expanded, and with no more steps than the bound.
+    ///
+    /// # Errors
+    /// `INVALID_SELECTOR`.
+    pub(crate) fn expanded(&self) -> Result<Vec<Step>, ErrorReport> {
+        let mut left = TARGET_STEPS_MAX;
+        let steps = expand(&self.steps, &mut left)?;
+        if steps.is_empty() {
+            return Err(ErrorReport::new(ErrorCode::InvalidSelector, "the target names nothing")
+                .with_hint("Name an element by a selector, a role, a label, a text or a ref."));
+        }
+        Ok(steps)
+    }
+}
+
+fn expand(steps: &[Step], left: &mut usize) -> Result<Vec<Step>, ErrorReport> {
+    let mut expanded = Vec::with_capacity(steps.len());
+    for step in steps {
+        let parsed = match step {
+            Step::Selector { value } => parse(value)?,
+            Step::Has { steps, not } => vec![Step::Has { steps: expand(steps, left)?, not: *not }],
+            Step::And { steps } => vec![Step::And { steps: expand(steps, left)? }],
+            Step::Or { steps } => vec![Step::Or { steps: expand(steps, left)? }],
+            step => vec![step.clone()],
+        };
+        *left = left.checked_sub(parsed.len()).ok_or_else(|| {
+            ErrorReport::new(ErrorCode::InvalidSelector, format!("a target may have {TARGET_STEPS_MAX} steps"))
+        })?;
+        expanded.extend(parsed);
+    }
+    Ok(expanded)
+}
 
 /// The steps of a selector.
 ///
 /// # Errors
 /// `INVALID_SELECTOR`.
-pub(crate) fn parse(selector: &str) -> Result<Vec<Step>, ErrorReport> {
+fn parse(selector: &str) -> Result<Vec<Step>, ErrorReport> {
     if selector.trim().is_empty() {
         return Err(invalid("a selector must not be empty"));
     }

@@ -6,10 +6,13 @@
 use crate::{
     locate::{Op, Place},
     outline::{self, Line, Options},
-    refs::{Named, Owner},
+    state::{
+        refs::{Named, Owner},
+        worlds::Frame,
+    },
     tab::Tab,
     target::Target,
-    world::{ClosedRoots, Frame, NodeId},
+    world::{ClosedRoots, NodeId},
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,

@@ -1,11 +1,19 @@
 //! A page that a verb addresses, and the commands that are sent to it.
 
-use crate::{reports, verbs::Verbs};
-use codemode_page::{Command, ConnectedBrowser, Dialogs, ExecutionBrowser, HANDLE, closed};
-use codemode_provider::ArgumentsPlace;
-use codemode_spec::{ErrorCode, ErrorReport, limits::VERB_ANSWER_WEIGHT_MAX, message::Encoded, value};
+use crate::{
+    beside::command,
+    reports,
+    verbs::{Address, Held, Verbs},
+};
+use codemode_page::{ConnectedBrowser, HANDLE, closed};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{PAGE_STATES_MAX, VERB_ANSWER_WEIGHT_MAX, VERB_TIMEOUT_MS},
+    message::Encoded,
+    value,
+};
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::{
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -15,35 +23,8 @@ use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 /// How long a command may take beyond the verb's own time: the page ends a wait by itself, and says what for.
 const GRACE: Duration = Duration::from_millis(1_000);
 
-/// How long a command beside the verbs may take.
-const BESIDE_MAX: Duration = Duration::from_secs(5);
 /// Answers beyond this are weighed, and read one at a time.
 pub(crate) const LARGE_ANSWER_BYTES: usize = 128 << 10;
-
-/// Sends a command to a page beside whatever verb is under way there.
-///
-/// # Errors
-/// Those of the shared browser.
-pub(crate) async fn send_beside(
-    browser: &Arc<ExecutionBrowser>,
-    connected: &Arc<ConnectedBrowser>,
-    page: &str,
-    method: &str,
-    params: Json,
-) -> Result<(), ErrorReport> {
-    let session = format!("{HANDLE}{page}");
-    let command = command(Some(&session), method, params, BESIDE_MAX);
-    browser.send(connected, command).await.map(drop)
-}
-
-/// A command of a verb: it waits through dialogs, which a task beside the verbs answers.
-fn command<'a>(session: Option<&'a str>, method: &'a str, params: Json, timeout: Duration) -> Command<'a> {
-    let params = match params {
-        Json::Object(params) => params,
-        _ => Map::new(),
-    };
-    Command { method, params, session, timeout, dialogs: Dialogs::Wait, place: ArgumentsPlace::default() }
-}
 
 /// A page, for the time of one verb. The verbs are its methods; each may be dropped at any time: what it has begun in the
 /// page goes on there.
@@ -59,6 +40,25 @@ pub struct Tab<'v> {
     warnings: Mutex<Vec<String>>,
     /// The place for a large answer, when the verb has one.
     large: Mutex<Option<OwnedSemaphorePermit>>,
+}
+
+impl Verbs {
+    /// The page that a verb is about, for the time of the verb.
+    ///
+    /// # Errors
+    /// `CDP_TARGET_CLOSED` or `INVALID_ARGUMENT` if there is no such page, and what keeps the browser from being opened.
+    pub async fn tab(&self, address: &Address, deadline: Instant) -> Result<Tab<'_>, ErrorReport> {
+        let browser = self.connected(deadline).await?;
+        let (timeout, deadline) = time_for(address.timeout_ms, deadline)?;
+        browser.catch_up();
+        let tab = Tab::new(self, browser, address.page.clone(), timeout, deadline);
+        if address.page.is_empty() {
+            return Err(reports::invalid("page must name a page")
+                .with_hint("Open one first: const page = await browser.open(url)."));
+        }
+        tab.look_after_dialogs().await?;
+        Ok(tab)
+    }
 }
 
 impl<'v> Tab<'v> {
@@ -126,7 +126,7 @@ impl<'v> Tab<'v> {
     async fn command(&self, session: Option<&str>, method: &str, params: Json) -> Result<Encoded, ErrorReport> {
         let command = command(session, method, params, self.left() + GRACE);
         self.verbs.browser.send(&self.browser, command).await.map_err(|error| match error.code {
-            ErrorCode::CallTimeout => reports::unanswered(self, method),
+            ErrorCode::CallTimeout => self.unanswered(method),
             // That its session ends may be told before the page's own end: for a verb both are that.
             ErrorCode::CdpTargetClosed if session.is_some_and(|session| session.ends_with(&self.id)) => {
                 closed(&self.id)
@@ -167,9 +167,26 @@ impl<'v> Tab<'v> {
         }
         let place = Arc::clone(&self.verbs.large).acquire_owned();
         let place = tokio::time::timeout(self.left() + GRACE, place).await;
-        let Ok(Ok(place)) = place else { return Err(reports::too_late(self, "the large answer of another call")) };
+        let Ok(Ok(place)) = place else { return Err(self.too_late("the large answer of another call")) };
         *self.large.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
         Ok(())
+    }
+
+    /// The report of a page that did not answer before the verb's time was over.
+    pub(crate) fn unanswered(&self, method: &str) -> ErrorReport {
+        self.browser.catch_up();
+        let dialog = self.browser.targets.target(&self.id).and_then(|target| target.dialog);
+        reports::unanswered(method, dialog.as_ref(), self.timeout)
+    }
+
+    /// The report of a wait for something else than an element that took all of the verb's time.
+    pub(crate) fn too_late(&self, waiting_for: &str) -> ErrorReport {
+        reports::too_late(waiting_for, self.timeout)
+    }
+
+    /// The report of what the page's engine answered, if that is a failure. `waiting_for` describes the target.
+    pub(crate) fn refusal(&self, answer: &Json, waiting_for: &str) -> Option<ErrorReport> {
+        reports::refusal(answer, self.timeout, waiting_for)
     }
 
     /// The number of the next event: what a verb brings about comes after it.
@@ -194,4 +211,26 @@ impl<'v> Tab<'v> {
         self.browser.catch_up();
         self.browser.targets.target(&self.id).map(|target| target.url).unwrap_or_default()
     }
+
+    /// What is held down in the page.
+    pub(crate) fn with_held<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
+        let mut held = self.verbs.held();
+        if held.len() >= PAGE_STATES_MAX && !held.contains_key(&self.id) {
+            // A page of which nothing is known has nothing held down.
+            held.retain(|_, held| held.buttons != 0 || held.modifiers != 0 || !held.keys.is_empty());
+        }
+        change(held.entry(self.id.clone()).or_default())
+    }
+}
+
+/// A verb's own time, for messages, and when it is over: never later than the execution.
+pub(crate) fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = match timeout_ms {
+        None => Duration::from_millis(VERB_TIMEOUT_MS).min(left),
+        Some(0.0) => left,
+        Some(ms) if ms > 0.0 => Duration::from_secs_f64((ms / 1_000.0).min(left.as_secs_f64())),
+        Some(ms) => return Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("timeout is {ms}, not a time"))),
+    };
+    Ok((timeout, Instant::now() + timeout))
 }

@@ -1,7 +1,5 @@
 //! What a verb acts upon: a chain of steps from the document to elements.
 
-use crate::selector;
-use codemode_spec::{ErrorCode, ErrorReport, limits::TARGET_STEPS_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -201,38 +199,6 @@ impl Target {
     pub fn selector(selector: impl Into<String>) -> Self {
         Self { steps: vec![Step::Selector { value: selector.into() }] }
     }
-
-    /// The same with every selector expanded, and with no more steps than the bound.
-    ///
-    /// # Errors
-    /// `INVALID_SELECTOR`.
-    pub(crate) fn expanded(&self) -> Result<Vec<Step>, ErrorReport> {
-        let mut left = TARGET_STEPS_MAX;
-        let steps = expand(&self.steps, &mut left)?;
-        if steps.is_empty() {
-            return Err(ErrorReport::new(ErrorCode::InvalidSelector, "the target names nothing")
-                .with_hint("Name an element by a selector, a role, a label, a text or a ref."));
-        }
-        Ok(steps)
-    }
-}
-
-fn expand(steps: &[Step], left: &mut usize) -> Result<Vec<Step>, ErrorReport> {
-    let mut expanded = Vec::with_capacity(steps.len());
-    for step in steps {
-        let parsed = match step {
-            Step::Selector { value } => selector::parse(value)?,
-            Step::Has { steps, not } => vec![Step::Has { steps: expand(steps, left)?, not: *not }],
-            Step::And { steps } => vec![Step::And { steps: expand(steps, left)? }],
-            Step::Or { steps } => vec![Step::Or { steps: expand(steps, left)? }],
-            step => vec![step.clone()],
-        };
-        *left = left.checked_sub(parsed.len()).ok_or_else(|| {
-            ErrorReport::new(ErrorCode::InvalidSelector, format!("a target may have {TARGET_STEPS_MAX} steps"))
-        })?;
-        expanded.extend(parsed);
-    }
-    Ok(expanded)
 }
 
 /// Steps as the in-page engine reads them.

@@ -1,6 +1,10 @@
 //! What a page has asked of servers, and what it wrote to its console: read from the events that are kept.
 
-use crate::{console, frames::page_of_target, reports, tab::Tab};
+use crate::{
+    console, reports,
+    state::{frames::page_of_target, routes::is_icon},
+    tab::Tab,
+};
 use codemode_page::{ConnectedBrowser, Event};
 use codemode_spec::{
     ErrorReport,
@@ -117,11 +121,6 @@ const RECEIVED: &str = "Network.dataReceived";
 /// The address of a request that was sent.
 pub(crate) fn url_of(sent: &Event) -> &str {
     sent.params["request"]["url"].as_str().unwrap_or_default()
-}
-
-/// Whether a request is the browser's own for the icon of a site. As in Playwright, it is none of the page's.
-pub(crate) fn is_icon(url: &str, kind: &Json) -> bool {
-    kind == "Other" && url.ends_with("/favicon.ico")
 }
 
 impl Tab<'_> {

@@ -1,20 +1,18 @@
-//! The engine of one execution: what it keeps between verbs, and how a verb gets its page.
+//! The engine of one execution: what it keeps between verbs.
 
-use crate::{
-    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, reports, routes::Routes, tab::Tab,
-    world::Worlds,
+use crate::state::{
+    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes, worlds::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_provider::{NoSecrets, Secrets};
 use codemode_spec::{
-    ErrorCode, ErrorReport,
-    limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
+    ErrorReport,
+    limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, WARNINGS_MAX},
 };
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, Once, PoisonError, atomic::AtomicBool},
-    time::Duration,
 };
 use tokio::{sync::Semaphore, time::Instant};
 
@@ -98,23 +96,6 @@ impl Verbs {
         &*self.secrets
     }
 
-    /// The page that a verb is about, for the time of the verb.
-    ///
-    /// # Errors
-    /// `CDP_TARGET_CLOSED` or `INVALID_ARGUMENT` if there is no such page, and what keeps the browser from being opened.
-    pub async fn tab(&self, address: &Address, deadline: Instant) -> Result<Tab<'_>, ErrorReport> {
-        let browser = self.connected(deadline).await?;
-        let (timeout, deadline) = time_for(address.timeout_ms, deadline)?;
-        browser.catch_up();
-        let tab = Tab::new(self, browser, address.page.clone(), timeout, deadline);
-        if address.page.is_empty() {
-            return Err(reports::invalid("page must name a page")
-                .with_hint("Open one first: const page = await browser.open(url)."));
-        }
-        self.dialogs.look_after(&tab).await?;
-        Ok(tab)
-    }
-
     /// The browser of the execution, opened if need be.
     pub(crate) async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
         let connected = self.browser.connected(deadline).await?;
@@ -123,6 +104,11 @@ impl Verbs {
             let _ = self.browser.found_note().is_some_and(|note| self.restore(&note));
         });
         Ok(connected)
+    }
+
+    /// What is held down in the pages.
+    pub(crate) fn held(&self) -> MutexGuard<'_, HashMap<String, Held>> {
+        lock(&self.held)
     }
 
     pub(crate) fn refs(&self) -> MutexGuard<'_, Refs> {
@@ -172,30 +158,6 @@ impl Verbs {
     pub fn restore(&self, bytes: &[u8]) -> bool {
         Refs::restored(bytes).map(|refs| *self.refs() = refs).is_some()
     }
-}
-
-impl Tab<'_> {
-    /// What is held down in the page.
-    pub(crate) fn with_held<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
-        let mut held = lock(&self.verbs.held);
-        if held.len() >= PAGE_STATES_MAX && !held.contains_key(&self.id) {
-            // A page of which nothing is known has nothing held down.
-            held.retain(|_, held| held.buttons != 0 || held.modifiers != 0 || !held.keys.is_empty());
-        }
-        change(held.entry(self.id.clone()).or_default())
-    }
-}
-
-/// A verb's own time, for messages, and when it is over: never later than the execution.
-pub(crate) fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    let timeout = match timeout_ms {
-        None => Duration::from_millis(VERB_TIMEOUT_MS).min(left),
-        Some(0.0) => left,
-        Some(ms) if ms > 0.0 => Duration::from_secs_f64((ms / 1_000.0).min(left.as_secs_f64())),
-        Some(ms) => return Err(ErrorReport::new(ErrorCode::InvalidArgument, format!("timeout is {ms}, not a time"))),
-    };
-    Ok((timeout, Instant::now() + timeout))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

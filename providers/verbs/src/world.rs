@@ -3,17 +3,18 @@
 //! A world is made at the first use in a document and forgotten when the document is gone: the browser says so in its
 //! answer, and the operation begins again in the new document.
 
-use crate::{engine::ENGINE, locate::NO_FRAME, reports, tab::Tab};
-use codemode_page::Event;
-use codemode_spec::{
-    ErrorCode, ErrorReport,
-    limits::{CLOSED_ROOTS_MAX, PAGE_WORLDS_MAX},
+use crate::{
+    engine::ENGINE,
+    reports,
+    state::worlds::{Frame, World},
+    tab::Tab,
 };
+use codemode_page::Event;
+use codemode_spec::{ErrorCode, ErrorReport, limits::CLOSED_ROOTS_MAX};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{
     collections::{HashMap, HashSet},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -23,44 +24,8 @@ const WORLD: &str = "codemode";
 const REPLACED_MAX: Duration = Duration::from_millis(20);
 /// An element that the engine keeps, by its handle.
 pub(crate) const HELD: &str = "function(handle) { return this.held(handle); }";
-
-/// A frame of a page.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Frame {
-    /// The target through which it is reached: the page, or the frame itself if it has a process of its own.
-    pub(crate) target: String,
-    /// Its id.
-    pub(crate) id: String,
-}
-
-/// The worlds that are known, by their frames.
-#[derive(Default)]
-pub(crate) struct Worlds(Mutex<HashMap<Frame, World>>);
-
-#[derive(Clone)]
-pub(crate) struct World {
-    /// The engine, as a remote object.
-    engine: String,
-    /// The world's execution context.
-    context: i64,
-    /// The closed shadow roots that the engine was given, by their backend ids.
-    adopted: HashSet<i64>,
-}
-
-impl Worlds {
-    fn known(&self) -> MutexGuard<'_, HashMap<Frame, World>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn keep(&self, frame: &Frame, world: &World) {
-        let mut known = self.known();
-        if known.len() >= PAGE_WORLDS_MAX {
-            // Any can be made again.
-            known.clear();
-        }
-        known.insert(frame.clone(), world.clone());
-    }
-}
+/// The reason of an element that owns no frame, or none any more.
+pub(crate) const NO_FRAME: &str = "frame";
 
 impl Tab<'_> {
     /// The page's main frame.

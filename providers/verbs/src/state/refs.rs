@@ -2,7 +2,7 @@
 //!
 //! Invariant: an element has one ref for as long as it is in its document, and a ref never names another one.
 
-use crate::world::Frame;
+use super::worlds::Frame;
 use codemode_spec::limits::REFS_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};

@@ -1,0 +1,157 @@
+//! Dialogs of the pages that verbs are used on: nothing hangs on an open dialog.
+//!
+//! While no listener is there, `alert`, `confirm` and `prompt` are dismissed and `beforeunload` is accepted, at once and
+//! beside whatever verb is under way. With a listener they are held for it.
+
+use crate::beside::send_beside;
+use codemode_page::{ConnectedBrowser, ExecutionBrowser, Target};
+use codemode_spec::{
+    ErrorReport,
+    limits::{PAGE_STATES_MAX, WARNINGS_MAX},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tokio::time::timeout;
+use tokio_util::task::AbortOnDropHandle;
+
+/// After which time a dialog that could not be answered is answered again, if nothing is told of it before.
+const AGAIN_AFTER: Duration = Duration::from_millis(100);
+/// Pages that opened each other, followed at most this far.
+const OPENERS_MAX: usize = 8;
+
+/// What becomes of a dialog.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DialogPolicy {
+    /// It is dismissed; leaving a page is accepted.
+    #[default]
+    Dismiss,
+    /// It is held until it is answered.
+    Hold,
+}
+
+/// The policies of the pages that verbs were used on.
+#[derive(Default)]
+pub(crate) struct DialogPolicies {
+    pages: Arc<Mutex<Pages>>,
+    answering: Mutex<Option<(std::sync::Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
+}
+
+#[derive(Default)]
+struct Pages {
+    policies: HashMap<String, DialogPolicy>,
+    /// What was dismissed, in words.
+    dismissed: Vec<String>,
+}
+
+impl DialogPolicies {
+    /// Whether a page is known. Pages that are gone are forgotten when there are too many.
+    pub(crate) fn know(&self, connected: &ConnectedBrowser, page: &str) -> bool {
+        let mut pages = lock(&self.pages);
+        if pages.policies.len() >= PAGE_STATES_MAX {
+            pages.policies.retain(|page, _| connected.targets.target(page).is_some());
+        }
+        pages.policies.contains_key(page)
+    }
+
+    /// Knows a page from now on, with the policy that it has, or else the default one.
+    pub(crate) fn add(&self, page: &str) {
+        lock(&self.pages).policies.entry(page.to_owned()).or_default();
+    }
+
+    pub(crate) fn set(&self, page: &str, policy: DialogPolicy) {
+        lock(&self.pages).policies.insert(page.to_owned(), policy);
+    }
+
+    /// What was dismissed so far, in words.
+    pub(crate) fn dismissed(&self) -> Vec<String> {
+        lock(&self.pages).dismissed.clone()
+    }
+
+    /// Starts answering on a connection, once.
+    pub(crate) fn answer_on(&self, browser: &Arc<ExecutionBrowser>, connected: &Arc<ConnectedBrowser>) {
+        let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
+        let current = Arc::downgrade(connected);
+        if answering.as_ref().is_some_and(|(of, _)| of.ptr_eq(&current)) {
+            return;
+        }
+        let answer = answer(Arc::clone(browser), current.clone(), Arc::clone(&self.pages));
+        *answering = Some((current, AbortOnDropHandle::new(tokio::spawn(answer))));
+    }
+}
+
+/// Answers dialogs as their pages' policies say, until the connection is gone.
+async fn answer(
+    browser: Arc<ExecutionBrowser>,
+    connected: std::sync::Weak<ConnectedBrowser>,
+    pages: Arc<Mutex<Pages>>,
+) {
+    let Some(mut changes) = connected.upgrade().map(|connected| connected.targets.changes()) else { return };
+    loop {
+        let mut is_left = false;
+        {
+            let Some(connected) = connected.upgrade() else { return };
+            connected.catch_up();
+            for page in connected.targets.visible() {
+                let Some(dialog) = &page.dialog else { continue };
+                if policy_of(&connected, &page, &pages) != Some(DialogPolicy::Dismiss) {
+                    continue;
+                }
+                let leaves = dialog.kind == "beforeunload";
+                if handle(&browser, &connected, &page.id, leaves, None).await.is_err() {
+                    is_left = true;
+                } else if !leaves {
+                    let mut pages = lock(&pages);
+                    if pages.dismissed.len() < WARNINGS_MAX {
+                        pages.dismissed.push(format!("the {} dialog {:?} was dismissed", dialog.kind, dialog.message));
+                    }
+                }
+            }
+        }
+        // A page that has only just opened may not be attached to yet, and nothing more may be told of its dialog.
+        let news = changes.changed();
+        let told = if is_left { timeout(AGAIN_AFTER, news).await.unwrap_or(Ok(())) } else { news.await };
+        if told.is_err() {
+            return;
+        }
+    }
+}
+
+/// The policy of a page: its own, or that of the page that opened it.
+fn policy_of(connected: &ConnectedBrowser, page: &Target, pages: &Mutex<Pages>) -> Option<DialogPolicy> {
+    let mut page = page.clone();
+    for _ in 0..OPENERS_MAX {
+        if let Some(policy) = lock(pages).policies.get(&page.id) {
+            return Some(*policy);
+        }
+        page = connected.targets.target(page.opener.as_ref()?)?;
+    }
+    None
+}
+
+/// Answers the dialog of a page.
+///
+/// # Errors
+/// Those of the shared browser.
+pub(crate) async fn handle(
+    browser: &Arc<ExecutionBrowser>,
+    connected: &Arc<ConnectedBrowser>,
+    page: &str,
+    accept: bool,
+    text: Option<&str>,
+) -> Result<(), ErrorReport> {
+    let mut params = json!({ "accept": accept });
+    if let Some(text) = text {
+        params["promptText"] = text.into();
+    }
+    send_beside(browser, connected, page, "Page.handleJavaScriptDialog", params).await
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
