@@ -26,6 +26,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// What becomes of a request that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "camelCase")]
 pub enum RouteAnswer {
     /// It is answered, and no server is asked.

@@ -16,6 +16,7 @@ const ROWS_DEFAULT: usize = 100;
 
 /// Which requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum TrafficFilter {
     /// Those whose address contains a text.
@@ -29,6 +30,7 @@ pub enum TrafficFilter {
 
 /// A regular expression.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
     /// Its source.
