@@ -29,10 +29,18 @@ cases! {
         snapshots tabs traffic unsupported workflows;
 }
 
+mod examples {
+    /// That there is one for each verb, and nothing else, is seen in `reference.rs`.
+    #[test]
+    fn of_all_verbs() {
+        super::case::run_examples();
+    }
+}
+
 #[test]
 fn every_case_file_has_its_test() {
     let mut found = BTreeSet::new();
-    for group in fs::read_dir(case::folder()).unwrap().flatten() {
+    for group in fs::read_dir(case::folder()).unwrap().flatten().filter(|group| group.file_name() != case::EXAMPLES) {
         for file in fs::read_dir(group.path()).unwrap().flatten() {
             found.insert(format!("{}/{}", group.file_name().to_str().unwrap(), file.file_name().to_str().unwrap()));
         }

@@ -24,6 +24,7 @@ mod memory;
 mod network;
 mod randomness;
 mod readme;
+mod reference;
 mod secrets;
 mod session_keys;
 mod sessions;

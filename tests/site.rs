@@ -37,6 +37,12 @@ async fn only_a_logged_in_user_sees_the_account() {
     let elsewhere = tokio::task::block_in_place(|| self::ask(other.url(), "GET /account", &cookie, ""));
     assert!(elsewhere.contains("\r\nlocation: /login\r\n"), "a session is of one site: {elsewhere}");
 
+    let invoices = ask("GET /invoices", "", "");
+    assert!(invoices.starts_with("http/1.1 401 ") && invoices.contains("www-authenticate: basic"), "{invoices}");
+    assert!(ask("GET /invoices", "Authorization: Basic YWRhOmJ5cm9u\r\n", "").starts_with("http/1.1 401 "));
+    let invoices = ask("GET /invoices", "Authorization: Basic YWRhOmxvdmVsYWNl\r\n", "");
+    assert!(invoices.contains("invoices of ada"), "{invoices}");
+
     let url = site.url().strip_prefix("http://").unwrap().to_owned();
     drop(site);
     tokio::time::timeout(std::time::Duration::from_secs(5), async {

@@ -8,6 +8,7 @@ use axum::{
     response::{Html, IntoResponse, Redirect, Response},
     routing::{get, post},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD as STANDARD};
 use serde::Deserialize;
 use std::{fmt::Write as _, io, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -73,6 +74,7 @@ pub fn router() -> Router {
         .route("/login", get(login_page).post(login))
         .route("/logout", post(logout))
         .route("/account", get(account))
+        .route("/invoices", get(invoices))
         .route("/slow", get(slow))
         .route("/dialog", get(Html(DIALOG)))
         .route("/big", get(big))
@@ -113,6 +115,16 @@ async fn account(State(session): State<Session>, headers: HeaderMap) -> Response
         return Redirect::to("/login").into_response();
     }
     Html(ACCOUNT.replace("{{user}}", USER)).into_response()
+}
+
+/// For the user whose name and password the browser itself sends.
+async fn invoices(headers: HeaderMap) -> Response {
+    let expected = format!("Basic {}", STANDARD.encode(format!("{USER}:{PASSWORD}")));
+    if headers.get(header::AUTHORIZATION).is_some_and(|given| *given == *expected) {
+        return Html(format!("<!doctype html><title>Invoices</title><p>Invoices of {USER}</p>")).into_response();
+    }
+    let asks = [(header::WWW_AUTHENTICATE, "Basic realm=\"invoices\"")];
+    (StatusCode::UNAUTHORIZED, asks, Html("<!doctype html><title>Unauthorized</title>")).into_response()
 }
 
 #[derive(Deserialize)]

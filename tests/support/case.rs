@@ -20,6 +20,9 @@
 //! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each has a browser
 //! of its own; the cases of a file of `verbs` share one, which is made as good as new before each, unless they name a key. `{{site}}` in a script is where
 //! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well.
+//! Those of the group `examples` are one for each verb of `browser`, which is the name of the file: a script that a reader
+//! can run as it is, whose answer is written out. There `{{site}}` is the demo's site.
+//!
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.
 //!
@@ -31,16 +34,26 @@ use super::{
     lab::{self, Lab},
     program::need_browser,
 };
-use codemode_host::exec::{Execution, Request};
+use codemode_host::exec::{Execution, Observer, Request};
 use codemode_spec::{
     limits::{
         CONSOLE_BYTES_KEPT, CPU_MS_MAX, ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX, WALL_MS_MAX, WARNINGS_MAX,
     },
     message::{ConsoleLine, Level},
 };
+use futures::{StreamExt as _, stream};
 use regex::Regex;
 use serde_json::{Value as Json, json};
-use std::{env, fmt::Write as _, fs, path::PathBuf, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    env,
+    ffi::OsStr,
+    fmt::Write as _,
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 const KEYS: &[&str] = &[
     "result",
@@ -73,6 +86,89 @@ pub fn folder() -> PathBuf {
     super::root().join("tests/cases")
 }
 
+/// The group of the examples.
+pub const EXAMPLES: &str = "examples";
+/// Examples that run at the same time.
+const AT_ONCE: usize = 3;
+
+/// An example of a verb: a case with one script and its whole result.
+pub struct Example {
+    pub title: String,
+    pub script: String,
+    pub result: Json,
+}
+
+/// The examples by their verbs.
+pub fn examples() -> BTreeMap<String, Example> {
+    let files = fs::read_dir(folder().join(EXAMPLES)).expect("the folder of the examples").flatten();
+    let examples = files.map(|file| {
+        let name = file.path().file_stem().and_then(OsStr::to_str).expect("a plain name").to_owned();
+        let (_, case) = read_example(&name);
+        let result = case.value("result").and_then(|result| serde_json::from_str(result).ok());
+        let result = result.unwrap_or_else(|| panic!("{EXAMPLES}/{name}.js: its result is written out"));
+        let is_shown = case.expected.len() == 1 && case.script.lines().count() <= 15;
+        assert!(is_shown, "{EXAMPLES}/{name}.js: an example has a result, nothing else, and at most 15 lines");
+        (name, Example { title: case.title, script: case.script, result })
+    });
+    examples.collect()
+}
+
+fn read_example(name: &str) -> (String, Case) {
+    let path = folder().join(EXAMPLES).join(format!("{name}.js"));
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut cases = parse(&text).unwrap_or_else(|fault| panic!("{EXAMPLES}/{name}.js:{fault}"));
+    assert_eq!(cases.len(), 1, "{EXAMPLES}/{name}.js is one example");
+    (text, cases.remove(0))
+}
+
+/// Runs all examples, each in a browser of its own, and fails with those that came out otherwise or do not call their verb.
+pub fn run_examples() {
+    need_browser();
+    let examples = examples();
+    let failures = lab::block_on(async {
+        let browsing = Browsing::new().await;
+        let runs = examples.keys().map(|name| run_example(&browsing, name));
+        let failures: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
+        browsing.assert_gone(GONE).await;
+        failures.into_iter().flatten().collect::<Vec<_>>()
+    });
+    assert!(failures.is_empty(), "{} of {} failed\n\n{}", failures.len(), examples.len(), failures.join("\n"));
+}
+
+async fn run_example(browsing: &Browsing, name: &str) -> Option<String> {
+    let (text, case) = read_example(name);
+    let called = Arc::new(Called::default());
+    let mut request = case.request();
+    request.code = browsing.script(&request.code);
+    let execution = browsing.lab.observed(request, called.clone()).await;
+    let mut faults = case.faults(&execution);
+    if blesses() && !faults.is_empty() {
+        let path = folder().join(EXAMPLES).join(format!("{name}.js"));
+        fs::write(path, case.blessed(&text, &execution)).expect("the file can be written");
+        faults.clear();
+    }
+    let called = called.0.lock().unwrap_or_else(PoisonError::into_inner);
+    if !called.contains(name) {
+        faults.push(format!("it does not call {name}, but {called:?}"));
+    }
+    (!faults.is_empty()).then(|| case.report(EXAMPLES, name, &faults))
+}
+
+/// The methods that a script called.
+#[derive(Default)]
+struct Called(Mutex<BTreeSet<String>>);
+
+impl Observer for Called {
+    fn call(&self, _: &str, method: &str, _: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(method.to_owned());
+    }
+}
+
+/// Whether what was seen is written into the files.
+fn blesses() -> bool {
+    env::var_os("CODEMODE_BLESS").is_some_and(|wanted| wanted == "1")
+}
+
 /// Runs the cases of a file and fails with all that went wrong. After each case the host must still answer, and if the
 /// cases are hostile, others that run at the same time must not be slowed beyond their own time.
 pub fn run_file(group: &str, name: &str) {
@@ -82,7 +178,7 @@ pub fn run_file(group: &str, name: &str) {
     if matches!(group, "browser" | "verbs") {
         need_browser();
     }
-    let blesses = env::var_os("CODEMODE_BLESS").is_some_and(|wanted| wanted == "1");
+    let blesses = blesses();
     let mut blessed = text.clone();
     let failures = lab::block_on(async {
         let browsing = match group {

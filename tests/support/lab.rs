@@ -3,7 +3,7 @@
 use super::tools::Tools;
 use codemode_host::{
     engine::Engine,
-    exec::{Execution, Executor, NoObserver, Request, Settings},
+    exec::{Execution, Executor, NoObserver, Observer, Request, Settings},
     result::Identity,
 };
 use codemode_provider::{Provider, Registry, testkit::FakeProvider};
@@ -98,7 +98,11 @@ impl Lab {
     }
 
     pub async fn execute(&self, request: Request) -> Execution {
-        self.executor.execute(request, Arc::new(NoObserver)).await
+        self.observed(request, Arc::new(NoObserver)).await
+    }
+
+    pub async fn observed(&self, request: Request, observer: Arc<dyn Observer>) -> Execution {
+        self.executor.execute(request, observer).await
     }
 
     /// The result of a script that succeeds.

@@ -1,15 +1,28 @@
-//! The arguments of the methods, and the form of their answers.
+//! The arguments of the methods, and the form of their answers. What is said of the fields is in the reference, `spec/verbs`.
 
+mod files;
+mod input;
+mod network;
+
+pub(crate) use self::{
+    files::{Chooser, Download, DownloadOp, Files},
+    input::{Keyboard, Mouse},
+    network::{Authenticate, Cookies, Fetch, Har, Request, RouteReply, Routes, Traffic},
+};
 use codemode_spec::{ErrorCode, ErrorReport, Value, value::Text};
 use codemode_verbs::{
-    Address, Approach, Choice, Code, CookieFilter, DialogPolicy, ElementOp, ElementState, Field, Form, LoadState,
-    Position, Tab, Target, Typed, UrlPattern, What, WhatOfAll,
+    Address, Approach, Choice, Code, DialogPolicy, ElementOp, ElementState, Field, Form, LoadState, Position, Tab,
+    Target, Typed, UrlPattern, What, WhatOfAll,
 };
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
 use serde_json::Value as Json;
 
 /// The argument of a verb that names a page, and what belongs to the verb.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct On<T> {
     #[serde(flatten)]
     pub(crate) at: Address,
@@ -19,7 +32,9 @@ pub(crate) struct On<T> {
 
 /// A verb that acts upon a target, and what belongs to the verb.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Upon<T> {
+    /// The element.
     pub(crate) target: Target,
     #[serde(flatten)]
     pub(crate) how: T,
@@ -31,7 +46,8 @@ pub(crate) fn read<T: DeserializeOwned>(argument: &Value) -> Result<T, ErrorRepo
     serde_json::from_value(json).map_err(|error| ErrorReport::new(ErrorCode::InvalidArgument, error.to_string()))
 }
 
-/// A field of an argument, as the script gave it.
+/// A field of an argument, as the script gave it: what JSON cannot say is read by this. The types name such a field too, so
+/// that their schemas tell of it.
 pub(crate) fn field(argument: &Value, name: &str) -> Option<Value> {
     let Value::Object(fields) = argument else { return None };
     fields.iter().find(|(key, _)| key.to_string_lossy() == name).map(|(_, value)| value.clone())
@@ -51,49 +67,70 @@ pub(crate) fn answer(tab: &Tab<'_>, value: Value) -> Value {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Open {
+    /// Where the page goes; it stays empty if this is not given.
     pub(crate) url: Option<String>,
+    /// How far the page must be when the verb answers.
     #[serde(default)]
     pub(crate) wait_until: LoadState,
+    /// How long the verb may take, in milliseconds; 30,000 if it is not given, and 0 is as long as the execution.
     pub(crate) timeout_ms: Option<f64>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Close {
+    /// Whether the page may ask, as on `beforeunload`, before it closes. Then the verb does not wait for its end.
     #[serde(default)]
     pub(crate) run_before_unload: bool,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Goto {
+    /// Where the page goes.
     pub(crate) url: String,
+    /// The header `Referer` of the request.
     pub(crate) referer: Option<String>,
+    /// How far the page must be when the verb answers.
     #[serde(default)]
     pub(crate) wait_until: LoadState,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct History {
+    /// How far, in the history of the page: -1 is back, 1 is forward, 0 loads the page once more.
     pub(crate) delta: i32,
+    /// How far the page must be when the verb answers.
     #[serde(default)]
     pub(crate) wait_until: LoadState,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Drag {
+    /// What is drawn.
     pub(crate) source: Target,
+    /// Onto what.
     pub(crate) target: Target,
+    /// Where it is taken hold of; in its middle if this is not given.
     pub(crate) source_position: Option<Position>,
+    /// Where it is let go; in the middle of the other one if this is not given.
     pub(crate) target_position: Option<Position>,
+    /// Without waiting until the elements can receive the events.
     #[serde(default)]
     pub(crate) force: bool,
+    /// Only makes ready and looks; does nothing.
     #[serde(default)]
     pub(crate) trial: bool,
+    /// In how many steps the mouse moves from one to the other; 5 if it is not given.
     pub(crate) steps: Option<u32>,
 }
 
@@ -110,52 +147,71 @@ impl Drag {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Fill {
+    /// What the field gets.
     pub(crate) value: Typed,
+    /// Without waiting until the field can be written.
     #[serde(default)]
     pub(crate) force: bool,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct FillForm {
+    /// The fields, in the order in which they are filled.
     pub(crate) fields: Vec<Field>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Type {
+    /// What is typed. The value of a secret replaces what is in the field.
     pub(crate) text: Typed,
+    /// Milliseconds between keys.
     #[serde(default)]
     pub(crate) delay: f64,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Press {
+    /// The key, as `Enter` or `a`, with those that are held down before it, as `Control+A`.
     pub(crate) key: String,
+    /// Milliseconds between pressing and letting go.
     #[serde(default)]
     pub(crate) delay: f64,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Check {
+    /// Whether it is ticked afterwards.
     pub(crate) checked: bool,
     #[serde(flatten)]
     pub(crate) approach: Approach,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Select {
+    /// All options that are chosen afterwards.
     pub(crate) options: Vec<Choice>,
+    /// Without waiting until the field can be changed.
     #[serde(default)]
     pub(crate) force: bool,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ElementCall {
+    /// What is done.
     pub(crate) op: ElementCallOp,
 }
 
 /// `clear` is a fill with nothing.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub(crate) enum ElementCallOp {
     Op(ElementOp),
@@ -163,271 +219,207 @@ pub(crate) enum ElementCallOp {
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Clear {
     Clear,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Dispatch {
+    /// The type of the event, as `click`.
     #[serde(rename = "type")]
     pub(crate) kind: String,
+    /// The event's properties, as its constructor takes them.
     #[serde(default)]
     pub(crate) init: Json,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Read {
+    /// What is read.
     pub(crate) what: What,
+    /// The name of the attribute, if `what` is `attribute`.
     pub(crate) name: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ReadAll {
+    /// What is read.
     pub(crate) what: WhatOfAll,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WaitFor {
+    /// What is waited for.
     #[serde(default)]
     pub(crate) state: ElementState,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WaitForUrl {
+    /// The address.
     pub(crate) url: UrlPattern,
+    /// How far the page must be when the verb answers.
     #[serde(default)]
     pub(crate) wait_until: LoadState,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WaitForLoad {
+    /// How far the page must be.
     #[serde(default)]
     pub(crate) state: LoadState,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct WaitForFunction {
     #[serde(flatten)]
     pub(crate) code: Code,
+    /// What the function gets as its last argument: JSON, or a date, map, set, bigint, bytes and the like.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Json>"))]
+    #[expect(dead_code, reason = "read beside the JSON")]
+    arg: IgnoredAny,
+    /// Milliseconds between two calls; if it is not given, the function is called at each frame that is drawn.
     pub(crate) polling: Option<f64>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Evaluate {
+    /// The element that the function gets as its first argument, if it gets one.
     pub(crate) target: Option<Target>,
+    /// Whether it gets the list of all elements that match instead.
     #[serde(default)]
     pub(crate) all: bool,
     #[serde(flatten)]
     pub(crate) code: Code,
+    /// What the function gets as its last argument: JSON, or a date, map, set, bigint, bytes and the like.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Json>"))]
+    #[expect(dead_code, reason = "read beside the JSON")]
+    arg: IgnoredAny,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Part<T> {
+    /// An element, if the verb is not about the whole page.
     pub(crate) target: Option<Target>,
     #[serde(flatten)]
     pub(crate) how: T,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Extract {
+    /// In which form.
     #[serde(rename = "as")]
     pub(crate) form: Form,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Content {
+    /// The source that the page gets; without it the verb answers the one that the page has.
     pub(crate) html: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Nothing {}
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Viewport {
+    /// In CSS pixels.
     pub(crate) width: u32,
+    /// In CSS pixels.
     pub(crate) height: u32,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Source {
+    /// The JavaScript.
     pub(crate) source: String,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Dialogs {
+    /// What becomes of dialogs that open from now on.
     pub(crate) policy: DialogPolicy,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct DialogAnswer {
+    /// Whether it is accepted or dismissed.
     pub(crate) accept: bool,
+    /// What is entered in a prompt.
     pub(crate) text: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Watch {
+    /// The page; without one, the pages that come and go.
     pub(crate) page: Option<String>,
+    /// Which news.
     pub(crate) types: Vec<codemode_verbs::NewsKind>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Request {
-    pub(crate) request_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "op", rename_all = "camelCase")]
-pub(crate) enum Cookies {
-    Get {
-        #[serde(default)]
-        urls: Vec<String>,
-    },
-    Set {
-        cookies: Json,
-    },
-    Clear {
-        #[serde(default)]
-        filter: CookieFilter,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "op", rename_all = "camelCase")]
-pub(crate) enum Keyboard {
-    Down {
-        key: String,
-    },
-    Up {
-        key: String,
-    },
-    Press {
-        key: String,
-        #[serde(default)]
-        delay: f64,
-    },
-    Type {
-        text: String,
-        #[serde(default)]
-        delay: f64,
-    },
-    InsertText {
-        text: String,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(tag = "op", rename_all = "camelCase")]
-pub(crate) enum Mouse {
-    Move {
-        x: f64,
-        y: f64,
-        steps: Option<u32>,
-    },
-    Down(MouseButton),
-    Up(MouseButton),
-    Click {
-        x: f64,
-        y: f64,
-        #[serde(flatten)]
-        button: MouseButton,
-        #[serde(default)]
-        delay: f64,
-    },
-    Wheel {
-        #[serde(default)]
-        dx: f64,
-        #[serde(default)]
-        dy: f64,
-    },
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(crate) struct MouseButton {
-    pub(crate) button: codemode_verbs::Button,
-    pub(crate) click_count: u32,
-}
-
-impl Default for MouseButton {
-    fn default() -> Self {
-        Self { button: codemode_verbs::Button::default(), click_count: 1 }
-    }
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Traffic {
-    pub(crate) filter: Option<codemode_verbs::TrafficFilter>,
-    pub(crate) limit: Option<usize>,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Har {
-    pub(crate) filter: Option<codemode_verbs::TrafficFilter>,
-    /// Whether the bodies of answers are in it.
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Pdf {
+    /// As the protocol's `Page.printToPDF` takes them; with the backgrounds if there are none.
     #[serde(default)]
-    pub(crate) bodies: bool,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Authenticate {
-    pub(crate) credentials: Option<codemode_verbs::Credentials>,
+    pub(crate) options: Json,
 }
 
 /// Without a list, all that was granted is taken back.
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Permissions {
+    /// What is granted, and nothing else, in Playwright's names, as `geolocation`; without a list all that was granted
+    /// is taken back.
     pub(crate) permissions: Option<Vec<String>>,
+    /// To pages of which origin; to all if it is not given.
     pub(crate) origin: Option<String>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Locate {
+    /// The place; without it there is none.
     pub(crate) geolocation: Option<codemode_verbs::Geolocation>,
 }
 
 #[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Limit {
+    /// How many lines, of the newest; 100 if it is not given.
     pub(crate) limit: Option<usize>,
 }
 
-#[derive(Deserialize)]
-pub(crate) struct Routes {
-    pub(crate) patterns: Vec<UrlPattern>,
+/// The schema of bytes, for which JSON has no type.
+#[cfg(feature = "schema")]
+fn bytes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"tsType": "Uint8Array"})
 }
 
-#[derive(Deserialize)]
-pub(crate) struct RouteReply {
-    pub(crate) route: String,
-    #[serde(flatten)]
-    pub(crate) answer: codemode_verbs::RouteAnswer,
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Chooser {
-    pub(crate) chooser: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Download {
-    pub(crate) download: String,
-    pub(crate) op: DownloadOp,
-    /// What a file that is kept is called.
-    #[serde(default)]
-    pub(crate) name: String,
-    pub(crate) timeout_ms: Option<f64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum DownloadOp {
-    Bytes,
-    Keep,
-    Progress,
-    Failure,
-    Cancel,
-    Delete,
+/// The schema of bytes that a text may stand for.
+#[cfg(feature = "schema")]
+fn bytes_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({"anyOf": [{"tsType": "Uint8Array"}, {"type": "string"}]})
 }

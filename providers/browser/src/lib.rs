@@ -14,3 +14,10 @@ mod provider;
 mod words;
 
 pub use provider::BrowserProvider;
+
+/// The JSON schema of each verb's argument, with the verb's name.
+#[cfg(feature = "schema")]
+#[must_use]
+pub fn schemas() -> Vec<(String, serde_json::Value)> {
+    methods::schemas()
+}

@@ -3,10 +3,10 @@
 use crate::{
     calls::{
         self, Authenticate, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
-        DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fill, FillForm, Goto, Har, History, Keyboard,
-        Limit, Locate, Mouse, Nothing, On, Open, Part, Permissions, Press, Read, ReadAll, Request, RouteReply, Routes,
-        Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch,
-        answer, field,
+        DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fetch, Files, Fill, FillForm, Goto, Har,
+        History, Keyboard, Limit, Locate, Mouse, Nothing, On, Open, Part, Pdf, Permissions, Press, Read, ReadAll,
+        Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction,
+        WaitForLoad, WaitForUrl, Watch, answer, field,
     },
     layer,
     provider::{Browser, NAMESPACE},
@@ -14,7 +14,7 @@ use crate::{
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
 use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use std::{pin::Pin, sync::LazyLock};
 use tokio::time::Instant;
 
@@ -24,6 +24,9 @@ pub(crate) struct Row {
     pub(crate) method: Method,
     /// Carries out a call.
     pub(crate) run: Run,
+    /// What the call's argument is, for readers: the verb itself says what is wrong with one.
+    #[cfg(feature = "schema")]
+    pub(crate) schema: fn() -> schemars::Schema,
 }
 
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorReport>> + Send + 'a>>;
@@ -45,6 +48,12 @@ pub(crate) fn manifest() -> Manifest {
     }
 }
 
+/// The JSON schema of each verb's argument, by the verb's name.
+#[cfg(feature = "schema")]
+pub(crate) fn schemas() -> Vec<(String, serde_json::Value)> {
+    ROWS.iter().map(|row| (row.method.name.clone(), (row.schema)().into())).collect()
+}
+
 /// A verb that answers nothing about a page.
 macro_rules! verb {
     ($name:literal, $effect:ident, $doc:literal, $call:ty, |$tab:ident, $verb:ident, $argument:ident| $body:expr) => {
@@ -58,6 +67,8 @@ macro_rules! verb {
                     Ok(answer(&$tab, value))
                 })
             },
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(On<$call>),
         }
     };
 }
@@ -72,12 +83,16 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         Row {
             method: method("open", "Opens a page.", Effect::Write),
             run: |browser, argument, context| Box::pin(open(browser, argument, context)),
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(Open),
         },
         Row {
             method: method("pages", "The pages that there are.", Effect::Read),
             run: |browser, _, context| {
                 Box::pin(async move { Ok(json!({"pages": browser.verbs.pages(context.deadline).await?}).into()) })
             },
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(Nothing),
         },
         Row {
             method: Method { background: true, ..method("events", "News of pages, as they come.", Effect::Read) },
@@ -87,6 +102,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
                     Ok(json!(browser.verbs.news(&query, context.deadline).await?).into())
                 })
             },
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(NewsQuery),
         },
         verb!("closePage", Write, "Closes the page.", Close, |tab, verb, argument| done(
             tab.close(verb.run_before_unload).await
@@ -139,7 +156,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("select", Write, "Chooses options.", Upon<Select>, |tab, verb, argument| {
             tab.select(&verb.target, &verb.how.options, verb.how.force).await?.into()
         }),
-        verb!("upload", Write, "Gives files of the script to a file input.", Upon<Nothing>, |tab, verb, argument| {
+        verb!("upload", Write, "Gives files of the script to a file input.", Upon<Files>, |tab, verb, argument| {
             done(tab.upload(&verb.target, &uploads(&argument)?).await)?
         }),
         verb!(
@@ -202,8 +219,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             Part<codemode_verbs::Screenshot>,
             |tab, verb, argument| { Value::from(tab.screenshot(verb.target.as_ref(), &verb.how).await?) }
         ),
-        verb!("pdf", Read, "The page as a PDF.", Json, |tab, verb, argument| {
-            Value::from(tab.pdf(&verb["options"]).await?)
+        verb!("pdf", Read, "The page as a PDF.", Pdf, |tab, verb, argument| {
+            Value::from(tab.pdf(&verb.options).await?)
         }),
         verb!("extract", Read, "The content of the page or of an element.", Part<Extract>, |tab, verb, argument| {
             tab.extract(verb.target.as_ref(), verb.how.form).await?.into()
@@ -244,6 +261,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
                 ..method("watch", "Which news a page tells from now on.", Effect::Read)
             },
             run: |browser, argument, context| Box::pin(watch(browser, argument, context)),
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(Watch),
         },
         verb!("responseBody", Read, "The body of an answer.", Request, |tab, verb, argument| {
             Value::from(tab.response_body(&verb.request_id).await?)
@@ -254,17 +273,11 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("har", Read, "The page's requests as an HTTP archive.", Har, |tab, verb, argument| {
             tab.har(verb.filter.as_ref(), verb.bodies).await?.into()
         }),
-        verb!(
-            "fetch",
-            Write,
-            "Has the browser send a request.",
-            codemode_verbs::FetchRequest,
-            |tab, verb, argument| {
-                let body = bytes(&argument, "body");
-                let (answer, body) = tab.fetch(verb, body.as_deref()).await?;
-                Value::Object(vec![("answer".into(), json!(answer).into()), ("body".into(), Value::from(body))])
-            }
-        ),
+        verb!("fetch", Write, "Has the browser send a request.", Fetch, |tab, verb, argument| {
+            let body = bytes(&argument, "body");
+            let (answer, body) = tab.fetch(verb.request, body.as_deref()).await?;
+            Value::Object(vec![("answer".into(), json!(answer).into()), ("body".into(), Value::from(body))])
+        }),
         verb!(
             "credentials",
             Write,
@@ -304,6 +317,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         Row {
             method: method("download", "What a download came to.", Effect::Write),
             run: |browser, argument, context| Box::pin(download(browser, argument, context)),
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(Download),
         },
         verb!("cookies", Write, "Reads, sets or deletes cookies.", Cookies, |tab, verb, argument| {
             match verb {

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 /// The format of a screenshot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ImageType {
     /// PNG, without loss.
@@ -21,16 +22,21 @@ pub enum ImageType {
 
 /// A rectangle in CSS pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "they are what they are called")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rectangle {
+    /// Its left side.
     pub x: f64,
+    /// Its upper side.
     pub y: f64,
+    /// To the right.
     pub width: f64,
+    /// Down.
     pub height: f64,
 }
 
 /// What a screenshot shows, and how.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Screenshot {
     /// The whole page, beyond the viewport.
@@ -44,7 +50,8 @@ pub struct Screenshot {
     pub clip: Option<Rectangle>,
     /// Without the white that the browser puts behind a page.
     pub omit_background: bool,
-    /// Marks around elements of these kinds, only while the picture is taken.
+    /// Marks around elements of these kinds, only while the picture is taken: `clickable`, `typeable`, `scrollable`,
+    /// `selected`, and `grid` for a grid.
     pub markup: Vec<String>,
 }
 

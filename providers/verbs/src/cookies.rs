@@ -10,6 +10,7 @@ const LOCAL_STORAGE: &str = "JSON.stringify({origin: location.origin, entries: O
 
 /// Cookies that are meant, by some of their properties; all of them if there is none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct CookieFilter {
     /// Their name.

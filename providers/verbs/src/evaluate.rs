@@ -18,11 +18,12 @@ const DOCUMENT: &str = "function() { return [document]; }";
 
 /// What is evaluated.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Code {
-    /// Its source.
+    /// The source of an expression or of a function.
     pub function: String,
-    /// A function that is called, instead of an expression.
+    /// Whether it is a function, which is called.
     pub is_function: bool,
 }
 

@@ -38,15 +38,18 @@ const OF_ONE_ORIGIN: &[&str] = &["authorization", "cookie", "proxy-authorization
 
 /// A request.
 #[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FetchRequest {
+    /// Where it goes: `http:` or `https:`.
     url: String,
+    /// Its method.
     #[serde(default = "get")]
     method: String,
-    /// By their names, in any case.
+    /// The headers by their names, in any case.
     #[serde(default)]
     headers: BTreeMap<String, String>,
-    /// How often a server may send it elsewhere; 0: what the server says then is the answer.
+    /// How often a server may send it elsewhere, 20 times if it is not given; 0: what the server says then is the answer.
     #[serde(default)]
     max_redirects: Option<u32>,
 }

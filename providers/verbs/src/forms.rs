@@ -16,6 +16,7 @@ use serde_json::{Value as Json, json};
 
 /// A field of a form, and what it is filled with: a text, or whether it is ticked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Field {
     /// The field.
     pub target: Target,
@@ -25,6 +26,7 @@ pub struct Field {
 
 /// What a field is filled with.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum FieldValue {
     /// Ticked or not.
@@ -42,6 +44,7 @@ pub enum FieldValue {
 
 /// An option of a `<select>`, by one of its properties.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Choice {
     /// Its value.

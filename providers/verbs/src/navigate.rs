@@ -24,6 +24,7 @@ const MOVED_MAX: Duration = Duration::from_secs(1);
 
 /// How far a page must be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LoadState {
     /// The new document has begun.

@@ -25,6 +25,7 @@ use tokio::time::Instant;
 
 /// A kind of news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "each is named as the event of a page in Playwright")]
 pub enum NewsKind {
@@ -82,6 +83,7 @@ pub struct News {
 
 /// Which news.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct NewsQuery {
     /// The page; all pages if there is none.
@@ -90,9 +92,9 @@ pub struct NewsQuery {
     /// From where on: `next` of the last answer, or from now.
     #[serde(default)]
     pub since: Option<u64>,
-    /// Kinds.
+    /// Of which kinds.
     pub types: Vec<NewsKind>,
-    /// How long to wait for the first, in milliseconds.
+    /// How long to wait for the first, in milliseconds; as long as the execution if it is not given.
     #[serde(default)]
     pub timeout_ms: Option<f64>,
 }

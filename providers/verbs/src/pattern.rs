@@ -8,6 +8,7 @@ use url::Url;
 
 /// A pattern of an address.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum UrlPattern {
     /// `*` is any part without a slash, `**` any part, `{a,b}` one of several. Without any of them the address itself, as

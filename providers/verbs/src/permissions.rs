@@ -29,8 +29,11 @@ const NAMES: &[(&str, &[&str])] = &[
 
 /// A place on the earth.
 #[derive(Clone, Copy, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Geolocation {
+    /// In degrees to the north.
     latitude: f64,
+    /// In degrees to the east.
     longitude: f64,
     /// In metres.
     #[serde(default)]

@@ -27,6 +27,7 @@ const HOVERABLE: &[&str] = &["visible", "stable", "hit"];
 
 /// A point of an element, in pixels from the upper left corner of its padding box.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
     /// To the right.
     pub x: f64,
@@ -36,6 +37,7 @@ pub struct Position {
 
 /// How the mouse gets to an element.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Approach {
     /// Where in the element; its middle by default.
@@ -48,12 +50,13 @@ pub struct Approach {
     pub trial: bool,
     /// Whether it is scrolled into view.
     pub scroll: Scroll,
-    /// In how many steps the mouse moves there.
+    /// In how many steps the mouse moves there; 1 if it is not given.
     pub steps: Option<u32>,
 }
 
 /// Whether an element is brought into view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Scroll {
     /// If it is not.
@@ -65,6 +68,7 @@ pub enum Scroll {
 
 /// A click.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Click {
     /// How the mouse gets there.
@@ -72,7 +76,7 @@ pub struct Click {
     pub approach: Approach,
     /// Which button.
     pub button: Button,
-    /// 2 for a double click, 3 for a triple click.
+    /// 2 for a double click, 3 for a triple click; 1 if it is not given.
     pub click_count: Option<u32>,
     /// Milliseconds between pressing and letting go.
     pub delay: f64,

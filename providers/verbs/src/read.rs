@@ -7,6 +7,7 @@ use serde_json::{Value as Json, json};
 
 /// What is read of one element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each is named as the property of an element, or as the method of a locator")]
 pub enum What {
@@ -28,6 +29,7 @@ pub enum What {
 
 /// What is read of all elements that match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each is named as the method of a locator")]
 pub enum WhatOfAll {
@@ -38,6 +40,7 @@ pub enum WhatOfAll {
 
 /// The state that is waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ElementState {
     /// It is in the page.
@@ -64,6 +67,7 @@ impl ElementState {
 
 /// The form in which a page or an element is taken out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
     /// Its readable content as markdown.
@@ -89,6 +93,7 @@ impl Form {
 
 /// What is done with an element that neither changes it nor clicks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each is named as the method of a locator")]
 pub enum ElementOp {

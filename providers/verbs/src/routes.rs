@@ -22,6 +22,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 /// What becomes of a request that waits.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "action", rename_all = "camelCase")]
 pub enum RouteAnswer {
     /// It is answered, and no server is asked.

@@ -23,11 +23,12 @@ const PUT: &str = "function(value) { return this.put(value); }";
 
 /// What a field is filled with: a text, or the name of a secret that stands for one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Typed {
     /// The text itself.
     Text(String),
-    /// A secret.
+    /// The value of a secret.
     Secret {
         /// Its name.
         secret: String,

@@ -16,6 +16,7 @@ const QUIET_MAX: Duration = Duration::from_secs(2);
 
 /// What is waited for after an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Settle {
     /// A navigation that the input has begun: until its document is read.

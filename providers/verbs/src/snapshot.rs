@@ -29,15 +29,16 @@ const ELEMENTS_AT_ONCE: usize = 2_000;
 
 /// What a snapshot shows.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Snapshot {
     /// Only what can be acted upon, as a list.
     pub interactive: bool,
     /// Without elements that only hold others.
     pub compact: bool,
-    /// How many levels deep.
+    /// How many levels deep; all of them if it is not given.
     pub depth: Option<u32>,
-    /// How many characters.
+    /// How many characters; 20,000 if it is not given, and at most 400,000.
     pub limit: Option<usize>,
     /// Only the lines that are not in the snapshot of the page before, and those that have gone.
     pub diff: bool,

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 
 /// What a verb acts upon. Each step maps the elements so far, at first the document, to others.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Target {
     /// The steps, in their order.
     pub steps: Vec<Step>,
@@ -12,6 +13,7 @@ pub struct Target {
 
 /// A step of a [`Target`]. In JSON the field `by` names the variant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "by", rename_all = "lowercase")]
 pub enum Step {
     /// A selector as people write it: CSS, XPath, `text=…`, a ref, parts joined by `>>`. Expanded before it is used.
@@ -127,6 +129,7 @@ impl Step {
 
 /// Elements of a role, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", default)]
 pub struct Role {
     /// The role, as `button`.
@@ -159,6 +162,7 @@ pub struct Role {
 
 /// A text to compare with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Text {
     /// A JavaScript regular expression.

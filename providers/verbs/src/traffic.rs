@@ -20,6 +20,7 @@ const ROWS_DEFAULT: usize = 100;
 
 /// Which requests.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum TrafficFilter {
     /// Those whose address contains a text.
@@ -33,6 +34,7 @@ pub enum TrafficFilter {
 
 /// A regular expression.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Expression {
     /// Its source.

@@ -7,7 +7,7 @@ use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_provider::{NoSecrets, Secrets};
 use codemode_spec::{
     ErrorReport,
-    limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, WARNINGS_MAX},
+    limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
 };
 use serde::{Deserialize, Serialize};
 use std::{
@@ -41,14 +41,17 @@ pub struct Verbs {
 
 /// Which page a verb is about, and how long it may take.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     /// The page's id.
     pub page: String,
-    /// How long the verb may take, in milliseconds; 0 is as long as the execution.
+    /// How long the verb may take, in milliseconds; 30,000 if it is not given, and 0 is as long as the execution.
     #[serde(default)]
     pub timeout_ms: Option<f64>,
 }
+
+const _: () = assert!(VERB_TIMEOUT_MS == 30_000, "the doc of `Address::timeout_ms` says so");
 
 /// What is held down in a page.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 /// A key that is held down while others are pressed or the mouse is clicked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Modifier {
     /// Alt.
     Alt,

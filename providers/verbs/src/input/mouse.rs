@@ -8,6 +8,7 @@ use std::time::Duration;
 
 /// A mouse button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Button {
     /// The left one.

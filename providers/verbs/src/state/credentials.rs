@@ -7,10 +7,14 @@ use serde_json::{Value as Json, json};
 use std::{collections::HashSet, fmt};
 use url::Url;
 
-/// A name and a password. Its `Debug` shows neither.
+// Its `Debug` shows neither.
+/// A name and a password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Credentials {
+    /// The name.
     username: String,
+    /// The password.
     password: String,
     /// The only origin that gets them; any that asks if there is none.
     #[serde(default)]

@@ -26,6 +26,7 @@ const OPENERS_MAX: usize = 8;
 
 /// What becomes of a dialog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum DialogPolicy {
     /// It is dismissed; leaving a page is accepted.
