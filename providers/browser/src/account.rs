@@ -1,6 +1,6 @@
 //! What the audit is told of a call before it is carried out: never a value of its arguments.
 
-use crate::provider::Browser;
+use codemode_page::ExecutionBrowser;
 use codemode_provider::Account;
 use codemode_spec::Value;
 use url::Url;
@@ -9,10 +9,10 @@ use url::Url;
 const ORIGIN_BYTES_MAX: usize = 280;
 
 /// The account of a call with these arguments.
-pub(crate) fn account(browser: &Browser, method: &str, arguments: &[Value]) -> Account {
+pub(crate) fn account(browser: &ExecutionBrowser, method: &str, arguments: &[Value]) -> Account {
     let argument = arguments.first();
     let page = text(argument, "page").and_then(|page| {
-        let connected = browser.browser.current()?;
+        let connected = browser.current()?;
         connected.catch_up();
         connected.targets.target(page)
     });
@@ -28,7 +28,7 @@ pub(crate) fn account(browser: &Browser, method: &str, arguments: &[Value]) -> A
         action: None,
         origin: page.and_then(|page| origin(&page.url)),
         to_origin: text(argument, "url").and_then(origin),
-        lease: browser.browser.lease_mark(),
+        lease: browser.lease_mark(),
     }
 }
 

@@ -8,6 +8,7 @@
 
 mod account;
 mod calls;
+mod execution;
 mod layer;
 mod methods;
 mod provider;

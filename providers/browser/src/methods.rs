@@ -8,8 +8,8 @@ use crate::{
         Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction,
         WaitForLoad, WaitForUrl, Watch, answer, field,
     },
+    execution::{Browser, NAMESPACE},
     layer,
-    provider::{Browser, NAMESPACE},
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};

@@ -1,20 +1,13 @@
-//! The provider, and the namespace for one execution.
+//! The provider, and how the namespace of one execution is called.
 
-use crate::{account, methods, words::in_words_of_browser};
+use crate::{account::account, execution::Browser, methods, words::in_words_of_browser};
 use async_trait::async_trait;
-use codemode_page::{ExecutionBrowser, gone};
-use codemode_provider::{
-    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime, Secrets,
-    not_a_state,
-};
-use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message, message::Encoded};
-use codemode_verbs::Verbs;
-use serde::{Deserialize, Serialize};
+use codemode_page::ExecutionBrowser;
+use codemode_provider::{Account, CallContext, Ending, ExecutionContext, Need, Provider, ProviderRuntime};
+use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// The global of scripts.
-pub(crate) const NAMESPACE: &str = "browser";
 /// How long the tabs of requests that were given up may take to close.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
@@ -56,51 +49,6 @@ impl Provider for BrowserProvider {
     }
 }
 
-/// One execution's `browser`.
-pub(crate) struct Browser {
-    execution: ExecutionId,
-    pub(crate) browser: Arc<ExecutionBrowser>,
-    pub(crate) verbs: Verbs,
-    /// Where files go that are too large for a script, if the host has such a place.
-    pub(crate) files: Option<Arc<dyn AnswerFiles>>,
-}
-
-/// What is kept while the execution is suspended.
-#[derive(Serialize, Deserialize)]
-struct Kept {
-    namespace: String,
-    execution: ExecutionId,
-    /// The execution had a browser: what its script holds, as pages, is of that one.
-    with_browser: bool,
-    verbs: Vec<u8>,
-}
-
-impl Browser {
-    fn new(context: &ExecutionContext) -> Result<Self, ErrorReport> {
-        let browser: Arc<ExecutionBrowser> = context.services.require()?;
-        let mut verbs = Verbs::new(Arc::clone(&browser));
-        if let Some(secrets) = context.services.get::<dyn Secrets>() {
-            verbs = verbs.with_secrets(secrets);
-        }
-        Ok(Self { execution: context.execution.clone(), verbs, browser, files: context.services.get() })
-    }
-
-    async fn restored(context: &ExecutionContext, state: &[u8]) -> Result<Self, ErrorReport> {
-        let foreign = || not_a_state(NAMESPACE);
-        let kept: Kept = message::decode(state).map_err(|_| foreign())?;
-        let made = Self::new(context)?;
-        // What was read may be less than there is: what is written of it says whether it is all.
-        let is_of_this = kept.namespace == NAMESPACE && kept.execution == context.execution;
-        if !is_of_this || message::encode(&kept) != state || !made.verbs.restore(&kept.verbs) {
-            return Err(foreign());
-        }
-        if kept.with_browser && !made.browser.is_open().await {
-            return Err(gone("the execution goes on where it cannot be reached"));
-        }
-        Ok(made)
-    }
-}
-
 #[async_trait]
 impl ProviderRuntime for Browser {
     async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport> {
@@ -119,12 +67,7 @@ impl ProviderRuntime for Browser {
 
     /// The browser is not this namespace's own: the host parks it after all namespaces.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
-        Ok(message::encode(&Kept {
-            namespace: NAMESPACE.to_owned(),
-            execution: self.execution.clone(),
-            with_browser: self.browser.is_open().await,
-            verbs: self.verbs.kept(),
-        }))
+        Ok(self.kept().await)
     }
 
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
@@ -135,7 +78,7 @@ impl ProviderRuntime for Browser {
     }
 
     fn account(&self, method: &str, arguments: &[Value]) -> Account {
-        account::account(self, method, arguments)
+        account(&self.browser, method, arguments)
     }
 
     fn warnings(&self) -> Vec<String> {
