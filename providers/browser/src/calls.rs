@@ -295,6 +295,27 @@ pub(crate) enum Cookies {
 }
 
 #[derive(Deserialize)]
+pub(crate) struct Named {
+    pub(crate) name: String,
+}
+
+/// A name, or the state itself.
+#[derive(Deserialize)]
+pub(crate) struct LoadStorage {
+    pub(crate) state: Json,
+}
+
+/// A state that a script gives.
+pub(crate) fn storage_state(state: Json) -> Result<codemode_verbs::StorageState, ErrorReport> {
+    serde_json::from_value(state).map_err(|error| {
+        ErrorReport::new(ErrorCode::InvalidArgument, format!("this is no storage state: {error}")).with_hint(
+            "It is {cookies: [{name, value, domain, path, …}], origins: [{origin, localStorage: [{name, value}]}]}, or the \
+             name of a saved one.",
+        )
+    })
+}
+
+#[derive(Deserialize)]
 #[serde(tag = "op", rename_all = "camelCase")]
 pub(crate) enum Keyboard {
     Down {

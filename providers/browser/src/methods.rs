@@ -4,9 +4,9 @@ use crate::{
     calls::{
         self, Authenticate, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
         DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fill, FillForm, Goto, Har, History, Keyboard,
-        Limit, Locate, Mouse, Nothing, On, Open, Part, Permissions, Press, Read, ReadAll, Request, RouteReply, Routes,
-        Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch,
-        answer, field,
+        Limit, LoadStorage, Locate, Mouse, Named, Nothing, On, Open, Part, Permissions, Press, Read, ReadAll, Request,
+        RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction, WaitForLoad,
+        WaitForUrl, Watch, answer, field,
     },
     layer,
     provider::{Browser, NAMESPACE},
@@ -316,6 +316,25 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             .storage_state()
             .await?
             .into()),
+        verb!("saveState", Write, "Saves what a login left, under a name.", Named, |tab, verb, argument| {
+            tab.save_login(&verb.name).await?;
+            tab.storage_state().await?.into()
+        }),
+        verb!("loadState", Write, "Puts what a login left into the browser.", LoadStorage, |tab, verb, argument| {
+            done(match verb.state {
+                Json::String(name) => tab.load_login(&name).await,
+                state => tab.put_storage_state(calls::storage_state(state)?).await,
+            })?
+        }),
+        Row {
+            method: method("forgetState", "Removes what was saved under a name.", Effect::Write),
+            run: |browser, argument, _| {
+                Box::pin(async move {
+                    let Named { name } = calls::read(&argument)?;
+                    done(browser.verbs.remove_login(&name).await)
+                })
+            },
+        },
     ]
 });
 

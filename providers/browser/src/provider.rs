@@ -4,8 +4,8 @@ use crate::{account, methods, words::in_words_of_browser};
 use async_trait::async_trait;
 use codemode_page::{ExecutionBrowser, gone};
 use codemode_provider::{
-    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, Need, Provider, ProviderRuntime, Secrets,
-    not_a_state,
+    Account, AnswerFiles, CallContext, Ending, ExecutionContext, ExecutionId, LoginStates, Need, Provider,
+    ProviderRuntime, Secrets, not_a_state,
 };
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message, message::Encoded};
 use codemode_verbs::Verbs;
@@ -81,6 +81,9 @@ impl Browser {
         let mut verbs = Verbs::new(Arc::clone(&browser));
         if let Some(secrets) = context.services.get::<dyn Secrets>() {
             verbs = verbs.with_secrets(secrets);
+        }
+        if let Some(logins) = context.services.get::<dyn LoginStates>() {
+            verbs = verbs.with_logins(logins);
         }
         Ok(Self { execution: context.execution.clone(), verbs, browser, files: context.services.get() })
     }

@@ -5,7 +5,7 @@ use crate::{
     world::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
-use codemode_provider::{NoSecrets, Secrets};
+use codemode_provider::{LoginStates, NoLoginStates, NoSecrets, Secrets};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
@@ -32,6 +32,8 @@ pub struct Verbs {
     pub(crate) large: Arc<Semaphore>,
     /// What may be put into pages and is never in a script.
     secrets: Arc<dyn Secrets>,
+    /// What logins left in browsers of the execution's key.
+    logins: Arc<dyn LoginStates>,
     refs: Mutex<Refs>,
     held: Mutex<HashMap<String, Held>>,
     snapshots: Mutex<HashMap<String, String>>,
@@ -79,6 +81,7 @@ impl Verbs {
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
             secrets: Arc::new(NoSecrets),
+            logins: Arc::new(NoLoginStates),
             refs: Mutex::default(),
             held: Mutex::default(),
             snapshots: Mutex::default(),
@@ -96,6 +99,17 @@ impl Verbs {
 
     pub(crate) fn secrets(&self) -> &dyn Secrets {
         &*self.secrets
+    }
+
+    /// With login states that verbs may save and load; without, there are none.
+    #[must_use]
+    pub fn with_logins(mut self, logins: Arc<dyn LoginStates>) -> Self {
+        self.logins = logins;
+        self
+    }
+
+    pub(crate) fn logins(&self) -> &dyn LoginStates {
+        &*self.logins
     }
 
     /// The page that a verb is about, for the time of the verb.
