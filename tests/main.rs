@@ -19,6 +19,7 @@ mod lease_sim;
 mod lease_store;
 mod lease_torture;
 mod life_cycle;
+mod logins;
 mod mcp;
 mod memory;
 mod network;

@@ -47,6 +47,8 @@ These pages are made by `tests/reference.rs` of the manifest, the help, the type
 /// Stands in an example for where the demo's site is.
 const SITE: &str = "{{site}}";
 const SITE_SHOWN: &str = "http://127.0.0.1:38303";
+/// In an example, that logins are saved.
+const SAVED: &str = "storageState({ path";
 
 /// What was found in the layer.
 #[derive(Deserialize)]
@@ -192,6 +194,9 @@ fn page(method: &Method, found: &Found, example: &Example, argument: &str) -> St
     let _ = write!(out, "```\n\n## Example\n\n{title}.\n\n```js\n{}\n```\n\n", script.replace(SITE, SITE_SHOWN));
     if script.contains(SITE) {
         out.push_str("`codemode demo --serve` serves this site, and says at which address.\n\n");
+    }
+    if script.contains(SAVED) {
+        out.push_str("What is saved belongs to a session key: `codemode run --session-key KEY FILE`.\n\n");
     }
     // As the command line shows it.
     let (language, answer) = match result {

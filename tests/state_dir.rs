@@ -160,7 +160,7 @@ fn a_folder_below_one_that_others_can_write_is_refused_unless_they_cannot_move_i
 
 #[test]
 fn nothing_is_read_written_or_removed_through_a_planted_link() {
-    let folders = ["hosts", "profiles", "downloads", "cookies", "artifacts", "run", "protocols"];
+    let folders = ["hosts", "profiles", "downloads", "cookies", "artifacts", "run", "protocols", "logins"];
     let files = ["sessions.db", "sessions.db-wal", "sessions.db-shm", "sessions.lock"];
     let place = Place::new();
     let state = used(&place);

@@ -44,6 +44,7 @@ const UNKNOWN: &[(&str, &str)] = &[
         r"\bwasmtime\b|crate::(engine|exec|program|service|session|surface)\b|codemode_(chromium|cdp|provider)",
     ),
     ("host/src/secrets", r"crate::(engine|exec|program|service|session|surface)\b|codemode_(browser|cdp|page|secret)"),
+    ("host/src/logins", r"crate::(engine|exec|program|service|session|surface)\b|codemode_(browser|cdp|page|secret)"),
     ("host/src/result", r"\bwasmtime\b"),
     ("host/src/program", r"\bwasmtime\b"),
     ("host/src/exec", r"\bwasmtime\b"),

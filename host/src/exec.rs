@@ -9,6 +9,7 @@ mod admission;
 mod audit;
 mod calls;
 mod created;
+mod logins;
 mod outcome;
 mod poll;
 mod quirks;
@@ -16,11 +17,12 @@ mod request;
 mod state;
 mod turns;
 
-pub use audit::{AuditSink, NoAudit, NoObserver, Observer};
+pub use audit::{AuditSink, LoginAct, NoAudit, NoObserver, Observer};
 pub use request::Request;
 
 use crate::{
     engine::Engine,
+    logins::LoginStore,
     program::Program,
     result::{KeptFiles, Shaped, ShapedConsole, Transform},
     secrets::{Masker, SecretStore, SecretsOpened},
@@ -30,7 +32,7 @@ use admission::{Admission, Place};
 use audit::{ExecutionRefusals, ExecutionSecrets};
 use calls::Callees;
 use codemode_provider::{
-    AnswerFiles, Clock, ExecutionContext, ExecutionId, Folders, RefusalSink, Registry, ReplyRoom, Secrets,
+    AnswerFiles, Clock, ExecutionContext, ExecutionId, Folders, LoginStates, RefusalSink, Registry, ReplyRoom, Secrets,
     ServiceProvider, Services,
 };
 use codemode_spec::{
@@ -44,6 +46,7 @@ use codemode_spec::{
     message::ConsoleLine,
 };
 use created::Created;
+use logins::ExecutionLogins;
 use outcome::{Returned, RunOutcome, cancelled, time_over};
 use rand::Rng as _;
 use state::{RunState, Summary};
@@ -238,7 +241,7 @@ impl Inner {
             clock: self.settings.clock.clone(),
             options: Arc::new(request.options.clone()),
             session: request.session.clone(),
-            services: self.services(id, state_dir, &granted.secrets),
+            services: self.services(id, &request, state_dir, &granted.secrets),
         };
         let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
         context.services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
@@ -274,7 +277,13 @@ impl Inner {
     }
 
     /// What the host itself offers to the namespaces of an execution.
-    fn services(&self, id: &ExecutionId, state_dir: &StateDir, secrets: &Arc<SecretsOpened>) -> Services {
+    fn services(
+        &self,
+        id: &ExecutionId,
+        request: &Request,
+        state_dir: &StateDir,
+        secrets: &Arc<SecretsOpened>,
+    ) -> Services {
         let mut services = Services::default();
         services.insert(Arc::new(Folders {
             state: state_dir.path().to_owned(),
@@ -286,6 +295,13 @@ impl Inner {
         services.insert::<dyn RefusalSink>(Arc::new(refusals));
         let (audit, opened) = (self.settings.audit.clone(), Arc::clone(secrets));
         services.insert::<dyn Secrets>(Arc::new(ExecutionSecrets { audit, execution: id.clone(), opened }));
+        services.insert::<dyn LoginStates>(Arc::new(ExecutionLogins {
+            audit: self.settings.audit.clone(),
+            execution: id.clone(),
+            clock: self.settings.clock.clone(),
+            store: LoginStore::new(&state_dir.logins()),
+            key: request.session.key.clone(),
+        }));
         services
     }
 

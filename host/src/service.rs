@@ -13,6 +13,7 @@ mod doctor;
 mod dump;
 mod files;
 mod host;
+mod logins;
 mod parts;
 mod preparation;
 mod record;
@@ -38,6 +39,7 @@ pub use startup::Progress;
 
 pub use crate::{
     exec::{NoObserver, Observer},
+    logins::{LoginListed, LoginRemoved, LoginsListed},
     network::NetworkRules,
     secrets::{SecretListed, SecretRemoved, SecretStored},
     session::{

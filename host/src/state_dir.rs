@@ -43,8 +43,10 @@ const SOCKETS: &str = "run";
 const PROTOCOLS: &str = "protocols";
 /// Values that pages get and scripts do not, sealed, with the key.
 const SECRETS: &str = "secrets";
-const FOLDERS: [&str; 10] =
-    [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS];
+/// What logins left in browsers, saved by scripts, sealed, with the key.
+const LOGINS: &str = "logins";
+const FOLDERS: [&str; 11] =
+    [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS, LOGINS];
 /// Links on the way to the folder; the kernel follows as many.
 const LINKS_MAX: usize = 40;
 
@@ -267,6 +269,12 @@ impl StateDir {
     #[must_use]
     pub fn secrets(&self) -> PathBuf {
         self.path.join(SECRETS)
+    }
+
+    /// The folder of the saved login states.
+    #[must_use]
+    pub fn logins(&self) -> PathBuf {
+        self.path.join(LOGINS)
     }
 
     /// The folders in which each execution or session has one of its own, which is kept for a while.

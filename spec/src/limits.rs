@@ -280,6 +280,21 @@ pub const SECRET_BASE64_BYTES_MIN: usize = 6;
 /// The file of sealed secrets.
 pub const SECRETS_FILE_BYTES_MAX: usize = 256 * KIB;
 
+/// Characters of the name of a saved login state.
+pub const LOGIN_NAME_CHARS_MAX: usize = 64;
+/// A login state as JSON: its cookies, and the local storage of its origins.
+pub const LOGIN_BYTES_MAX: usize = 2 * MIB;
+/// The file of a login state: what is sealed, in base64, below a line that says whose it is.
+pub const LOGIN_FILE_BYTES_MAX: usize = LOGIN_BYTES_MAX * 4 / 3 + 4 * KIB;
+/// The line of such a file that says whose it is.
+pub const LOGIN_HEAD_BYTES_MAX: usize = KIB;
+/// Origins of a login state: for each of them a document is made when it is loaded.
+pub const LOGIN_ORIGINS_MAX: usize = 32;
+/// Login states of one session key.
+pub const LOGINS_OF_KEY_MAX: usize = 16;
+/// Login states of one state folder.
+pub const LOGINS_MAX: usize = 64;
+
 /// Protocol events kept for one browser connection; the oldest go first and are counted.
 pub const EVENT_RING_MAX: usize = 10_000;
 /// Bytes of the protocol events kept for one browser connection.
@@ -379,6 +394,9 @@ const _: () = assert!(EVENTS_BYTES_MAX <= EVENT_RING_BYTES_MAX && EVENTS_BYTES_M
 const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
 const _: () = assert!(SECRET_CHARS_MIN <= SECRET_BASE64_BYTES_MIN && SECRET_BASE64_BYTES_MIN <= SECRET_BYTES_MAX);
 const _: () = assert!(SECRETS_MAX * SECRET_BYTES_MAX * 8 <= SECRETS_FILE_BYTES_MAX, "all values and their frames fit");
+const _: () = assert!(LOGINS_OF_KEY_MAX <= LOGINS_MAX);
+const _: () = assert!(LOGIN_BYTES_MAX * 3 / 2 < CDP_COMMAND_BYTES_MAX, "one command puts an origin's storage back");
+const _: () = assert!(LOGIN_NAME_CHARS_MAX + SESSION_KEY_CHARS_MAX + 256 < LOGIN_HEAD_BYTES_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);
 const _: () = assert!(SOURCE_BYTES_MAX * 6 < MCP_LINE_BYTES_MAX);
 const _: () = assert!(EXECUTIONS_CONCURRENT_MAX + EXECUTIONS_QUEUED_MAX < MCP_REQUESTS_MAX);

@@ -152,9 +152,10 @@ impl Browsing {
         self.sessions.is_some()
     }
 
-    /// What executions hold outside of the test's memory at the moment. What their answers name stays for some days.
+    /// What executions hold outside of the test's memory at the moment. What their answers name stays for some days,
+    /// and logins that scripts have saved stay.
     pub fn held(&self) -> Vec<String> {
-        let kept = ["downloads", "artifacts"].map(|name| self.state.path().join(name));
+        let kept = ["downloads", "artifacts", "logins"].map(|name| self.state.path().join(name));
         let mut held = held(self.state.path());
         held.retain(|held| !kept.iter().any(|kept| Path::new(held).starts_with(kept)));
         held

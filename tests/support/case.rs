@@ -41,7 +41,6 @@ use codemode_spec::{
     },
     message::{ConsoleLine, Level},
 };
-use futures::{StreamExt as _, stream};
 use regex::Regex;
 use serde_json::{Value as Json, json};
 use std::{
@@ -88,8 +87,6 @@ pub fn folder() -> PathBuf {
 
 /// The group of the examples.
 pub const EXAMPLES: &str = "examples";
-/// Examples that run at the same time.
-const AT_ONCE: usize = 3;
 
 /// An example of a verb: a case with one script and its whole result.
 pub struct Example {
@@ -121,16 +118,20 @@ fn read_example(name: &str) -> (String, Case) {
     (text, cases.remove(0))
 }
 
-/// Runs all examples, each in a browser of its own, and fails with those that came out otherwise or do not call their verb.
+/// Runs all examples, one after the other in a browser of a key that is made as good as new before each, and fails with those
+/// that came out otherwise or do not call their verb.
 pub fn run_examples() {
     need_browser();
     let examples = examples();
     let failures = lab::block_on(async {
-        let browsing = Browsing::new().await;
-        let runs = examples.keys().map(|name| run_example(&browsing, name));
-        let failures: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
+        let browsing = Browsing::on_pages().await;
+        let mut failures = Vec::new();
+        for name in examples.keys() {
+            failures.extend(run_example(&browsing, name).await);
+        }
+        browsing.close_sessions().await;
         browsing.assert_gone(GONE).await;
-        failures.into_iter().flatten().collect::<Vec<_>>()
+        failures
     });
     assert!(failures.is_empty(), "{} of {} failed\n\n{}", failures.len(), examples.len(), failures.join("\n"));
 }
@@ -138,8 +139,7 @@ pub fn run_examples() {
 async fn run_example(browsing: &Browsing, name: &str) -> Option<String> {
     let (text, case) = read_example(name);
     let called = Arc::new(Called::default());
-    let mut request = case.request();
-    request.code = browsing.script(&request.code);
+    let request = browsing.prepare(case.request(), None).await;
     let execution = browsing.lab.observed(request, called.clone()).await;
     let mut faults = case.faults(&execution);
     if blesses() && !faults.is_empty() {

@@ -19,6 +19,17 @@ pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
+/// What became of a saved login state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LoginAct {
+    /// It was saved.
+    Saved,
+    /// It is about to be given to a browser.
+    Loaded,
+    /// It was removed.
+    Removed,
+}
+
 /// Writes down what all executions of a host do. Must return at once.
 pub trait AuditSink: Send + Sync {
     /// A script is about to run.
@@ -31,6 +42,8 @@ pub trait AuditSink: Send + Sync {
     fn refused(&self, _id: &ExecutionId, _refusal: &Refusal) {}
     /// A secret is about to be put into a page of its origin. Never told: its value.
     fn secret_used(&self, _id: &ExecutionId, _secret: &Secret, _lease: Option<&LeaseMark>) {}
+    /// A login state of a session key was saved, loaded or removed. Never told: its values.
+    fn login(&self, _id: &ExecutionId, _act: LoginAct, _key: &str, _name: &str, _lease: Option<&LeaseMark>) {}
     /// The execution has ended, and is disposed of. `context` is what it was about.
     fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64, _context: &Context) {}
 }

@@ -10,4 +10,5 @@ mod seal;
 mod store;
 
 pub use mask::Masker;
+pub(crate) use seal::Seal;
 pub use store::{SecretListed, SecretRemoved, SecretStore, SecretStored, SecretsOpened};

@@ -19,7 +19,7 @@ const KEY: &str = "key";
 const KEY_BYTES: usize = 32;
 
 /// The key of a folder.
-pub(super) struct Seal {
+pub(crate) struct Seal {
     key: LessSafeKey,
     /// A name for the key that tells nothing of it.
     mark: blake3::Hash,
@@ -27,11 +27,11 @@ pub(super) struct Seal {
 
 /// Why a sealed text does not open: it was changed, or is about something else, or another key sealed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Broken;
+pub(crate) struct Broken;
 
 impl Seal {
     /// The key of a folder. `None` if there is none, or the file holds no key.
-    pub(super) fn find(folder: &PrivateDir) -> io::Result<Option<Self>> {
+    pub(crate) fn find(folder: &PrivateDir) -> io::Result<Option<Self>> {
         let Some(file) = folder.read(KEY)? else { return Ok(None) };
         let mut bytes = Zeroizing::new(Vec::new());
         file.take(KEY_BYTES as u64 + 1).read_to_end(&mut bytes)?;
@@ -39,7 +39,7 @@ impl Seal {
     }
 
     /// Makes a key, in the place of one that opens nothing any more.
-    pub(super) fn make(folder: &PrivateDir) -> io::Result<Self> {
+    pub(crate) fn make(folder: &PrivateDir) -> io::Result<Self> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         random(&mut *bytes)?;
         folder.replace(KEY, &*bytes)?;
@@ -52,12 +52,12 @@ impl Seal {
     }
 
     /// Tells two keys apart.
-    pub(super) fn mark(&self) -> blake3::Hash {
+    pub(crate) fn mark(&self) -> blake3::Hash {
         self.mark
     }
 
     /// Seals a text that is about these words.
-    pub(super) fn seal(&self, about: &[&str], text: &str) -> io::Result<String> {
+    pub(crate) fn seal(&self, about: &[&str], text: &str) -> io::Result<String> {
         let mut nonce = [0; NONCE_LEN];
         random(&mut nonce)?;
         let mut sealed = Vec::with_capacity(NONCE_LEN + text.len() + CHACHA20_POLY1305.tag_len());
@@ -71,7 +71,7 @@ impl Seal {
     }
 
     /// Opens what was sealed about these words.
-    pub(super) fn open(&self, about: &[&str], sealed: &str) -> Result<Zeroizing<String>, Broken> {
+    pub(crate) fn open(&self, about: &[&str], sealed: &str) -> Result<Zeroizing<String>, Broken> {
         let mut bytes = Zeroizing::new(BASE64_STANDARD.decode(sealed).map_err(|_| Broken)?);
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(Broken)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Broken)?;

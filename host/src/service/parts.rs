@@ -4,6 +4,7 @@ use super::{cleanup, record::Recorder, settings::Settings};
 use crate::{
     engine::{ArtifactError, Engine},
     exec::{Executor, Settings as ExecutorSettings},
+    logins::LoginStore,
     network::NetworkRules,
     result::Transform,
     secrets::SecretStore,
@@ -35,13 +36,16 @@ pub(super) struct Administration {
     pub state: StateDir,
     pub sessions: SessionManager,
     pub secrets: SecretStore,
+    pub logins: LoginStore,
+    /// For how long unused logins are kept.
+    pub logins_kept: Duration,
 }
 
 /// What executions need besides.
 pub(super) struct Execution {
     pub executor: Executor,
     pub recorder: Arc<Recorder>,
-    _sweeping: AbortOnDropHandle<()>,
+    _sweeping: [AbortOnDropHandle<()>; 2],
 }
 
 impl Administration {
@@ -62,7 +66,8 @@ impl Administration {
         let keeper = settings.keeper.clone().unwrap_or_default();
         let sessions = SessionManager::open(state.clone(), keeper, session_settings)?;
         let secrets = SecretStore::new(&state.secrets());
-        Ok(Self { state, sessions, secrets })
+        let logins = LoginStore::new(&state.logins());
+        Ok(Self { state, sessions, secrets, logins, logins_kept: Duration::from_millis(retention.logins_ms) })
     }
 }
 
@@ -77,7 +82,8 @@ impl Execution {
         if settings.is_external() && settings.network != NetworkRules::default() {
             return Err(not_ours("the settings have network rules"));
         }
-        let Administration { state, sessions, secrets: _ } = administration;
+        let forgetting_logins = administration.clone().keep_forgetting_logins();
+        let Administration { state, sessions, secrets: _, logins: _, logins_kept: _ } = administration;
         cleanup::remove_old(&state);
         let images = settings.image_dir()?;
         let engine = warm(&images, &layers(providers), progress)?;
@@ -100,7 +106,7 @@ impl Execution {
             ..ExecutorSettings::new(state.path())
         };
         let executor = Executor::new(engine, registry(providers)?, executor_settings);
-        Ok(Self { executor, recorder, _sweeping: sweeping })
+        Ok(Self { executor, recorder, _sweeping: [sweeping, forgetting_logins] })
     }
 }
 

@@ -1,7 +1,7 @@
 //! What executions do, written into the audit.
 
 use crate::{
-    exec::AuditSink,
+    exec::{AuditSink, LoginAct},
     session::store::{
         Store, StoreError,
         audit::{Batch, Event, EventKind},
@@ -123,6 +123,20 @@ impl AuditSink for Recorder {
     fn secret_used(&self, id: &ExecutionId, secret: &Secret, lease: Option<&LeaseMark>) {
         let event = Event::new(EventKind::SecretUsed).execution(id.as_str());
         self.note(under(event.detail(json!({"name": secret.name, "origin": secret.origin})), lease));
+    }
+
+    fn login(&self, id: &ExecutionId, act: LoginAct, key: &str, name: &str, lease: Option<&LeaseMark>) {
+        let kind = match act {
+            LoginAct::Saved => EventKind::LoginSaved,
+            LoginAct::Loaded => EventKind::LoginLoaded,
+            LoginAct::Removed => EventKind::LoginRemoved,
+        };
+        let mut detail = json!({ "name": name });
+        if act == LoginAct::Removed {
+            detail["by"] = json!("script");
+        }
+        // The lease of a browser that is not the shared one names no key.
+        self.note(under(Event::new(kind).execution(id.as_str()).detail(detail), lease).key(Some(key)));
     }
 
     fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {

@@ -61,7 +61,7 @@ impl Service {
 }
 
 /// Writes an event of its own into the audit.
-async fn note(administration: &Administration, event: Event) -> Result<(), ErrorReport> {
+pub(super) async fn note(administration: &Administration, event: Event) -> Result<(), ErrorReport> {
     let store = administration.sessions.store();
     store.audit_enqueue(Box::new(One(Some(event))), Duration::ZERO);
     let failed =

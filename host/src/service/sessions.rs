@@ -53,6 +53,8 @@ pub struct SessionsSwept {
     pub sessions: Vec<String>,
     /// What is forgotten.
     pub forgotten: Forgotten,
+    /// Saved login states that were not used for long and are removed.
+    pub logins: usize,
     /// What dead hosts and keepers had left.
     pub reaped: Reaped,
 }
@@ -123,7 +125,8 @@ impl Service {
         let profiles = administration.state.profiles();
         let reaped = blocking(move || codemode_chromium::reap(&profiles)).await?;
         let reaped = Reaped { processes: reaped.processes, profiles: reaped.profiles };
-        Ok(SessionsSwept { sessions: swept.sessions, forgotten: swept.forgotten, reaped })
+        let logins = administration.forget_logins().await?;
+        Ok(SessionsSwept { sessions: swept.sessions, forgotten: swept.forgotten, logins, reaped })
     }
 }
 

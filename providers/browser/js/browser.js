@@ -1,6 +1,6 @@
 // The global `browser`: the browser and its one context, in Playwright's words.
 
-const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer", "httpCredentials"];
+const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer", "httpCredentials", "storageState"];
 
 class Browser {
   #session;
@@ -104,9 +104,16 @@ class Browser {
     for (const page of await this.pages()) await tellGeolocation(page, geolocation);
   }
 
+  /** What logins left; with `path`, a name, all of it is also saved by the host. */
   storageState(options) {
-    refusePath("browser.storageState", options);
-    return this.#sendByPage("storageState", "storageState", {});
+    const name = options?.path;
+    if (name === undefined) return this.#sendByPage("storageState", "storageState", {});
+    return this.#sendByPage("storageState", "saveState", { name: stateName("browser.storageState", name) });
+  }
+
+  /** Removes what was saved under a name. */
+  forgetState(name) {
+    return this.#send("forgetState", "forgetState", { name: stateName("browser.forgetState", name) }, takeNothing);
   }
 
   /** In all pages that there are, and in those that this script opens. */
@@ -190,7 +197,7 @@ class Browser {
     };
     const { initScripts, credentials, geolocation } = session;
     const isPlain = initScripts.length === 0 && credentials === undefined && geolocation === undefined &&
-      options?.viewport === undefined && options?.httpCredentials === undefined;
+      options?.viewport === undefined && options?.httpCredentials === undefined && options?.storageState === undefined;
     return isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
   }
 
@@ -202,8 +209,16 @@ class Browser {
     const given = credentialsOf(`browser.${name}`, options?.httpCredentials, url) ?? this.#session.credentials;
     if (given !== undefined) await tellCredentials(page, `browser.${name}`, given);
     if (this.#session.geolocation !== undefined) await tellGeolocation(page, this.#session.geolocation);
+    if (options?.storageState !== undefined) await this.#loadState(name, page, options.storageState);
     if (url !== undefined) await page.goto(url, options);
     return page;
+  }
+
+  /** Of a saved name, or of an object as `storageState` answers it. */
+  #loadState(name, page, state) {
+    const method = `browser.${name}`;
+    if (typeof state !== "object" || state === null) state = stateName(method, state);
+    return this.#session.send(method, "loadState", { page: page.id, state }, takeNothing, page);
   }
 
   async #sendByPage(name, verb, args, take = takeValue) {
@@ -236,6 +251,11 @@ const credentialsOf = (method, credentials, url) => {
   const isOpened = typeof url === "string" && /^https?:/.test(url);
   const of = origin ?? (isOpened ? new URL(url).origin : undefined);
   return { username, password, ...(of === undefined ? {} : { origin: of }) };
+};
+
+const stateName = (method, name) => {
+  if (typeof name === "string") return name;
+  throw wrongArgument(method, "the name of a saved state must be a string", 'As in storageState({ path: "shop" }).');
 };
 
 const tellCredentials = (page, method, credentials) => {

@@ -38,13 +38,13 @@ const FIND_HELP = {
 
 const HELP = {
   browser: {
-    open: 'open(url, { waitUntil: "load" | "domcontentloaded" | "networkidle" | "commit", viewport: { width, height }, httpCredentials: { username, password }, timeout }) → page, in a new tab',
+    open: 'open(url, { waitUntil: "load" | "domcontentloaded" | "networkidle" | "commit", viewport: { width, height }, httpCredentials: { username, password }, storageState: name | { cookies, origins }, timeout }) → page, in a new tab',
     newPage: "newPage({ viewport }) → page, empty",
     pages: "pages() → promise of all pages of the browser",
     page: "page(id) → the page of an id: page.id, or what pages() of an earlier script said",
     help: 'help(name) → this text; name as "page", "locator" or "page.click"',
     cookies: "cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })",
-    storageState: "storageState() → { cookies, origins }",
+    storageState: 'storageState({ path }) → { cookies, origins }; path is a name, as "shop": all logins of the browser are saved under it for this session key, encrypted; open(url, { storageState: "shop" }) loads them; forgetState("shop")',
     request: "request.get(url, options), post, put, patch, delete, head, fetch: as page.request",
     setHTTPCredentials: "setHTTPCredentials({ username, password, origin } | null): for servers that ask the browser itself; or open(url, { httpCredentials })",
     grantPermissions: 'grantPermissions(["geolocation", "notifications", "clipboard-read"], { origin }), clearPermissions(); devices only if the operator allows them',

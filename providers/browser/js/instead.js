@@ -128,7 +128,7 @@ const INSTEAD = {
     launchPersistentContext: ONE_BROWSER,
     connect: ONE_BROWSER,
     connectOverCDP: ONE_BROWSER,
-    newContext: "an execution has one context; use browser.newPage() or browser.open(url)",
+    newContext: "an execution has one context; use browser.newPage() or browser.open(url), also with { storageState }",
     newBrowserCDPSession: "use the namespace cdp, where it is offered",
     newCDPSession: "use the namespace cdp, where it is offered",
     goto: "use const page = await browser.open(url)",

@@ -7,7 +7,9 @@ mod network;
 pub(crate) use self::{
     files::{Chooser, Download, DownloadOp, Files},
     input::{Keyboard, Mouse},
-    network::{Authenticate, Cookies, Fetch, Har, Request, RouteReply, Routes, Traffic},
+    network::{
+        Authenticate, Cookies, Fetch, Har, LoadStorage, Named, Request, RouteReply, Routes, Traffic, storage_state,
+    },
 };
 use codemode_spec::{ErrorCode, ErrorReport, Value, value::Text};
 use codemode_verbs::{

@@ -1,7 +1,7 @@
 //! What the namespace is in one execution.
 
 use codemode_page::{ExecutionBrowser, gone};
-use codemode_provider::{AnswerFiles, ExecutionContext, ExecutionId, Secrets, not_a_state};
+use codemode_provider::{AnswerFiles, ExecutionContext, ExecutionId, LoginStates, Secrets, not_a_state};
 use codemode_spec::{ErrorReport, message};
 use codemode_verbs::Verbs;
 use serde::{Deserialize, Serialize};
@@ -34,6 +34,9 @@ impl Browser {
         let mut verbs = Verbs::new(Arc::clone(&browser));
         if let Some(secrets) = context.services.get::<dyn Secrets>() {
             verbs = verbs.with_secrets(secrets);
+        }
+        if let Some(logins) = context.services.get::<dyn LoginStates>() {
+            verbs = verbs.with_logins(logins);
         }
         Ok(Self { execution: context.execution.clone(), verbs, browser, files: context.services.get() })
     }

@@ -4,9 +4,9 @@ use crate::{
     calls::{
         self, Authenticate, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
         DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fetch, Files, Fill, FillForm, Goto, Har,
-        History, Keyboard, Limit, Locate, Mouse, Nothing, On, Open, Part, Pdf, Permissions, Press, Read, ReadAll,
-        Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor, WaitForFunction,
-        WaitForLoad, WaitForUrl, Watch, answer, field,
+        History, Keyboard, Limit, LoadStorage, Locate, Mouse, Named, Nothing, On, Open, Part, Pdf, Permissions, Press,
+        Read, ReadAll, Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor,
+        WaitForFunction, WaitForLoad, WaitForUrl, Watch, answer, field,
     },
     execution::{Browser, NAMESPACE},
     layer,
@@ -14,7 +14,7 @@ use crate::{
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
 use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use std::{pin::Pin, sync::LazyLock};
 use tokio::time::Instant;
 
@@ -331,6 +331,27 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             .storage_state()
             .await?
             .into()),
+        verb!("saveState", Write, "Saves what a login left, under a name.", Named, |tab, verb, argument| {
+            tab.save_login(&verb.name).await?;
+            tab.storage_state().await?.into()
+        }),
+        verb!("loadState", Write, "Puts what a login left into the browser.", LoadStorage, |tab, verb, argument| {
+            done(match verb.state {
+                Json::String(name) => tab.load_login(&name).await,
+                state => tab.put_storage_state(calls::storage_state(state)?).await,
+            })?
+        }),
+        Row {
+            method: method("forgetState", "Removes what was saved under a name.", Effect::Write),
+            run: |browser, argument, _| {
+                Box::pin(async move {
+                    let Named { name } = calls::read(&argument)?;
+                    done(browser.verbs.remove_login(&name).await)
+                })
+            },
+            #[cfg(feature = "schema")]
+            schema: || schemars::schema_for!(Named),
+        },
     ]
 });
 

@@ -386,6 +386,8 @@ impl ExecutionBrowser {
             }
         }
         let downloads_dir = self.downloads_dir();
+        // A browser that goes on may write into this folder and into no other one.
+        let goes_on = self.session_facts().is_some_and(|facts| facts.shared);
         let closed = match std::mem::replace(&mut *state, State::Ended) {
             State::Running(Owner::External(endpoint)) => self.close_owned(connected, &Route::Endpoint(endpoint)).await,
             state => {
@@ -399,7 +401,9 @@ impl ExecutionBrowser {
             }
         };
         // Downloads are kept; an empty folder is not, be it that of a start that was broken off.
-        let _ = tokio::fs::remove_dir(&downloads_dir).await;
+        if !goes_on {
+            let _ = tokio::fs::remove_dir(&downloads_dir).await;
+        }
         closed
     }
 

@@ -42,7 +42,7 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
 pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
     let Some(text) = kept_file::read(file, COOKIES_BYTES_MAX).await else { return };
-    for batch in batches(cookies_of(&text)) {
+    for batch in cookie_batches(cookies_of(&text)) {
         if let Err(error) = set(connection, batch).await {
             tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
         }
@@ -64,7 +64,8 @@ async fn set(connection: &Connection, cookies: Vec<Json>) -> Result<(), CdpError
 }
 
 /// Cookies in as many parts as commands are needed for them.
-fn batches(cookies: Vec<Json>) -> Vec<Vec<Json>> {
+#[must_use]
+pub fn cookie_batches(cookies: Vec<Json>) -> Vec<Vec<Json>> {
     let (mut batches, mut bytes) = (Vec::new(), BATCH_BYTES_MAX);
     for cookie in cookies {
         let size = cookie.to_string().len();
@@ -85,11 +86,12 @@ async fn call(connection: &Connection, method: &str, params: Json) -> Result<Jso
 /// Cookies as they are set, from how they were kept; none if the text is torn.
 fn cookies_of(text: &[u8]) -> Vec<Json> {
     let cookies: Vec<Json> = serde_json::from_slice(text).unwrap_or_default();
-    cookies.into_iter().map(as_set).collect()
+    cookies.into_iter().map(cookie_as_set).collect()
 }
 
 /// A cookie as it is set, from how it was told.
-fn as_set(mut cookie: Json) -> Json {
+#[must_use]
+pub fn cookie_as_set(mut cookie: Json) -> Json {
     if let Some(fields) = cookie.as_object_mut() {
         let is_of_session = fields.get("session").and_then(Json::as_bool).unwrap_or(false);
         NOT_SET.iter().for_each(|name| drop(fields.remove(*name)));
@@ -108,7 +110,7 @@ mod tests {
     #[test]
     fn no_command_has_more_of_them_than_it_may() {
         let cookies: Vec<_> = (0..3_000).map(|name| json!({"name": name, "value": "x".repeat(2_300)})).collect();
-        let batches = batches(cookies.clone());
+        let batches = cookie_batches(cookies.clone());
         assert!(
             batches.len() > 5 && batches.iter().all(|batch| json!(batch).to_string().len() < CDP_COMMAND_BYTES_MAX)
         );

@@ -43,6 +43,7 @@ pub use browser::ExecutionBrowser;
 pub use browsers::Browsers;
 pub use config::{BrowserConfig, OPTIONS};
 pub use connected::ConnectedBrowser;
+pub use cookies::{cookie_as_set, cookie_batches};
 pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
 pub use reports::{closed, gone, needs_a_page};

@@ -1,12 +1,9 @@
-//! Cookies and what a login leaves in a page.
+//! Cookies.
 
 use crate::tab::Tab;
 use codemode_spec::ErrorReport;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
-
-/// Reads what an origin keeps.
-const LOCAL_STORAGE: &str = "JSON.stringify({origin: location.origin, entries: Object.entries(localStorage)})";
 
 /// Cookies that are meant, by some of their properties; all of them if there is none.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -61,28 +58,6 @@ impl Tab<'_> {
             self.send("Network.deleteCookies", params).await?;
         }
         Ok(())
-    }
-
-    /// The cookies and the local storage of the page's origin.
-    ///
-    /// # Errors
-    /// When the page is gone.
-    pub async fn storage_state(&self) -> Result<Json, ErrorReport> {
-        let cookies = self.cookies(&[]).await?;
-        let params = json!({"expression": LOCAL_STORAGE, "returnByValue": true});
-        let answer = self.send("Runtime.evaluate", params).await?;
-        // A page without an origin keeps nothing.
-        let kept = answer["result"]["value"].as_str().and_then(|text| serde_json::from_str::<Json>(text).ok());
-        let origins = kept.filter(|kept| kept["entries"].as_array().is_some_and(|entries| !entries.is_empty()));
-        let origins: Vec<Json> = origins
-            .map(|kept| {
-                let entries = kept["entries"].as_array().into_iter().flatten();
-                let storage: Vec<Json> = entries.map(|entry| json!({"name": entry[0], "value": entry[1]})).collect();
-                json!({"origin": kept["origin"], "localStorage": storage})
-            })
-            .into_iter()
-            .collect();
-        Ok(json!({"cookies": cookies, "origins": origins}))
     }
 }
 

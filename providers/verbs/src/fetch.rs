@@ -148,7 +148,7 @@ impl Tab<'_> {
     }
 
     /// An empty tab in the browser context of the page, of which scripts are not told.
-    async fn open_errand(&self) -> Result<Tab<'_>, ErrorReport> {
+    pub(crate) async fn open_errand(&self) -> Result<Tab<'_>, ErrorReport> {
         let _creating = self.verbs.errands.creating.write().await;
         let mut params = json!({"url": "about:blank", "background": true});
         if let Some(context) = self.own_context().await? {
@@ -185,7 +185,7 @@ impl Verbs {
         }
     }
 
-    async fn close_errand(&self, errand: &Tab<'_>) {
+    pub(crate) async fn close_errand(&self, errand: &Tab<'_>) {
         // The time of the verb may be over.
         let _ = errand.close(false).await;
         self.errands.forget(&errand.id);

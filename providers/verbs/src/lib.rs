@@ -9,7 +9,8 @@
 //! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
 //! `read`, `evaluate`, `snapshot` (made an `outline`, with refs) and `capture` look, `navigate`, `settle`, `dialogs`,
 //! `routes` (with credentials), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
-//! `frames` do, `permissions` are what it may do, and `fetch` asks servers beside the pages, on an errand.
+//! `frames` do, `permissions` are what it may do, `fetch` asks
+//! servers beside the pages, on an errand, and `storage` is what a login leaves, taken out and put in again.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host.
 #![forbid(unsafe_code)]
@@ -43,6 +44,7 @@ mod selector;
 mod settle;
 mod snapshot;
 mod state;
+mod storage;
 mod tab;
 mod target;
 mod traffic;
@@ -69,6 +71,7 @@ pub use secrets::Typed;
 pub use settle::Settle;
 pub use snapshot::{Outline, Snapshot};
 pub use state::{credentials::Credentials, dialogs::DialogPolicy};
+pub use storage::StorageState;
 pub use tab::Tab;
 pub use target::{Role, Step, Target, Text};
 pub use traffic::TrafficFilter;

@@ -4,7 +4,7 @@ use crate::state::{
     dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes, worlds::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
-use codemode_provider::{NoSecrets, Secrets};
+use codemode_provider::{LoginStates, NoLoginStates, NoSecrets, Secrets};
 use codemode_spec::{
     ErrorReport,
     limits::{NOTES_BYTES_MAX, PAGE_STATES_MAX, VERB_TIMEOUT_MS, WARNINGS_MAX},
@@ -30,6 +30,8 @@ pub struct Verbs {
     pub(crate) large: Arc<Semaphore>,
     /// What may be put into pages and is never in a script.
     secrets: Arc<dyn Secrets>,
+    /// What logins left in browsers of the execution's key.
+    logins: Arc<dyn LoginStates>,
     refs: Mutex<Refs>,
     held: Mutex<HashMap<String, Held>>,
     snapshots: Mutex<HashMap<String, String>>,
@@ -80,6 +82,7 @@ impl Verbs {
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
             secrets: Arc::new(NoSecrets),
+            logins: Arc::new(NoLoginStates),
             refs: Mutex::default(),
             held: Mutex::default(),
             snapshots: Mutex::default(),
@@ -97,6 +100,17 @@ impl Verbs {
 
     pub(crate) fn secrets(&self) -> &dyn Secrets {
         &*self.secrets
+    }
+
+    /// With login states that verbs may save and load; without, there are none.
+    #[must_use]
+    pub fn with_logins(mut self, logins: Arc<dyn LoginStates>) -> Self {
+        self.logins = logins;
+        self
+    }
+
+    pub(crate) fn logins(&self) -> &dyn LoginStates {
+        &*self.logins
     }
 
     /// The browser of the execution, opened if need be.

@@ -1,5 +1,9 @@
 // Files that pages give, on `tests/site/downloads.html`.
 
+// --- a script that downloads nothing leaves the next one a folder
+//! result: "about:blank"
+const page = await browser.open();
+page.url()
 // --- with an attachment header
 //! result: ["table.csv","/attachment/table.csv","a,b\n1,2\n",null]
 const page = await browser.open('{{site}}/downloads');

@@ -77,6 +77,15 @@ pub enum EventKind {
     /// A script had a secret put into a page of its origin.
     #[serde(rename = "secret.used")]
     SecretUsed,
+    /// A script saved what a login left, under a name.
+    #[serde(rename = "login.saved")]
+    LoginSaved,
+    /// A script had its browser given what was saved.
+    #[serde(rename = "login.loaded")]
+    LoginLoaded,
+    /// A saved login state was removed: by a script, by an operator, or because it was not used for long.
+    #[serde(rename = "login.removed")]
+    LoginRemoved,
     /// A page was refused a destination by a network rule.
     #[serde(rename = "network.refused")]
     NetworkRefused,

@@ -5,6 +5,7 @@ mod audit;
 mod debug;
 mod demo;
 mod doctor;
+mod logins;
 mod render;
 mod run;
 mod secrets;
@@ -60,6 +61,9 @@ enum Command {
     /// Keep values that scripts put into pages and never see
     #[command(subcommand)]
     Secrets(secrets::SecretsCommand),
+    /// See and remove what scripts have saved of logins
+    #[command(subcommand)]
+    Logins(logins::LoginsCommand),
     /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
@@ -93,6 +97,7 @@ impl Cli {
             Command::Types => types::print(&asked),
             Command::Sessions(command) => sessions::run(&asked, command).await,
             Command::Secrets(command) => secrets::run(&asked, command).await,
+            Command::Logins(command) => logins::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,
             Command::Debug(command) => debug::run(&asked, command).await,
             Command::Keep => ended(service::keep(asked.config.state_dir).await),

@@ -151,11 +151,12 @@ impl Answer for SessionRevoked {
 
 impl Answer for SessionsSwept {
     fn words(&self, words: &mut Text, _: Duration) {
-        let Self { sessions, forgotten, reaped } = self;
+        let Self { sessions, forgotten, logins, reaped } = self;
         let list = if sessions.is_empty() { "none".to_owned() } else { sessions.join(", ") };
         text::line(&mut words.out, format_args!("sessions ended: {list}"));
         let removed = [
             ("records forgotten", forgotten.sessions),
+            ("login states forgotten", *logins),
             ("audit rows removed", forgotten.audit_rows),
             ("processes ended", reaped.processes),
             ("profiles removed", reaped.profiles),

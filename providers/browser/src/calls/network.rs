@@ -1,6 +1,7 @@
 //! Of requests, of what is sent with them, and of those that wait for the caller.
 
-use codemode_verbs::{CookieFilter, UrlPattern};
+use codemode_spec::{ErrorCode, ErrorReport};
+use codemode_verbs::{CookieFilter, StorageState, UrlPattern};
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value as Json;
 
@@ -33,6 +34,30 @@ pub(crate) enum Cookies {
         #[serde(default)]
         filter: CookieFilter,
     },
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Named {
+    /// The name: letters, digits, `-`, `_` and `.`.
+    pub(crate) name: String,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct LoadStorage {
+    /// The name under which it was saved, or the state itself: `{cookies, origins}`, as `storageState` answers it.
+    pub(crate) state: Json,
+}
+
+/// A state that a script gives.
+pub(crate) fn storage_state(state: Json) -> Result<StorageState, ErrorReport> {
+    serde_json::from_value(state).map_err(|error| {
+        ErrorReport::new(ErrorCode::InvalidArgument, format!("this is no storage state: {error}")).with_hint(
+            "It is {cookies: [{name, value, domain, path, …}], origins: [{origin, localStorage: [{name, value}]}]}, or the \
+             name of a saved one.",
+        )
+    })
 }
 
 #[derive(Deserialize)]

@@ -134,6 +134,35 @@ return [cookies.length, await context.storageState(), context.browser() === brow
 ]
 }
 */
+// case: states of logins
+// answers: {"open":{"page":"P1","url":"u"},"saveState":{"value":{"cookies":[],"origins":[]}}}
+const page = await browser.open("http://x.test/", { storageState: "shop" });
+const given = { cookies: [], origins: [{ origin: "http://x.test", localStorage: [{ name: "a", value: "1" }] }] };
+await browser.newPage({ storageState: given });
+const saved = await page.context().storageState({ path: "shop" });
+await browser.forgetState("shop");
+const wrong = [];
+for (const call of [
+  async () => browser.storageState({ path: 7 }),
+  async () => browser.forgetState(),
+  async () => browser.open("http://x.test/", { storageState: 7 }),
+]) wrong.push(await call().then(() => "done", (error) => `${error.code} ${error.message.split(".")[0]}`));
+return [saved, wrong];
+/*
+{
+"result": [{"cookies":[],"origins":[]},["INVALID_ARGUMENT browser","INVALID_ARGUMENT browser","INVALID_ARGUMENT browser"]],
+"calls": [
+  ["open",{}],
+  ["loadState",{"page":"P1","state":"shop"}],
+  ["goto",{"url":"http://x.test/","page":"P1"}],
+  ["open",{}],
+  ["loadState",{"page":"P1","state":{"cookies":[],"origins":[{"origin":"http://x.test","localStorage":[{"name":"a","value":"1"}]}]}}],
+  ["saveState",{"name":"shop","page":"P1"}],
+  ["forgetState",{"name":"shop"}],
+  ["open",{}]
+]
+}
+*/
 // case: events of two pages are told apart
 // answers: {"open":[{"page":"P1","url":"u"},{"page":"P2","url":"u"}],"evaluate":{"emits":[{"type":"console","page":"P1","level":"log","text":"one"},{"type":"console","page":"P2","level":"log","text":"two"}]}}
 const [first, second] = [await browser.open(), await browser.open()];
@@ -350,7 +379,7 @@ for (const tried of [() => browser.newPage({ userAgent: "x" }), () => page.getBy
 return [page.viewportSize(), said];
 /*
 {
-"result": [{"width":400,"height":300},["browser.newPage: there is no option userAgent. There are: waitUntil, timeout, viewport, referer, httpCredentials.","getByRole: the options are of type string. Write getByRole('button', { name: 'OK' })."]],
+"result": [{"width":400,"height":300},["browser.newPage: there is no option userAgent. There are: waitUntil, timeout, viewport, referer, httpCredentials, storageState.","getByRole: the options are of type string. Write getByRole('button', { name: 'OK' })."]],
 "calls": [
   ["open",{}],
   ["viewport",{"width":400,"height":300,"page":"P1"}],
