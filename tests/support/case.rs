@@ -16,7 +16,8 @@
 //! | `as` | `crlf` or `bom`: how the script is sent |
 //!
 //! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. `{{site}}` in a script is where
-//! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well.
+//! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well, and
+//! `http://NAME.{{foreign}}` a program of `tests/foreign`.
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.
 //!
