@@ -62,9 +62,7 @@ for (const { targetId } of tabs) if (targetId !== kept) await cdp.send('Target.c
 const session = { sessionId: await cdp.attachToTarget(kept) };
 await cdp.send('Storage.clearCookies', {}, session);
 await cdp.send('Browser.resetPermissions');
-for (const origin of ['{{site}}', '{{other}}']) {
-  await cdp.send('Storage.clearDataForOrigin', { origin, storageTypes: 'all' }, session);
-}
+await cdp.send('Storage.clearDataForOrigin', { origin: '*', storageTypes: 'all' }, session);
 await cdp.send('Network.clearBrowserCache', {}, session);
 ";
 

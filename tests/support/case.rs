@@ -18,10 +18,11 @@
 //! | `key` | in `verbs`: the key of the browser, which no other case has |
 //!
 //! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each has a browser
-//! of its own; the cases of a file of `verbs` share one, which is made as good as new before each, unless they name a key. `{{site}}` in a script is where
-//! the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}` as well.
-//! Those of the group `examples` are one for each verb of `browser`, which is the name of the file: a script that a reader
-//! can run as it is, whose answer is written out. There `{{site}}` is the demo's site.
+//! of its own; the cases of a file of `verbs` share one, which is made as good as new before each, unless they name a key.
+//! `{{site}}` in a script is where the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}`
+//! as well, and `http://NAME.{{foreign}}` a program of `tests/foreign`. Those of the group `examples` are one for each verb
+//! of `browser`, which is the name of the file: a script that a reader can run as it is, whose answer is written out. There
+//! `{{site}}` is the demo's site.
 //!
 //! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
 //! or an `error`.

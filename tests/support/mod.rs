@@ -2,6 +2,7 @@
 
 pub mod browsing;
 pub mod case;
+pub mod foreign;
 pub mod holder;
 pub mod lab;
 pub mod leases;

@@ -2,9 +2,10 @@
 //! the few paths that answer to what they are sent.
 //!
 //! It is there twice, as `{{site}}` and as `{{other}}`, in scripts and in pages: a page of the one in a frame of the
-//! other is in a process of its own. At `{{closed}}` nobody answers.
+//! other is in a process of its own. At `{{closed}}` nobody answers. At `http://NAME.{{foreign}}` is a program of
+//! `tests/foreign`, which finds `/mirror` there as well.
 
-use super::root;
+use super::{foreign, root};
 use axum::{
     Form, Router,
     body::{Body, Bytes},
@@ -41,12 +42,12 @@ const LARGE_PAGE_BYTES: usize = 5 << 20;
 const MORE: usize = 20;
 const ROWS: usize = 100;
 
-/// The site on two ports. Dropping it ends both.
+/// The site on two ports, and the programs of others on a third one. Dropping it ends all.
 pub struct Pages {
     origins: Origins,
     /// Bound, so that no other server gets its port, and not listening.
     _closed: TcpSocket,
-    _serving: [AbortOnDropHandle<()>; 2],
+    _serving: [AbortOnDropHandle<()>; 3],
 }
 
 #[derive(Clone)]
@@ -54,6 +55,8 @@ struct Origins {
     site: String,
     other: String,
     closed: String,
+    /// Host and port, to stand behind the name of a program.
+    foreign: String,
     /// A permit for each time that an answer was released.
     released: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
 }
@@ -62,8 +65,11 @@ type Fields = HashMap<String, String>;
 
 impl Pages {
     pub async fn serve() -> Self {
-        let listeners = [TcpListener::bind(("127.0.0.1", 0)).await, TcpListener::bind(("127.0.0.1", 0)).await];
-        let [site, other] = listeners.map(|listener| listener.expect("a port"));
+        let mut listeners = Vec::new();
+        for _ in 0..3 {
+            listeners.push(TcpListener::bind(("127.0.0.1", 0)).await.expect("a port"));
+        }
+        let [site, other, programs] = <[_; 3]>::try_from(listeners).expect("three ports");
         let port = |listener: &TcpListener| listener.local_addr().expect("an address").port();
         let closed = TcpSocket::new_v4().expect("a socket");
         closed.bind(([127, 0, 0, 1], 0).into()).expect("a port");
@@ -71,18 +77,23 @@ impl Pages {
             site: format!("http://127.0.0.1:{}", port(&site)),
             other: format!("http://localhost:{}", port(&other)),
             closed: format!("http://{}", closed.local_addr().expect("an address")),
+            foreign: format!("localhost:{}", port(&programs)),
             released: Arc::default(),
         };
         let router = router(origins.clone());
-        let serve = |listener: TcpListener| {
-            let router = router.clone();
+        let serve = |listener: TcpListener, router: Router| {
             let serving = tokio::spawn(async move { axum::serve(listener, router).await.expect("it serves") });
             AbortOnDropHandle::new(serving)
         };
-        Self { origins, _closed: closed, _serving: [serve(site), serve(other)] }
+        let serving = [
+            serve(site, router.clone()),
+            serve(other, router),
+            serve(programs, foreign::router().route("/mirror", any(mirror))),
+        ];
+        Self { origins, _closed: closed, _serving: serving }
     }
 
-    /// The text with the two origins in it.
+    /// The text with the origins in it.
     pub fn place(&self, text: &str) -> String {
         self.origins.place(text)
     }
@@ -90,7 +101,13 @@ impl Pages {
 
 impl Origins {
     fn place(&self, text: &str) -> String {
-        text.replace("{{site}}", &self.site).replace("{{other}}", &self.other).replace("{{closed}}", &self.closed)
+        let places = [
+            ("{{site}}", &self.site),
+            ("{{other}}", &self.other),
+            ("{{closed}}", &self.closed),
+            ("{{foreign}}", &self.foreign),
+        ];
+        places.iter().fold(text.to_owned(), |text, (mark, origin)| text.replace(mark, origin))
     }
 
     fn gate(&self, name: &str) -> Arc<Semaphore> {

@@ -24,9 +24,9 @@ function hasHand(element) {
   return !parent || lookOf(parent).cursor !== "pointer";
 }
 
-/** What has no role and is used all the same: it has a hand, folds, takes text or the focus. */
-function isUsed(element) {
-  if (hasHand(element) || tagOf(element) === "summary") return true;
+/** What is used whatever its role, or without one: it has a hand, folds, takes text or the focus. */
+function isUsed(element, hand = hasHand(element)) {
+  if (hand || tagOf(element) === "summary") return true;
   if (isHtml(element) && isContentEditable(element)) {
     const parent = flatParentOf(element);
     return !parent || !isHtml(parent) || !isContentEditable(parent);
@@ -75,9 +75,11 @@ function outlineLines(node, level, outline) {
   if (states.length) line.states = states;
   const props = node.props.map(([name, text]) => [name, shortened(text, LINE_CHARS_MAX)]);
   if (props.length) line.props = props;
-  if (hasHand(element)) line.hand = true;
+  const hand = hasHand(element);
+  if (hand) line.hand = true;
   if (role === "iframe") line.frame = true;
-  if (role === "generic" || ACTED_UPON.has(role)) line.acts = true;
+  // A row of a table or an item of a list may be clicked as well.
+  if (role === "generic" || ACTED_UPON.has(role) || isUsed(element, hand)) line.acts = true;
   if (line.acts || (WORTH_A_REF.has(role) && line.name)) line.element = outline.elements.push(element) - 1;
   outline.chars += line.name.length + value.length + props.reduce((sum, [, text]) => sum + text.length, 0);
   outline.lines.push(line);

@@ -105,6 +105,17 @@ await page.setContent(`<label>User <input required></label><input type="password
   <button aria-expanded="true" aria-pressed="true">Menu</button>`);
 await page.getByLabel('User').focus();
 await page.snapshot()
+// --- what is clicked and has the role of something else: items of a list and rows of a table, with names or without
+//! result: ["- listitem [ref=e1] [cursor=pointer]: One\n- row \"Lamp 5.00\" [ref=e2] [cursor=pointer]\n- paragraph [ref=e8]: Written here","itemrow",["New","Read"]]
+//! key: first-refs-8
+const page = await browser.newPage();
+await page.setContent(`<style>.hand { cursor: pointer }</style><ul><li class="hand" onclick="document.title += 'item '">One</li><li>Two</li></ul>
+  <table><tr class="hand" onclick="document.title += 'row '"><td>Lamp<td>5.00</tr><tr><td>Chair<td>7.00</tr></table>
+  <p contenteditable>Written here</p><p>Read</p>`);
+const outline = await page.snapshot({ interactive: true });
+for (const [, ref] of outline.matchAll(/ref=(e\d+)\] \[cursor=pointer/g)) await page.click(`@${ref}`);
+await page.fill(`@${/paragraph.*ref=(e\d+)/.exec(outline)[1]}`, 'New');
+[outline, await page.title(), await page.getByRole('paragraph').allTextContents()]
 // --- ten thousand elements, and attributes that are larger than an answer may be
 //! result: [true,5000,"@e4999",true]
 //! warnings: ["/closed shadow roots was not looked for/"]
