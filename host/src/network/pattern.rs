@@ -177,10 +177,9 @@ fn host_pattern(text: &str) -> Result<HostPattern, PatternFault> {
         Some(name) => (name, true),
         None => (text, false),
     };
-    if name.contains('*') {
-        return Err(PatternFault::Star);
-    }
     match host(name) {
+        // Looked at here, since there are other signs that are read as a star.
+        Some(Host::Domain(name)) if name.contains('*') => Err(PatternFault::Star),
         Some(Host::Domain(name)) if is_below => Ok(HostPattern::Below(name)),
         Some(Host::Domain(name)) => Ok(HostPattern::Name(name)),
         Some(address) if !is_below => {
@@ -263,6 +262,8 @@ mod tests {
             ("me@example.com", PatternFault::NotAHostAlone),
             ("ex*mple.com", PatternFault::Star),
             ("*.*.com", PatternFault::Star),
+            ("\u{fe61}", PatternFault::Star),
+            ("a.\u{ff0a}.test", PatternFault::Star),
             (".example.com", PatternFault::LeadingDot),
             ("example.com:https", ports("https")),
             ("example.com:", ports("")),
