@@ -1,7 +1,7 @@
 // What Playwright has and this has not: it fails by name, with what to write instead.
 
 // --- each by its name
-//! result: ["page.evaluateHandle is not supported; use evaluate, which returns plain data","page.goBackwards is not supported; see browser.help(\"page\")","locator.tap is not supported; use locator.click","browser.newContext is not supported; an execution has one context; use browser.newPage() or browser.open(url)","page.accessibility is not supported; use page.snapshot() or page.locator('body').ariaSnapshot()"]
+//! result: ["page.evaluateHandle is not supported; use evaluate, which returns plain data","page.goBackwards is not supported; see browser.help(\"page\")","locator.tap is not supported; use locator.click","browser.newContext is not supported; an execution has one context; use browser.newPage() or browser.open(url), also with { storageState }","page.accessibility is not supported; use page.snapshot() or page.locator('body').ariaSnapshot()"]
 const page = await browser.open('{{site}}/leaf');
 const told = (fn) => { try { fn(); return 'nothing'; } catch (error) { return error.message; } };
 [
