@@ -13,21 +13,13 @@ fn refused(result: Result<Json, ErrorReport>) -> String {
     error.message
 }
 
-/// Has every target that opens wait for the script, and gives the session of a tab with this URL, which waits.
-async fn caught(execution: &Execution, url: &str) -> String {
-    let all = json!({"autoAttach": true, "waitForDebuggerOnStart": true});
-    execution.send("Target.setAutoAttach", all).await.unwrap();
-    execution.send("Target.createTarget", json!({ "url": url })).await.unwrap();
-    let tab = json!({"where": {"targetInfo": {"type": "page", "url": url}}});
-    let attached = execution.wait("Target.attachedToTarget", tab).await.unwrap();
-    attached["params"]["sessionId"].as_str().unwrap().to_owned()
-}
-
-/// The session of a frame with a process of its own that a caught tab opens, which waits.
-async fn caught_frame(execution: &Execution, tab: &str) -> (String, String) {
+/// The session and the target of a frame with a process of its own that a tab opens when it loads this page. It waits.
+///
+/// A new tab would not do: a tab that `Target.createTarget` made loads its page whether it is told to go on or not.
+async fn caught_frame(execution: &Execution, tab: &str, url: &str) -> (String, String) {
     let all = json!({"autoAttach": true, "waitForDebuggerOnStart": true});
     execution.page(tab, "Target.setAutoAttach", all).await.unwrap();
-    execution.page(tab, "Runtime.runIfWaitingForDebugger", json!({})).await.unwrap();
+    execution.page(tab, "Page.navigate", json!({ "url": url })).await.unwrap();
     let frame = json!({"sessionId": tab, "where": {"targetInfo": {"type": "iframe"}}});
     let attached = execution.wait("Target.attachedToTarget", frame).await.unwrap();
     let params = &attached["params"];
@@ -65,8 +57,8 @@ async fn nothing_is_put_into_the_viewer_of_a_document_before_it_has_loaded_or_af
     let program = with_a_viewer(folder.path(), &executable().await.path);
     let config = BrowserConfig { browser: Some(program), ..BrowserConfig::default() };
     let (execution, audit) = Execution::audited(browsers(config)).await;
-    let tab = caught(&execution, &site.url("/document.pdf")).await;
-    let (frame, target) = caught_frame(&execution, &tab).await;
+    let tab = execution.attach().await;
+    let (frame, target) = caught_frame(&execution, &tab, &site.url("/document.pdf")).await;
     for (method, params) in PREPARATIONS {
         let params = serde_json::from_str(params).unwrap();
         let message = refused(execution.page(&frame, method, params).await);
@@ -125,8 +117,8 @@ async fn a_document_of_ours_is_a_download() {
 #[tokio::test]
 async fn a_frame_of_another_site_is_used_once_it_is_known() {
     let (execution, site) = (Execution::begin().await, Site::serve().await);
-    let tab = caught(&execution, &site.url("/framing")).await;
-    let (frame, target) = caught_frame(&execution, &tab).await;
+    let tab = execution.attach().await;
+    let (frame, target) = caught_frame(&execution, &tab, &site.url("/framing")).await;
     refused(execution.page(&frame, "Runtime.enable", json!({})).await);
     execution.page(&frame, "Runtime.runIfWaitingForDebugger", json!({})).await.unwrap();
     // At once: it waits until the frame is known.
