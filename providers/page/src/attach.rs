@@ -124,7 +124,11 @@ impl ConnectedBrowser {
         tokio::select! {
             biased;
             // A page that does not answer is attached all the same: its next command says what is wrong with it.
-            _ = async { tokio::join!(enable("Page.enable"), enable("Inspector.enable")) } => {}
+            (enabled, _) = async { tokio::join!(enable("Page.enable"), enable("Inspector.enable")) } => {
+                if enabled.is_ok() {
+                    self.targets.tells(raw);
+                }
+            }
             _ = self.obstructed(raw, "Page.enable", Dialogs::Report) => {}
         }
     }

@@ -93,7 +93,12 @@ impl ConnectedBrowser {
         loop {
             tokio::select! {
                 biased;
-                _ = &mut ahead, if watching.pending => watching.pending = false,
+                enabled = &mut ahead, if watching.pending => {
+                    watching.pending = false;
+                    if enabled.is_ok() {
+                        self.targets.tells(raw);
+                    }
+                }
                 answer = &mut answer => {
                     // `Page.close` may end its own session before it is answered.
                     if matches!(answer, Err(CdpError::Detached { .. })) && method == "Page.close" {

@@ -158,10 +158,17 @@ impl Targets {
         has_page && !std::mem::replace(&mut session.watched, true)
     }
 
+    /// The session tells of all dialogs that its page opens from now on.
+    pub(crate) fn tells(&self, session: &str) {
+        if let Some(session) = self.known().sessions.get_mut(session) {
+            session.tells = true;
+        }
+    }
+
     /// It is not certain that the session's dialogs are seen.
     pub(crate) fn unwatch(&self, session: &str) {
         if let Some(session) = self.known().sessions.get_mut(session) {
-            session.watched = false;
+            (session.watched, session.tells) = (false, false);
         }
     }
 
@@ -236,12 +243,12 @@ impl Targets {
         }
     }
 
-    /// A popup opened or closed a dialog. Of one that is watched already its own session tells, and in order.
+    /// A popup opened or closed a dialog. Where its own session tells of dialogs, it tells of them in order.
     pub(crate) fn dialog_of_popup(&self, target: &str, dialog: Option<Dialog>) {
         let mut known = self.known();
-        let is_watched = known.sessions.values().any(|session| session.watched && session.target == target);
+        let is_told = known.sessions.values().any(|session| session.tells && session.target == target);
         let changed =
-            !(is_watched && dialog.is_some()) && known.with_target(target.to_owned(), |target| target.dialog = dialog);
+            !(is_told && dialog.is_some()) && known.with_target(target.to_owned(), |target| target.dialog = dialog);
         drop(known);
         if changed {
             self.changed.send_replace(());

@@ -2,9 +2,10 @@
 //!
 //! It knows the page's elements and nothing of the host: operations come in and plain JSON goes out.
 
-/// An expression that makes an engine.
+/// An expression that makes the engine of a world, or finds the one that is there: verbs that come at the same time share
+/// it, and with it the elements that it keeps. A page cannot put anything under a symbol of another world.
 pub(crate) const ENGINE: &str = concat!(
-    "(() => { \"use strict\";\n",
+    "globalThis[Symbol.for('codemode.engine')] ??= (() => { \"use strict\";\n",
     include_str!("../js/dom.js"),
     include_str!("../js/matching.js"),
     include_str!("../js/roles.js"),

@@ -107,6 +107,18 @@ const page = await browser.open('{{site}}/dialogs');
 const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#popup')]);
 await popup.waitForFunction(() => document.querySelector('#log')?.textContent)
 && await popup.textContent('#log')
+// --- in popups that open them while they are attached to
+//! result: ["false;","false;","false;","false;","false;","false;"]
+//! warnings: ["/was dismissed/","/was dismissed/","/was dismissed/","/was dismissed/","/was dismissed/","/was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+const seen = [];
+while (seen.length < 6) {
+  const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#popup')]);
+  await popup.waitForFunction(() => document.querySelector('#log')?.textContent);
+  seen.push(await popup.textContent('#log'));
+  await popup.close();
+}
+seen
 // --- opened by a timer while another verb waits
 //! result: "shown"
 //! warnings: ["/alert dialog \"by a timer\" was dismissed/"]

@@ -110,6 +110,16 @@ await page.evaluate((src) => {
 await page.frameLocator('[name=near]').getByRole('button', { name: 'Inside' }).evaluate((button) => { button.id = 'late'; });
 await late;
 await page.frameLocator('[name=near]').locator('#log').textContent()
+// --- verbs that are the first in a frame at the same time
+//! result: "Inside"
+const page = await browser.open('{{site}}/frames');
+const near = page.frameLocator('[name=near]');
+const seen = [];
+for (let round = 0; round < 5; round++) {
+  await page.evaluate(() => { document.querySelector('[name=near]').contentWindow.location.reload(); });
+  seen.push(...await Promise.all(Array.from({ length: 8 }, () => near.getByRole('button').evaluate((button) => button.textContent))));
+}
+[...new Set(seen)].join()
 // --- two frames of one locator, by the locator of the frame
 //! error: MULTIPLE_MATCHES
 //! message: /^locator\.click: strict mode violation: locator\('iframe'\) resolved to/

@@ -58,6 +58,8 @@ pub(super) struct Session {
     pub(super) enabled: HashSet<String>,
     /// Whether the events that the host itself needs were asked for.
     pub(super) watched: bool,
+    /// They come: a dialog that opened before is told to others only.
+    pub(super) tells: bool,
     /// Events before this sequence number belong to what was there before the last navigation.
     pub(super) floor: u64,
 }

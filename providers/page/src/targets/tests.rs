@@ -46,6 +46,24 @@ fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
 }
 
 #[test]
+fn a_popups_dialog_is_told_by_others_until_its_own_session_tells() {
+    let targets = known(&[("Target.attachedToTarget", None, attached("S1", "A", "page"))]);
+    let dialog = || Some(Dialog::from_event(&json!({"type": "confirm", "message": "really?", "url": ""})));
+    let shown = || targets.target("A").is_some_and(|target| target.dialog.is_some());
+    // Asked for, and not answered: the dialog may have opened before.
+    assert!(targets.watch("S1"));
+    targets.dialog_of_popup("A", dialog());
+    assert!(shown());
+    targets.dialog_of_popup("A", None);
+    targets.tells("S1");
+    targets.dialog_of_popup("A", dialog());
+    assert!(!shown());
+    targets.unwatch("S1");
+    targets.dialog_of_popup("A", dialog());
+    assert!(shown());
+}
+
+#[test]
 fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for() {
     let moved = json!({"targetInfo": {"targetId": "A", "type": "page", "url": "https://b.test/", "title": ""}});
     let targets = known(&[
