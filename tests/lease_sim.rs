@@ -446,8 +446,13 @@ fn manager(world: &Arc<World>, kept: &Kept, host: &str) -> SessionManager {
 
 fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) -> BrowserOrder {
     let ms = |time: Duration| Some(u64::try_from(time.as_millis()).unwrap());
-    let session =
-        SessionRequest { mode, key: key.map(str::to_owned), ttl_ms: ms(IDLE), wait_ms: ms(wait), network: None };
+    let session = SessionRequest {
+        mode,
+        key: key.map(str::to_owned),
+        ttl_ms: ms(IDLE),
+        wait_ms: ms(wait),
+        ..SessionRequest::default()
+    };
     BrowserOrder {
         execution: ExecutionId::new(execution),
         session,

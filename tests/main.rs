@@ -27,6 +27,7 @@ mod randomness;
 mod readme;
 mod reference;
 mod secrets;
+mod serve;
 mod session_keys;
 mod sessions;
 mod shared_browser;

@@ -17,6 +17,7 @@ mod request;
 mod state;
 mod turns;
 
+pub use admission::Share;
 pub use audit::{AuditSink, LoginAct, NoAudit, NoObserver, Observer};
 pub use request::Request;
 
@@ -223,7 +224,7 @@ impl Inner {
         request.check()?;
         let state_dir = self.state_dir.as_ref().map_err(Clone::clone)?;
         // First of all: what has no place yet must not wait for the threads of those that have one.
-        let place = Arc::new(self.admission.enter(request.timeout, cancel).await?);
+        let place = Arc::new(self.admission.enter(&request.share, request.timeout, cancel).await?);
         let deadline = Instant::now() + request.timeout;
         // Before anything runs: what could not be masked must not be reached.
         let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
@@ -245,7 +246,7 @@ impl Inner {
         };
         let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
         context.services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
-        self.settings.audit.started(id, &request.code, &request.session);
+        self.settings.audit.started(id, &request.share.caller, &request.code, &request.session);
         let mut created = Created::default();
         let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
         let run = match creation {

@@ -54,6 +54,14 @@ error_codes! {
     SyntaxError = "SYNTAX_ERROR", 400, false, "Fix the marked place and send the whole script again; nothing has run.";
     /// A request, an option or an argument does not have the form it must have.
     InvalidArgument = "INVALID_ARGUMENT", 400, false, "Correct what the message lists and call again; nothing was done.";
+    /// The caller has no token, or one that is not known.
+    Unauthenticated = "UNAUTHENTICATED", 401, false, "Send the header `Authorization: Bearer TOKEN` with a token of this host.";
+    /// There is nothing at this path, or not for this method.
+    UnknownRoute = "UNKNOWN_ROUTE", 404, false, "Use one of the paths of this host's reference.";
+    /// The request did not come in time.
+    RequestTimeout = "REQUEST_TIMEOUT", 408, true, "Send the whole request at once.";
+    /// The request is longer than the bound.
+    RequestTooLarge = "REQUEST_TOO_LARGE", 413, false, "Send less in one request.";
     /// The source is longer than the bound.
     SourceTooLarge = "SOURCE_TOO_LARGE", 413, false, "Send less source: compute large data in the script or read it from the page.";
     /// The source nests deeper than the bound.
@@ -309,19 +317,23 @@ mod tests {
             (Code::SandboxFault, 500),
             (Code::HostFault, 500),
         ];
-        let known = [400, 403, 409, 410, 413, 422, 499, 500, 502, 503, 504];
+        let known = [400, 401, 403, 404, 408, 409, 410, 413, 422, 499, 500, 502, 503, 504];
         for code in Code::ALL.iter().copied() {
             let status = code.http_status();
             let expected = of_the_host.iter().find(|(other, _)| *other == code);
             assert!(known.contains(&status), "{code}: {status}");
             assert_eq!(status >= 500, expected.is_some(), "{code}: the fault of the host, or of the caller?");
             assert!(expected.is_none_or(|(_, expected)| status == *expected), "{code}: {status}");
-            // A client may send the same again after these, and after no other status of the 4xx than a conflict.
+            // A client may send the same again after these, and after no other status of the 4xx than a conflict and a timeout.
             assert!(!matches!(status, 502..=504) || code.retryable(), "{code}: {status} invites to try again");
-            assert!(!code.retryable() || matches!(status, 409 | 500..), "{code}: {status} forbids to try again");
+            assert!(!code.retryable() || matches!(status, 408 | 409 | 500..), "{code}: {status} forbids to try again");
         }
         for (code, status) in [
             (Code::SyntaxError, 400),
+            (Code::Unauthenticated, 401),
+            (Code::UnknownRoute, 404),
+            (Code::RequestTimeout, 408),
+            (Code::RequestTooLarge, 413),
             (Code::InvalidArgument, 400),
             (Code::SourceTooLarge, 413),
             (Code::ScriptError, 422),

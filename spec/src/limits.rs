@@ -153,6 +153,39 @@ pub const MCP_REQUESTS_MAX: usize = 1_024;
 /// Ids of cancelled requests of one MCP client that are remembered, so that they are not used again.
 pub const MCP_CANCELLED_IDS_MAX: usize = 1_024;
 
+/// Connections of HTTP clients at the same time; further ones wait to be accepted.
+pub const HTTP_CONNECTIONS_MAX: usize = 512;
+/// Headers of one HTTP request.
+pub const HTTP_HEADERS_MAX: usize = 100;
+/// First line and headers of one HTTP request.
+pub const HTTP_HEAD_BYTES_MAX: usize = 64 * KIB;
+/// Time in which the head of an HTTP request must come, also the first one of a connection and the next one after an answer.
+pub const HTTP_HEAD_MS_MAX: u64 = 30_000;
+/// Body of one HTTP request: one message of MCP.
+pub const HTTP_BODY_BYTES_MAX: usize = MCP_LINE_BYTES_MAX;
+/// Time in which the body of an HTTP request must come, after its turn has come.
+pub const HTTP_BODY_MS_MAX: u64 = 30_000;
+/// Bodies of HTTP requests that are read at the same time, all together; a body that has no room waits.
+pub const HTTP_BODIES_BYTES_MAX: usize = 8 * HTTP_BODY_BYTES_MAX;
+/// Time for which an HTTP client may take nothing of what is sent to it.
+pub const HTTP_STALL_MS_MAX: u64 = 30_000;
+/// Sessions of MCP over HTTP that one caller has at the same time; with one more, the one that was used longest ago ends.
+pub const MCP_SESSIONS_PER_CALLER_MAX: usize = 64;
+/// Time after which an unused session of MCP over HTTP ends: longer than an execution may take.
+pub const MCP_SESSION_IDLE_MS_MAX: u64 = 3 * WALL_MS_MAX;
+/// Named tokens of one host.
+pub const TOKENS_MAX: usize = 64;
+/// Characters of a token, at least: what cannot be guessed.
+pub const TOKEN_CHARS_MIN: usize = 32;
+/// Characters of a token.
+pub const TOKEN_CHARS_MAX: usize = 512;
+/// The file of tokens.
+pub const TOKENS_FILE_BYTES_MAX: usize = 256 * KIB;
+/// Time that running executions are given to end when their host is told to, unless the operator says otherwise.
+pub const SERVE_GRACE_MS_DEFAULT: u64 = 10_000;
+/// The most time that an operator may give them.
+pub const SERVE_GRACE_MS_MAX: u64 = WALL_MS_MAX;
+
 /// Executions that run at the same time in one host.
 pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
 /// Executions that wait for a place; one more is refused.

@@ -112,6 +112,9 @@ pub struct SessionRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(description = "hosts, *.hosts, CIDRs, :ports"))]
     pub network: Option<NetworkLists>,
+    /// What the operator lets this caller's browsers reach. Set by the host, and never read from a request.
+    #[serde(skip)]
+    pub caller_network: Option<NetworkLists>,
 }
 
 /// What the modes are, for a model.
@@ -144,6 +147,12 @@ pub struct NetworkLists {
 }
 
 impl SessionRequest {
+    /// Whether its browser may reach less than what the operator allows all.
+    #[must_use]
+    pub const fn is_narrowed(&self) -> bool {
+        self.network.is_some() || self.caller_network.is_some()
+    }
+
     /// How long a shared browser is kept unused, in milliseconds.
     #[must_use]
     pub fn ttl_ms(&self) -> u64 {
@@ -226,6 +235,7 @@ mod tests {
             ttl_ms: Some(0),
             wait_ms: Some(u64::MAX),
             network: None,
+            caller_network: None,
         };
         assert_eq!(all.faults().len(), 3);
         assert_eq!("reuse".parse(), Ok(SessionMode::Reuse));

@@ -178,7 +178,7 @@ struct Log {
 }
 
 impl Witness {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::new(Shared::default());

@@ -4,6 +4,7 @@ pub mod browsing;
 pub mod case;
 pub mod foreign;
 pub mod holder;
+pub mod http;
 pub mod lab;
 pub mod leases;
 pub mod memory;

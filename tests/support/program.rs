@@ -134,8 +134,14 @@ impl Running {
 
     /// The next message, or none when the program closed its output.
     pub fn receive_or_end(&mut self) -> Option<Json> {
+        let line = self.receive_line()?;
+        Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}")))
+    }
+
+    /// The next line, with its end, or none when the program closed its output.
+    pub fn receive_line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(ANSWERED) {
-            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}"))),
+            Ok(line) => Some(line),
             Err(RecvTimeoutError::Timeout) => panic!("no message within {ANSWERED:?}"),
             Err(RecvTimeoutError::Disconnected) => None,
         }

@@ -32,8 +32,8 @@ pub enum LoginAct {
 
 /// Writes down what all executions of a host do. Must return at once.
 pub trait AuditSink: Send + Sync {
-    /// A script is about to run.
-    fn started(&self, _id: &ExecutionId, _code: &str, _session: &SessionRequest) {}
+    /// A script is about to run. The caller of the process itself has no name.
+    fn started(&self, _id: &ExecutionId, _caller: &str, _code: &str, _session: &SessionRequest) {}
     /// A script is about to do something that has an effect. Never told: the values of its arguments.
     fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
     /// A script was refused a call of a method that exists, and its provider has not seen it.

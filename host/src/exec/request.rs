@@ -1,5 +1,6 @@
 //! What is asked of an executor: the defaults, and the check of what a caller set.
 
+use super::admission::Share;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{
@@ -26,6 +27,8 @@ pub struct Request {
     pub options: serde_json::Map<String, serde_json::Value>,
     /// The browser session to run in.
     pub session: SessionRequest,
+    /// What its caller may have of the executor's places.
+    pub share: Share,
     /// Ends the execution.
     pub cancel: CancellationToken,
     /// The seed of the script's randomness; drawn if absent.
@@ -42,6 +45,7 @@ impl Request {
             result_chars: RESULT_CHARS_DEFAULT,
             options: serde_json::Map::new(),
             session: SessionRequest::default(),
+            share: Share::default(),
             cancel: CancellationToken::new(),
             seed: None,
         }

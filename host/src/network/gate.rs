@@ -58,10 +58,9 @@ impl Gate {
         let _ = self.hearer.set(Box::new(hearer));
     }
 
-    /// Narrows the operator's rules by those of a call, in the place of those of another call; `None` has the operator's
-    /// rules alone.
+    /// Narrows the rules by those of a call, in the place of those of another call.
     pub fn narrow(&self, call: Option<NetworkRules>) {
-        self.policy.send_modify(|policy| *policy = Arc::new(Policy::narrow(policy.operator.clone(), call)));
+        self.policy.send_modify(|policy| *policy = Arc::new(Policy { call, ..Policy::clone(policy) }));
     }
 
     /// Exchanges all rules.

@@ -211,6 +211,8 @@ impl NetworkRules {
 pub enum Owner {
     /// The operator's, from the file of defaults.
     Operator,
+    /// The operator's, for the caller.
+    Caller,
     /// The call's own.
     Call,
 }
@@ -253,6 +255,7 @@ impl fmt::Display for Rule {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whose = |owner: &Owner| match owner {
             Owner::Operator => "",
+            Owner::Caller => "the caller's ",
             Owner::Call => "the call's ",
         };
         match self {
@@ -288,12 +291,15 @@ impl Decision {
     }
 }
 
-/// The rules of an operator and of a call. Both must allow.
+/// The rules of an operator, of a caller and of its call. All must allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// The operator's rules.
     #[serde(default)]
     pub operator: NetworkRules,
+    /// The operator's rules for the caller; `None` narrows nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caller: Option<NetworkRules>,
     /// The call's rules; `None` narrows nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<NetworkRules>,
@@ -303,13 +309,19 @@ impl Policy {
     /// The operator's rules, narrowed by a call's.
     #[must_use]
     pub const fn narrow(operator: NetworkRules, call: Option<NetworkRules>) -> Self {
-        Self { operator, call }
+        Self { operator, caller: None, call }
     }
 
-    /// Whether neither the operator nor the call has a rule.
+    /// Whether nobody has a rule.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        self.operator.is_default() && self.call.as_ref().is_none_or(NetworkRules::is_default)
+        self.operator.is_default() && self.narrower().all(|(_, rules)| rules.is_default())
+    }
+
+    /// The rules that narrow the operator's.
+    fn narrower(&self) -> impl Iterator<Item = (Owner, &NetworkRules)> {
+        let caller = self.caller.iter().map(|rules| (Owner::Caller, rules));
+        caller.chain(self.call.iter().map(|rules| (Owner::Call, rules)))
     }
 
     /// Judges a destination: a host as it is named, and the address that it leads to, if that is known. A host that is
@@ -318,15 +330,15 @@ impl Policy {
     pub fn judge(&self, host: &Host<String>, port: u16, address: Option<IpAddr>) -> Decision {
         let address = super::pattern::literal(host).or(address);
         let forms = address.map(Forms::of);
-        let decided = self.operator.judge(Owner::Operator, host, port, forms.as_ref());
-        match (&decided, &self.call) {
-            (Decision::Allowed(_), Some(call)) => match call.judge(Owner::Call, host, port, forms.as_ref()) {
-                // A call without a rule for the destination leaves the decision to the operator's rules.
+        let by_operator = self.operator.judge(Owner::Operator, host, port, forms.as_ref());
+        self.narrower().fold(by_operator, |decided, (owner, rules)| match decided {
+            Decision::Allowed(_) => match rules.judge(owner, host, port, forms.as_ref()) {
+                // Without a rule for the destination the decision stays what it was.
                 Decision::Allowed(Rule::Default) => decided,
-                by_call => by_call,
+                narrowed => narrowed,
             },
-            _ => decided,
-        }
+            Decision::Refused(_) => decided,
+        })
     }
 
     /// The rule that refuses a name whatever its addresses are: such a name is not even resolved.
@@ -335,7 +347,7 @@ impl Policy {
         let rule = self.judge(host, port, None).refused()?;
         let rules = match rule {
             Rule::NotAllowed { owner: Owner::Operator } => Some(&self.operator),
-            Rule::NotAllowed { owner: Owner::Call } => self.call.as_ref(),
+            Rule::NotAllowed { owner } => self.narrower().find(|(of, _)| *of == owner).map(|(_, rules)| rules),
             _ => None,
         };
         if rules.is_some_and(|rules| rules.allows_by_address(port)) { None } else { Some(rule) }

@@ -2,6 +2,7 @@
 
 use super::{
     answer::{executed, refused},
+    caller::Caller,
     parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
     settings::Settings,
@@ -61,7 +62,8 @@ impl Service {
         }
     }
 
-    /// Executes a script and answers. Never fails: failures are answers. Prepares the service if it is not [ready](Self::ready).
+    /// Executes a script and answers, on behalf of the user of this process. Never fails: failures are answers. Prepares the
+    /// service if it is not [ready](Self::ready).
     ///
     /// # Cancellation
     /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
@@ -71,10 +73,24 @@ impl Service {
         observer: Arc<dyn Observer>,
         cancel: CancellationToken,
     ) -> Envelope {
+        self.execute_for(&Caller::default(), request, observer, cancel).await
+    }
+
+    /// As [`Self::execute`], on behalf of a caller, and with what that caller may have.
+    ///
+    /// # Cancellation
+    /// As [`Self::execute`].
+    pub async fn execute_for(
+        &self,
+        caller: &Caller,
+        request: ExecuteRequest,
+        observer: Arc<dyn Observer>,
+        cancel: CancellationToken,
+    ) -> Envelope {
         if let Err(error) = request.check() {
             return refused(error);
         }
-        let request = match self.request(request, cancel.clone()) {
+        let request = match self.request(caller, request, cancel.clone()) {
             Ok(request) => request,
             Err(error) => return refused(error),
         };
@@ -91,10 +107,15 @@ impl Service {
     }
 
     /// What is executed, with the settings where the request says nothing.
-    fn request(&self, request: ExecuteRequest, cancel: CancellationToken) -> Result<Request, ErrorReport> {
+    fn request(
+        &self,
+        caller: &Caller,
+        request: ExecuteRequest,
+        cancel: CancellationToken,
+    ) -> Result<Request, ErrorReport> {
         let settings = self.settings();
         let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
-        let session = match session {
+        let mut session = match session {
             Some(session) => session,
             // The settings are for browsers of our own.
             None if settings.is_external() => SessionRequest::default(),
@@ -112,10 +133,15 @@ impl Service {
         if settings.is_external() && session.network.is_some() {
             return Err(not_ours("the session has network rules"));
         }
+        if settings.is_external() && caller.network.is_some() {
+            return Err(not_ours("the caller has network rules"));
+        }
+        caller.check(&session)?;
+        session.caller_network.clone_from(&caller.network);
         let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
         // A number that is too large for the platform is too large for the executor, which says so.
         let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
-        Ok(Request { timeout, result_chars, cancel, session, ..Request::new(code) })
+        Ok(Request { timeout, result_chars, cancel, session, share: caller.share(), ..Request::new(code) })
     }
 
     pub(super) fn settings(&self) -> &Settings {

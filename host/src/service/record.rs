@@ -92,10 +92,14 @@ fn under(event: Event, lease: Option<&LeaseMark>) -> Event {
 }
 
 impl AuditSink for Recorder {
-    fn started(&self, id: &ExecutionId, code: &str, session: &SessionRequest) {
+    fn started(&self, id: &ExecutionId, caller: &str, code: &str, session: &SessionRequest) {
         let code = blake3::hash(code.as_bytes()).to_hex().to_string();
         let event = Event::new(EventKind::ExecutionStarted).execution(id.as_str()).key(session.key.as_deref());
-        self.note(event.detail(json!({"code_blake3": code, "mode": session.mode})));
+        let mut detail = json!({"code_blake3": code, "mode": session.mode});
+        if !caller.is_empty() {
+            detail["caller"] = json!(caller);
+        }
+        self.note(event.detail(detail));
     }
 
     fn effect(&self, id: &ExecutionId, namespace: &str, method: &str, account: &Account) {

@@ -154,8 +154,13 @@ mod tests {
                 .unwrap();
         assert_eq!((most.timeout_ms, most.result_chars), (Some(5), Some(50_000)));
         let key = Some("shop".to_owned());
-        let session =
-            SessionRequest { mode: SessionMode::Reuse, key, ttl_ms: Some(60_000), wait_ms: Some(0), network: None };
+        let session = SessionRequest {
+            mode: SessionMode::Reuse,
+            key,
+            ttl_ms: Some(60_000),
+            wait_ms: Some(0),
+            ..SessionRequest::default()
+        };
         assert_eq!(most.session, Some(session));
     }
 

@@ -14,7 +14,10 @@ use crate::{
 };
 use codemode_chromium::Confinement;
 use codemode_provider::BrowserOrder;
-use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    session::{NetworkLists, SessionMode, SessionRequest},
+};
 use std::sync::Arc;
 
 /// A session that is leased to an execution.
@@ -189,11 +192,15 @@ impl Lending {
         }
     }
 
-    /// What an execution's browser may reach: what the operator allows, narrowed by the rules of the call.
+    /// What an execution's browser may reach: what the operator allows, narrowed by the rules of the caller and the call.
     fn network_of(&self, order: &BrowserOrder) -> Result<Option<String>, ErrorReport> {
-        let call = order.session.network.as_ref().map(NetworkRules::parse).transpose();
-        let call = call.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;
-        Ok(ordered(&Policy::narrow(self.network.clone(), call)))
+        let rules = |lists: &Option<NetworkLists>| {
+            let rules = lists.as_ref().map(NetworkRules::parse).transpose();
+            rules.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))
+        };
+        let SessionRequest { caller_network, network, .. } = &order.session;
+        let policy = Policy { operator: self.network.clone(), caller: rules(caller_network)?, call: rules(network)? };
+        Ok(ordered(&policy))
     }
 
     /// Does `work` under the lease of a key that no execution uses and that has no browser. Gives the holder if an

@@ -294,7 +294,7 @@ impl ExecutionBrowser {
                 *lock(&self.leased) = Some(Arc::clone(&session));
                 Ok(Owner::Leased(session))
             }
-            (Source::Launch { .. }, None) if self.context.session.network.is_some() => {
+            (Source::Launch { .. }, None) if self.context.session.is_narrowed() => {
                 let message = "this host has no proxy that could enforce network rules";
                 Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint("Leave session.network out."))
             }

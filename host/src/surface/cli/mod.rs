@@ -9,6 +9,7 @@ mod logins;
 mod render;
 mod run;
 mod secrets;
+mod serve;
 mod sessions;
 mod setup;
 mod types;
@@ -45,6 +46,8 @@ enum Command {
     Run(run::RunArgs),
     /// Serve the tool `browser_execute` over MCP on standard input and output
     Mcp,
+    /// Serve the tool over HTTP to many clients, until a signal ends it
+    Serve(serve::ServeArgs),
     /// Check everything that an execution needs, and say what to do about what is missing
     Doctor(Output),
     /// Log in to a small site of its own, and show script, answer and timings
@@ -100,6 +103,7 @@ impl Cli {
             Command::Logins(command) => logins::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,
             Command::Debug(command) => debug::run(&asked, command).await,
+            Command::Serve(args) => ended(serve::run(asked, args).await),
             Command::Keep => ended(service::keep(asked.config.state_dir).await),
             Command::Mcp => match asked.config.service() {
                 Ok(service) => ended(mcp::serve(service, asked.stop).await),

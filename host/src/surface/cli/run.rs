@@ -103,7 +103,14 @@ impl SessionArgs {
             let mut command = RunArgs::augment_args(Command::new("codemode run"));
             command.error(ErrorKind::ArgumentConflict, message).exit();
         }
-        Some(SessionRequest { mode, key: session_key, ttl_ms: session_ttl, wait_ms: session_wait, network })
+        Some(SessionRequest {
+            mode,
+            key: session_key,
+            ttl_ms: session_ttl,
+            wait_ms: session_wait,
+            network,
+            caller_network: None,
+        })
     }
 }
 

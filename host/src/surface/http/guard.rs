@@ -1,0 +1,233 @@
+//! What every request passes before it is answered: the host that it names, the page that it comes from, its token, its
+//! body.
+
+use super::{sessions::CALLER, tokens::Tokens};
+use crate::service::{self, Caller};
+use axum::{
+    body::{Body, HttpBody as _, to_bytes},
+    extract::{Request, State},
+    http::{
+        HeaderMap, HeaderName, HeaderValue, StatusCode, Uri,
+        header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+        uri::Authority,
+    },
+    middleware::Next,
+    response::{IntoResponse as _, Response},
+};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{HTTP_BODIES_BYTES_MAX, HTTP_BODY_BYTES_MAX, HTTP_BODY_MS_MAX},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::{sync::Semaphore, time::timeout};
+
+/// Time after which a client that was refused for want of room may ask again, in seconds.
+const RETRY_AFTER_S: u64 = 1;
+/// Names under which a machine's own programs reach it.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// What requests are judged by.
+pub(super) struct Guard {
+    tokens: Tokens,
+    /// Host names, without ports.
+    hosts: Vec<String>,
+    origins: Vec<String>,
+    /// Room for bodies; a permit is a byte.
+    bodies: Semaphore,
+}
+
+impl Guard {
+    pub(super) fn new(tokens: Tokens, hosts: &[String], origins: &[String]) -> Self {
+        let lower = |text: &String| text.trim_end_matches('/').to_ascii_lowercase();
+        let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(hosts.iter().map(lower)).collect();
+        let origins = origins.iter().map(lower).collect();
+        Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX) }
+    }
+
+    /// Host names that requests may name.
+    pub(super) fn hosts(&self) -> &[String] {
+        &self.hosts
+    }
+
+    /// Refuses a request that names another host: a page of a foreign name that was made to lead here sends its own.
+    fn check_host(&self, host: &str) -> Result<(), ErrorReport> {
+        let name = host.parse::<Authority>().map(|authority| authority.host().to_ascii_lowercase());
+        if name.is_ok_and(|name| self.hosts.contains(&name)) {
+            return Ok(());
+        }
+        Err(ErrorReport::new(ErrorCode::PolicyRefused, "the request's Host is none of this host's names")
+            .with_hint("Use the address that `codemode serve` printed, or start it with --allowed-host NAME."))
+    }
+
+    /// Refuses a request of a foreign page.
+    fn check_origin(&self, origin: Option<&HeaderValue>, host: &str) -> Result<(), ErrorReport> {
+        let Some(origin) = origin else { return Ok(()) };
+        let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
+        let own = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+        if own.is_some_and(|own| own == host.to_ascii_lowercase()) || self.origins.contains(&origin) {
+            return Ok(());
+        }
+        Err(ErrorReport::new(ErrorCode::PolicyRefused, "pages of the request's Origin may not use this host")
+            .with_hint("Start it with --allowed-origin ORIGIN if they should."))
+    }
+
+    /// The caller whose token the request has.
+    fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, ErrorReport> {
+        if self.tokens.is_empty() {
+            return Ok(Arc::default());
+        }
+        let mut authorizations = headers.get_all(AUTHORIZATION).iter();
+        let token = match (authorizations.next().map(HeaderValue::as_bytes), authorizations.next()) {
+            (Some(value), None) => value
+                .split_at_checked(7)
+                .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(b"bearer "))
+                .map(|(_, token)| token.trim_ascii()),
+            _ => None,
+        };
+        let token = token.ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request has no token"))?;
+        self.tokens
+            .caller(token)
+            .ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request's token is not known"))
+    }
+
+    /// The request with its whole body.
+    async fn whole(&self, request: Request) -> Result<Request, ErrorReport> {
+        let too_large = || {
+            let message = format!("the request has more than {HTTP_BODY_BYTES_MAX} bytes");
+            ErrorReport::new(ErrorCode::RequestTooLarge, message)
+        };
+        let (parts, body) = request.into_parts();
+        let hint = body.size_hint();
+        if hint.upper() == Some(0) {
+            return Ok(Request::from_parts(parts, body));
+        }
+        if hint.lower() > HTTP_BODY_BYTES_MAX as u64 {
+            return Err(too_large());
+        }
+        let most = hint.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(HTTP_BODY_BYTES_MAX);
+        let patience = Duration::from_millis(HTTP_BODY_MS_MAX);
+        let room = u32::try_from(most.min(HTTP_BODY_BYTES_MAX)).unwrap_or(u32::MAX);
+        let Ok(Ok(_room)) = timeout(patience, self.bodies.acquire_many(room)).await else {
+            return Err(ErrorReport::new(ErrorCode::CapacityExceeded, "too many requests are being read")
+                .with_hint("Send the request again."));
+        };
+        match timeout(patience, to_bytes(body, HTTP_BODY_BYTES_MAX)).await {
+            Ok(Ok(bytes)) => Ok(Request::from_parts(parts, Body::from(bytes))),
+            Ok(Err(error)) if is_limit(&error) => Err(too_large()),
+            Ok(Err(_)) => Err(ErrorReport::new(ErrorCode::InvalidArgument, "the request's body ended early")),
+            Err(_) => {
+                let message = format!("the request's body did not come within {} s", patience.as_secs());
+                Err(ErrorReport::new(ErrorCode::RequestTimeout, message))
+            }
+        }
+    }
+}
+
+/// Whether a body could not be read because it is too long.
+fn is_limit(error: &axum::Error) -> bool {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if error.is::<http_body_util::LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// Lets a request through on behalf of its caller, or refuses it.
+pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
+    let admitted = async {
+        let host = named_host(request.uri(), request.headers());
+        guard.check_host(&host)?;
+        guard.check_origin(request.headers().get(ORIGIN), &host)?;
+        let caller = guard.caller(request.headers())?;
+        request.extensions_mut().insert(Arc::clone(&caller));
+        // The token is for this place alone.
+        request.headers_mut().remove(AUTHORIZATION);
+        Ok((caller, guard.whole(request).await?))
+    };
+    match admitted.await {
+        Ok((caller, request)) => CALLER.scope(caller, next.run(request)).await,
+        Err(error) => refusal(error),
+    }
+}
+
+/// The host that a request names, with its port.
+fn named_host(uri: &Uri, headers: &HeaderMap) -> String {
+    let mut named = headers.get_all(HOST).iter();
+    match (uri.authority(), named.next(), named.next()) {
+        (Some(authority), _, None) => authority.to_string(),
+        (None, Some(host), None) => host.to_str().unwrap_or_default().to_owned(),
+        // None, or two of which another program might believe the other.
+        _ => String::new(),
+    }
+}
+
+/// The answer to a request that is not carried out.
+pub(super) fn refusal(error: ErrorReport) -> Response {
+    let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    refusal_with(status, error)
+}
+
+/// The same with another status than the code's.
+pub(super) fn refusal_with(status: StatusCode, error: ErrorReport) -> Response {
+    let header: Option<(HeaderName, HeaderValue)> = match status {
+        StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
+        StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
+        _ => None,
+    };
+    let mut response = json(status, &service::answer::<()>("serve", Err(error), Duration::ZERO));
+    response.headers_mut().extend(header);
+    response
+}
+
+/// An answer in JSON.
+pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Response {
+    let text = serde_json::to_string(value).expect("plain data can be written as JSON");
+    (status, [(CONTENT_TYPE, "application/json")], text).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_and_origins_are_judged_by_name() {
+        let guard = Guard::new(Tokens::default(), &["Tools.example".to_owned()], &["https://app.example/".to_owned()]);
+        for (host, is_known) in [
+            ("127.0.0.1:8222", true),
+            ("LOCALHOST", true),
+            ("[::1]:1", true),
+            ("tools.example:443", true),
+            ("evil.example", false),
+            ("localhost.evil.example", false),
+            ("127.0.0.1@evil.example", false),
+            ("evil.example/127.0.0.1", false),
+            ("", false),
+        ] {
+            assert_eq!(guard.check_host(host).is_ok(), is_known, "{host}");
+        }
+        for (origin, is_known) in [
+            ("http://127.0.0.1:8222", true),
+            ("https://app.example", true),
+            ("http://app.example", false),
+            ("http://127.0.0.1:8223", false),
+            ("null", false),
+            ("", false),
+        ] {
+            let origin = HeaderValue::from_static(origin);
+            assert_eq!(guard.check_origin(Some(&origin), "127.0.0.1:8222").is_ok(), is_known, "{origin:?}");
+        }
+        guard.check_origin(None, "127.0.0.1:8222").unwrap();
+    }
+
+    #[test]
+    fn two_hosts_are_none() {
+        let mut headers = HeaderMap::new();
+        headers.append(HOST, HeaderValue::from_static("localhost"));
+        assert_eq!(named_host(&Uri::from_static("/mcp"), &headers), "localhost");
+        headers.append(HOST, HeaderValue::from_static("evil.example"));
+        assert_eq!(named_host(&Uri::from_static("/mcp"), &headers), "");
+    }
+}

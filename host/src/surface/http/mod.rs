@@ -1,0 +1,188 @@
+//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`.
+//!
+//! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
+//! with a handshake. What is answered comes from the service.
+
+mod guard;
+mod listener;
+mod sessions;
+mod tokens;
+
+use super::{
+    config::Secret,
+    mcp::{BEFORE_CLEAN_UP, Handler, Shared},
+};
+use crate::service::Service;
+use axum::{
+    Router,
+    body::Body,
+    extract::State,
+    http::{Method, StatusCode},
+    middleware::{self, Next},
+    response::Response,
+    routing::get,
+};
+use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
+use futures::StreamExt as _;
+use guard::{Guard, guarded, json, refusal, refusal_with};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use sessions::Sessions;
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use tokens::Tokens;
+use tokio::{net::TcpListener, time::timeout};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long clients may take to read what they are told last.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How a host is served.
+#[derive(Debug)]
+pub(super) struct Options {
+    pub listen: SocketAddr,
+    /// A token of the environment.
+    pub token: Option<Secret>,
+    /// The file of named tokens.
+    pub token_file: Option<PathBuf>,
+    /// Names of this host besides those of loopback.
+    pub allowed_hosts: Vec<String>,
+    /// Origins whose pages may use it.
+    pub allowed_origins: Vec<String>,
+    /// Time that running executions are given when the host is told to stop.
+    pub grace: Duration,
+}
+
+/// A host that listens.
+pub(super) struct Server {
+    shared: Shared,
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
+    /// Answers that are being sent.
+    answers: TaskTracker,
+    /// Ends what clients of MCP have open.
+    mcp: CancellationToken,
+    grace: Duration,
+}
+
+impl Server {
+    /// Listens, and answers nobody yet.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when there is no token though others than this machine could call, or tokens are wrong;
+    /// `IO_ERROR` when the address cannot be listened on.
+    pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
+        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace } = options;
+        let tokens = Tokens::read(token.as_ref(), token_file.as_deref())?;
+        if tokens.is_empty() && !listen.ip().is_loopback() {
+            let message = format!("{} can be reached by other machines, and there is no token", listen.ip());
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+                .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
+        }
+        let listener = TcpListener::bind(listen).await;
+        let listener = listener.map_err(|error| {
+            ErrorReport::new(ErrorCode::IoError, format!("{listen} cannot be listened on: {error}"))
+                .with_hint("Give another address with --listen; port 0 is any free one.")
+        })?;
+        let address = listener.local_addr().unwrap_or(listen);
+        let mut hosts = allowed_hosts;
+        if !listen.ip().is_unspecified() {
+            hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
+        }
+        let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins));
+        let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
+        let router = Router::new()
+            .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
+            .layer(middleware::from_fn_with_state(answers.clone(), tracked))
+            .layer(middleware::from_fn_with_state(guard, guarded))
+            .route("/healthz", get(healthz))
+            .route("/readyz", get(readyz).with_state(shared.clone()))
+            .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
+            .method_not_allowed_fallback(async || {
+                let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
+                refusal_with(StatusCode::METHOD_NOT_ALLOWED, error)
+            });
+        Ok(Self { shared, listener, address, router, answers, mcp, grace })
+    }
+
+    /// The address that it listens on.
+    pub(super) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
+    /// are cancelled and their callers told so.
+    pub(super) async fn run(self, stop: CancellationToken) {
+        let Self { shared, listener, address: _, router, answers, mcp, grace } = self;
+        let Shared { service, executions, closing, ending, .. } = shared;
+        let (startup, stopped) = (service.clone(), stop.clone());
+        let startup = tokio::spawn(async move {
+            if let Err(error) = startup.ready(&|_| {}, &stopped).await {
+                tracing::error!(%error, "the sandbox could not be prepared");
+            }
+        });
+        let closed = CancellationToken::new();
+        let stopping = async {
+            stop.cancelled().await;
+            startup.abort();
+            closing.cancel();
+            executions.close();
+            answers.close();
+            let ended = async { tokio::join!(executions.wait(), answers.wait()) };
+            if timeout(grace, ended).await.is_err() {
+                ending.cancel();
+                let clean_up = Duration::from_millis(DISPOSE_MS_MAX) + BEFORE_CLEAN_UP;
+                if timeout(clean_up, executions.wait()).await.is_err() {
+                    tracing::warn!("executions did not end in time");
+                }
+                let _ = timeout(LAST_WORDS, answers.wait()).await;
+            }
+            mcp.cancel();
+            closed.cancel();
+            tokio::time::sleep(LAST_WORDS).await;
+        };
+        tokio::select! {
+            () = listener::serve(listener, router, &closed) => {}
+            () = stopping => tracing::warn!("some clients did not read their last answer"),
+        }
+    }
+}
+
+/// MCP over HTTP, by the library: revision 2025-11-25 with sessions, 2026-07-28 without.
+fn mcp_service(shared: &Shared, guard: &Guard, cancel: &CancellationToken) -> StreamableHttpService<Handler, Sessions> {
+    // The library has a wall of its own against foreign hosts.
+    let config = StreamableHttpServerConfig::default()
+        .with_allowed_hosts(guard.hosts().iter().map(|host| host.trim_matches(['[', ']'])))
+        .with_max_request_body_bytes(HTTP_BODY_BYTES_MAX)
+        .with_cancellation_token(cancel.clone());
+    let shared = shared.clone();
+    StreamableHttpService::new(move || Ok(Handler::new(shared.clone())), Arc::new(Sessions::new()), config)
+}
+
+/// Counts answers to calls until they are sent. Streams that a client holds open to be told things are none.
+async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let answer = answers.token();
+    let (parts, body) = next.run(request).await.into_parts();
+    let body = body.into_data_stream().map(move |bytes| {
+        let _ = &answer;
+        bytes
+    });
+    Response::from_parts(parts, Body::from_stream(body))
+}
+
+/// Whether the process answers.
+async fn healthz() -> Response {
+    json(StatusCode::OK, &serde_json::json!({"ok": true}))
+}
+
+/// Whether an execution could begin now.
+async fn readyz(State(shared): State<Shared>) -> Response {
+    let mut readiness = shared.service.readiness().await;
+    if shared.closing.is_cancelled() {
+        readiness.ready = false;
+        readiness.reasons.push("The host is stopping.".to_owned());
+    }
+    json(if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE }, &readiness)
+}

@@ -1,0 +1,150 @@
+//! What a server of MCP does, whatever its messages come by.
+use super::{notices, tool};
+use crate::service::{self, Caller, ExecuteRequest, Service, TOOL};
+use axum::http::request::Parts;
+use codemode_spec::{Envelope, ErrorCode, ErrorReport};
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler,
+    model::{
+        CallToolRequestParams, CallToolResponse, Implementation, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+        ProtocolVersion, ServerCapabilities, ServerConfig, SetLevelRequestParams, Tool,
+    },
+    service::RequestContext,
+};
+use serde_json::Value as Json;
+use std::{
+    pin::pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// How long a client may keep the list of tools: it is the same for as long as this program is.
+const TOOLS_TTL_MS: u64 = 3_600_000;
+
+/// What all clients of a host share.
+#[derive(Clone)]
+pub(in crate::surface) struct Shared {
+    pub(in crate::surface) service: Service,
+    tool: Tool,
+    /// The executions that run.
+    pub(in crate::surface) executions: TaskTracker,
+    /// When it is cancelled, calls that come are refused.
+    pub(in crate::surface) closing: CancellationToken,
+    /// When it is cancelled, executions that run are cancelled; their calls are answered.
+    pub(in crate::surface) ending: CancellationToken,
+}
+
+impl Shared {
+    pub(in crate::surface) fn new(service: Service) -> Self {
+        let tool = tool::definition(service.manifests());
+        let (executions, closing, ending) = (TaskTracker::new(), CancellationToken::new(), CancellationToken::new());
+        Self { service, tool, executions, closing, ending }
+    }
+}
+
+/// One client's, or one request's where there is no handshake.
+pub(in crate::surface) struct Handler {
+    shared: Shared,
+    /// The least severe [`LoggingLevel`] that a client of a revision with a handshake wants to see.
+    level: AtomicU8,
+}
+
+impl Handler {
+    pub(in crate::surface) const fn new(shared: Shared) -> Self {
+        Self { shared, level: AtomicU8::new(LoggingLevel::Info as u8) }
+    }
+
+    async fn execute(&self, request: ExecuteRequest, context: &RequestContext<RoleServer>) -> Envelope {
+        let (reporter, notices) = notices::channel(context, self.least_level(context));
+        let service = &self.shared.service;
+        let cancel = context.ct.child_token();
+        let execution = async {
+            // What an early call waits for is told as its progress.
+            match service.ready(&|text| reporter.preparing(text), &cancel).await {
+                Ok(()) => service.execute_for(&caller(context), request, reporter.clone(), cancel.clone()).await,
+                Err(error) => service::refused(error),
+            }
+        };
+        let mut execution = pin!(notices.during(execution));
+        tokio::select! {
+            envelope = &mut execution => return envelope,
+            () = self.shared.ending.cancelled() => cancel.cancel(),
+        }
+        let mut envelope = execution.await;
+        if let Some(error) = envelope.error.as_mut().filter(|error| error.code == ErrorCode::Cancelled) {
+            "the host is stopping, and the call was cancelled".clone_into(&mut error.message);
+        }
+        envelope
+    }
+
+    /// Which console lines the client wants to see while the script runs.
+    fn least_level(&self, context: &RequestContext<RoleServer>) -> Option<u8> {
+        if is_stateless(context) {
+            return context.meta.log_level().map(|level| level as u8);
+        }
+        Some(self.level.load(Ordering::Relaxed))
+    }
+}
+
+/// On whose behalf a message comes: over HTTP the one whose token it has.
+fn caller(context: &RequestContext<RoleServer>) -> Arc<Caller> {
+    let parts = context.extensions.get::<Parts>();
+    parts.and_then(|parts| parts.extensions.get::<Arc<Caller>>()).cloned().unwrap_or_default()
+}
+
+/// Whether the client speaks the revision without a handshake, in which every request says all that matters to it.
+fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| !version.has_initialize())
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_logging().enable_tools().build())
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+            .with_server_info(Implementation::new("codemode", env!("CARGO_PKG_VERSION")).with_title("codemode"))
+    }
+
+    async fn set_level(&self, request: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.level.store(request.level as u8, Ordering::Relaxed);
+        Ok(())
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let mut list = ListToolsResult::with_all_items(vec![self.shared.tool.clone()]);
+        if is_stateless(&context) {
+            list.ttl_ms = Some(TOOLS_TTL_MS);
+        }
+        Ok(list)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != TOOL {
+            let message = format!("there is no tool {:?}; the only one is {TOOL}", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let _execution = self.shared.executions.token();
+        if self.shared.closing.is_cancelled() {
+            let error = ErrorReport::new(ErrorCode::NotReady, "the host is stopping")
+                .with_hint("Call again when it is back, or call another host.");
+            return Ok(tool::answer(service::refused(error)).into());
+        }
+        let arguments = Json::Object(request.arguments.unwrap_or_default());
+        let envelope = match ExecuteRequest::from_json(arguments) {
+            // Boxed, as the library keeps the futures of all methods in one.
+            Ok(request) => Box::pin(self.execute(request, &context)).await,
+            Err(error) => service::refused(error),
+        };
+        Ok(tool::answer(envelope).into())
+    }
+}

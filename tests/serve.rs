@@ -1,0 +1,399 @@
+//! The host that stays: `codemode serve`, as its clients and its enemies see it.
+
+use crate::support::{
+    http::{Reply, STATELESS, Serving, call, with_session},
+    leases::Witness,
+    program::{PATIENCE, Place, need_browser, wait_until},
+};
+use rustix::process::Signal;
+use serde_json::{Value as Json, json};
+use std::{
+    fs,
+    io::{Read as _, Write as _},
+    os::unix::fs::PermissionsExt as _,
+    process::Stdio,
+    thread,
+    time::Duration,
+};
+
+const OF_CI: &str = "ci-0123456789abcdef0123456789abcdef";
+const OF_ME: &str = "me-fedcba9876543210fedcba9876543210";
+/// A script that runs until it is ended.
+const ENDLESS: &str = "console.warn('running'); await new Promise((r) => setTimeout(r, 1e8))";
+
+/// A host with two callers, one of which may have little.
+fn with_tokens(place: &Place, arguments: &[&str]) -> Serving {
+    let file = place.folder().join("tokens.toml");
+    let text = format!(
+        "[ci]\ntoken = \"{OF_CI}\"\nconcurrent = 1\nqueued = 0\nkeys = [\"ci-*\"]\n[ci.network]\ndeny = [\"localhost\"]\n\
+         [me]\ntoken = \"{OF_ME}\"\n"
+    );
+    fs::write(&file, text).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--token-file"]);
+    command.arg(file).args(arguments).env("CODEMODE_LOG", "trace");
+    command.stderr(fs::File::create(place.folder().join("log")).unwrap());
+    Serving::of(command)
+}
+
+fn bearer(token: &str) -> String {
+    format!("Bearer {token}")
+}
+
+fn code(arguments: &str) -> Json {
+    json!({ "code": arguments })
+}
+
+/// What an endless execution answers, with the connection on which it was asked for.
+fn begin(serving: &Serving, headers: &[(&str, &str)]) -> thread::JoinHandle<Option<Reply>> {
+    let mut message = call(&json!({"code": ENDLESS, "timeout_ms": 600_000}));
+    message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
+    let mut stream = serving.connect();
+    stream.write_all(serving.message(headers, &message).as_bytes()).unwrap();
+    // Its console line says that it runs.
+    let mut seen = Vec::new();
+    while !String::from_utf8_lossy(&seen).contains("running") {
+        let mut bytes = [0; 4096];
+        let read = stream.read(&mut bytes).unwrap();
+        assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&bytes[..read]);
+    }
+    thread::spawn(move || {
+        stream.read_to_end(&mut seen).ok()?;
+        let text = String::from_utf8_lossy(&seen).into_owned();
+        let data = text.lines().filter_map(|line| line.strip_prefix("data:")).next_back()?.trim().to_owned();
+        Some(Reply { status: 200, headers: Vec::new(), body: data })
+    })
+}
+
+#[test]
+fn both_revisions_are_served_and_the_host_says_when_it_is_ready() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &[]);
+    assert_eq!(serving.ask("GET", "/healthz", &[], "").json(), json!({"ok": true}));
+    need_browser();
+    wait_until("readiness", PATIENCE, || serving.ask("GET", "/readyz", &[], "").status == 200);
+    assert_eq!(serving.ask("GET", "/readyz", &[], "").json(), json!({"ready": true, "reasons": []}));
+
+    let session = serving.initialize(&[]);
+    let headers = with_session(&[], &session);
+    let list = serving.send(&headers, &json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).message();
+    assert_eq!(list["result"]["tools"][0]["name"], "browser_execute", "{list}");
+    let params = json!({"name": "browser_execute", "arguments": code("console.log('one'); 1 + 1")});
+    let called = serving.send(&headers, &json!({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": params}));
+    let envelope = &called.message()["result"]["structuredContent"];
+    assert_eq!((&envelope["data"]["result"], &envelope["data"]["logs"][0]["text"]), (&json!(2), &json!("one")));
+
+    let answer = serving.execute(&[], &code("console.log('one'); 1 + 1"));
+    assert_eq!((&answer["data"]["result"], &answer["data"]["logs"][0]["text"]), (&json!(2), &json!("one")));
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {"_meta": {
+        "io.modelcontextprotocol/protocolVersion": STATELESS, "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"}}}});
+    let versions = serving.send(&[], &message).message()["result"]["supportedVersions"].clone();
+    assert!(versions.as_array().is_some_and(|versions| versions.contains(&json!(STATELESS))), "{versions}");
+
+    // A client says when it goes.
+    assert_eq!(serving.ask("DELETE", "/mcp", &headers, "").status / 100, 2);
+    assert_eq!(serving.send(&headers, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})).status, 404);
+}
+
+#[test]
+fn a_caller_needs_its_token_and_no_token_is_written_anywhere() {
+    let place = Place::new();
+    let serving = with_tokens(&place, &[]);
+    let me = bearer(OF_ME);
+    for (headers, why) in [
+        (vec![], "the request has no token"),
+        (vec![("authorization", "Basic bWU6bWU=")], "the request has no token"),
+        (vec![("authorization", me.as_str()), ("authorization", me.as_str())], "the request has no token"),
+        (vec![("authorization", "Bearer me-fedcba9876543210fedcba9876543211")], "the request's token is not known"),
+        (vec![("authorization", "Bearer ")], "the request has no token"),
+    ] {
+        let refused = serving.send(&headers, &call(&code("1")));
+        assert_eq!((refused.status, refused.header("www-authenticate")), (401, Some("Bearer")), "{why}");
+        let error = &refused.json()["error"];
+        assert_eq!((&error["code"], &error["message"]), (&json!("UNAUTHENTICATED"), &json!(why)));
+    }
+    // A token in the path is none.
+    let refused = serving.ask("POST", &format!("/mcp?access_token={OF_ME}"), &[], "{}");
+    assert_eq!(refused.status, 401);
+    for scheme in ["Bearer", "bearer"] {
+        let answer = serving.execute(&[("authorization", &format!("{scheme} {OF_ME}"))], &code("1 + 1"));
+        assert_eq!(answer["data"]["result"], 2, "{answer}");
+    }
+    // The name of the caller stands in the audit, and the token nowhere.
+    let audit = place.run(&["audit", "show", "--json"]);
+    let audit = String::from_utf8(audit.stdout).unwrap();
+    assert!(audit.contains(r#"\"caller\":\"me\""#), "{audit}");
+    drop(serving);
+    let log = fs::read_to_string(place.folder().join("log")).unwrap();
+    assert!(!log.is_empty());
+    for text in [&audit, &log] {
+        assert!(!text.contains(OF_ME) && !text.contains(OF_CI), "{text}");
+    }
+    let state = walk(&place.folder().join("state"));
+    assert!(!state.is_empty() && !state.iter().any(|bytes| bytes.windows(OF_ME.len()).any(|w| w == OF_ME.as_bytes())));
+}
+
+/// The contents of all files below a folder.
+fn walk(folder: &std::path::Path) -> Vec<Vec<u8>> {
+    let entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { walk(&path) } else { fs::read(path).into_iter().collect() }).collect()
+}
+
+#[test]
+fn a_caller_has_its_keys_its_network_and_its_places_and_no_session_of_another() {
+    need_browser();
+    let place = Place::new();
+    let (serving, site) = (with_tokens(&place, &[]), Witness::start());
+    let (of_ci, of_me) = (bearer(OF_CI), bearer(OF_ME));
+    let (ci, me) = ([("authorization", of_ci.as_str())], [("authorization", of_me.as_str())]);
+    let reuse = |key: &str, code: &str| json!({"code": code, "session": {"mode": "reuse", "key": key}});
+    let refused = serving.execute(&ci, &reuse("mine", "1"));
+    assert_eq!(refused["error"]["code"], "POLICY_REFUSED", "{refused}");
+    assert_eq!(refused["error"]["hint"], "Use one of this caller's keys: ci-*.");
+    // What the operator denies this caller is denied whatever its call says, and allowed to another.
+    let visit = format!(
+        "const page = await browser.open('{}'); await page.title()",
+        site.url().replace("127.0.0.1", "localhost")
+    );
+    let lifting = json!({"allow": ["*"]});
+    for (key, network) in [("ci-1", Json::Null), ("ci-2", lifting)] {
+        let mut arguments = reuse(key, &visit);
+        if !network.is_null() {
+            arguments["session"]["network"] = network;
+        }
+        let answer = serving.execute(&ci, &arguments);
+        assert_eq!(answer["error"]["code"], "POLICY_REFUSED", "{answer}");
+        assert!(answer["error"]["message"].as_str().unwrap().contains("the caller's deny localhost"), "{answer}");
+    }
+    assert_eq!(serving.execute(&me, &code(&visit))["ok"], true);
+
+    // One place, and nobody may wait.
+    let running = begin(&serving, &ci);
+    let full = serving.execute(&ci, &code("1"));
+    assert_eq!(full["error"]["code"], "CAPACITY_EXCEEDED", "{full}");
+    assert_eq!(serving.execute(&me, &code("1"))["data"]["result"], 1);
+
+    let session = serving.initialize(&ci);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    assert_eq!(serving.send(&with_session(&me, &session), &list).status, 404);
+    let stream = [("accept", "text/event-stream")];
+    let stream: Vec<_> = with_session(&me, &session).into_iter().chain(stream).collect();
+    assert_eq!(serving.ask("GET", "/mcp", &stream, "").status, 404);
+    serving.ask("DELETE", "/mcp", &with_session(&me, &session), "");
+    assert_eq!(serving.send(&with_session(&ci, &session), &list).status, 200);
+    serving.program.signal(Signal::TERM);
+    drop(serving);
+    running.join().unwrap();
+}
+
+#[test]
+fn a_client_that_goes_away_ends_what_it_had_started() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &["--token-file", tokens_of_one(&place).to_str().unwrap()]);
+    let token = bearer(OF_ME);
+    let headers = [("authorization", token.as_str())];
+    // Its one place is free again as soon as the client is gone.
+    for _ in 0..3 {
+        let mut stream = serving.connect();
+        let mut message = call(&json!({"code": ENDLESS, "timeout_ms": 600_000}));
+        message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
+        stream.write_all(serving.message(&headers, &message).as_bytes()).unwrap();
+        let mut seen = String::new();
+        while !seen.contains("running") {
+            let mut bytes = [0; 4096];
+            let read = stream.read(&mut bytes).unwrap();
+            seen += &String::from_utf8_lossy(&bytes[..read]);
+        }
+        drop(stream);
+        let answer = serving.execute(&headers, &code("'next'"));
+        assert_eq!(answer["data"]["result"], "next", "{answer}");
+    }
+}
+
+/// A file of one caller with one place.
+fn tokens_of_one(place: &Place) -> std::path::PathBuf {
+    let file = place.folder().join("one.toml");
+    fs::write(&file, format!("[me]\ntoken = \"{OF_ME}\"\nconcurrent = 1\n")).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    file
+}
+
+#[test]
+fn foreign_hosts_and_pages_are_refused() {
+    let place = Place::new();
+    let serving =
+        Serving::start(&place, &["--allowed-host", "tools.example", "--allowed-origin", "https://app.example"]);
+    let own = format!("http://{}", serving.address);
+    let status = |headers: &[(&str, &str)]| serving.send(headers, &call(&code("1"))).status;
+    for (headers, expected) in [
+        (vec![], 200),
+        (vec![("host", "tools.example")], 200),
+        (vec![("origin", own.as_str())], 200),
+        (vec![("origin", "https://app.example")], 200),
+        (vec![("host", "evil.example")], 403),
+        (vec![("host", "evil.example"), ("origin", "http://evil.example")], 403),
+        (vec![("host", "tools.example"), ("host", "evil.example")], 403),
+        (vec![("origin", "http://evil.example")], 403),
+        (vec![("origin", "null")], 403),
+    ] {
+        assert_eq!(status(&headers), expected, "{headers:?}");
+    }
+    let missing = serving.raw(b"POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    assert!(matches!(missing.status, 400 | 403), "{missing:?}");
+}
+
+#[test]
+fn what_no_client_would_send_is_refused_and_harms_nobody() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &[]);
+    serving.execute(&[], &code("1"));
+    let memory = || {
+        let status = fs::read_to_string(format!("/proc/{}/status", serving.program.pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap().trim();
+        line.trim_end_matches(" kB").parse::<u64>().unwrap()
+    };
+    let before = memory();
+    let host = format!("host: {}\r\n", serving.address);
+    let kind = "content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\n";
+    let head = |more: &str| format!("POST /mcp HTTP/1.1\r\n{host}{kind}{more}\r\n").into_bytes();
+    let with_body = |body: &[u8]| [head(&format!("content-length: {}\r\n", body.len())), body.to_vec()].concat();
+
+    let large = serving.raw(&[head("content-length: 104857600\r\n"), vec![b' '; 1 << 20]].concat());
+    assert_eq!((large.status, &large.json()["error"]["code"]), (413, &json!("REQUEST_TOO_LARGE")));
+    let chunk = [b"100000\r\n".to_vec(), vec![b' '; 1 << 20], b"\r\n".to_vec()].concat();
+    let chunked = serving.raw(&[head("transfer-encoding: chunked\r\n"), chunk.repeat(20)].concat());
+    assert_eq!(chunked.status, 413, "{chunked:?}");
+    let headers: String = (0..10_000).map(|number| format!("x-{number}: 1\r\n")).collect();
+    assert!(matches!(serving.raw(&head(&headers)).status, 400 | 431));
+    let long = format!("x: {}\r\n", "a".repeat(1 << 20));
+    assert!(matches!(serving.raw(&head(&long)).status, 400 | 431));
+    let nested = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{}1{}}}",
+        "[".repeat(100_000),
+        "]".repeat(100_000)
+    );
+    for body in [b"\xff\xfe{}".as_slice(), b"", b"[]", b"{}", b"{\"jsonrpc\":", nested.as_bytes(), b"null"] {
+        let status = serving.raw(&with_body(body)).status;
+        assert_eq!(status / 100, 4, "{status} for {:?}", String::from_utf8_lossy(&body[..body.len().min(40)]));
+    }
+    let mut ended = serving.connect();
+    ended.write_all(&[head("content-length: 100\r\n"), b"{".to_vec()].concat()).unwrap();
+    ended.shutdown(std::net::Shutdown::Write).unwrap();
+    assert!(Reply::try_read(ended).is_none_or(|reply| reply.status == 400));
+    for text in [
+        "\0\0\0",
+        "GET\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "POST /mcp HTTP/1.1\r\ncontent-length: -1\r\n\r\n",
+    ] {
+        let mut stream = serving.connect();
+        let _ = stream.write_all(text.as_bytes());
+        let _ = stream.shutdown(std::net::Shutdown::Write);
+        assert!(Reply::try_read(stream).is_none_or(|reply| reply.status == 400), "{text:?}");
+    }
+    assert_eq!(serving.ask("PUT", "/mcp", &[], "").status, 405);
+    assert_eq!(serving.ask("GET", "/../../etc/passwd", &[], "").status, 404);
+    assert_eq!(serving.execute(&[], &code("1 + 1"))["data"]["result"], 2);
+    let grown = memory() - before;
+    assert!(grown < 64 * 1024, "{grown} kB more");
+}
+
+#[test]
+fn a_caller_that_opens_session_after_session_loses_the_oldest() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &[]);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    let first = serving.initialize(&[]);
+    let second = serving.initialize(&[]);
+    for _ in 2..codemode_spec::limits::MCP_SESSIONS_PER_CALLER_MAX {
+        serving.initialize(&[]);
+    }
+    // The first was used last.
+    assert_eq!(serving.send(&with_session(&[], &first), &list).status, 200);
+    serving.initialize(&[]);
+    assert_eq!(serving.send(&with_session(&[], &first), &list).status, 200);
+    assert_eq!(serving.send(&with_session(&[], &second), &list).status, 404);
+}
+
+#[test]
+fn a_host_that_is_told_to_stop_lets_executions_end_and_tells_the_rest() {
+    let place = Place::new();
+    let mut serving = Serving::start(&place, &["--grace", "3s"]);
+    serving.execute(&[], &code("1"));
+    let endless = begin(&serving, &[]);
+    let mut soon = serving.connect();
+    let message = call(&code("await new Promise((r) => setTimeout(r, 1000)); 'done'"));
+    soon.write_all(serving.message(&[], &message).as_bytes()).unwrap();
+    let session = serving.initialize(&[]);
+    serving.program.signal(Signal::TERM);
+    wait_until("refusals", PATIENCE, || serving.ask("GET", "/readyz", &[], "").status == 503);
+    let refused = serving.execute(&[], &code("1"));
+    assert_eq!(
+        (&refused["error"]["code"], &refused["error"]["message"]),
+        (&json!("NOT_READY"), &json!("the host is stopping"))
+    );
+    // One had time enough, the other had not and is told so.
+    let done = Reply::read(soon).message();
+    assert_eq!(done["result"]["structuredContent"]["data"]["result"], "done", "{done}");
+    let cancelled = endless.join().unwrap().expect("an answer").json();
+    let error = &cancelled["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "CANCELLED", "{cancelled}");
+    assert!(error["message"].as_str().unwrap().contains("the host is stopping"), "{error}");
+    assert!(serving.program.ended(PATIENCE).success());
+    drop(session);
+    assert_eq!(place.processes(), Vec::<String>::new());
+}
+
+#[test]
+fn others_than_this_machine_need_a_token() {
+    let place = Place::new();
+    let refused = place.run(&["serve", "--listen", "0.0.0.0:0"]);
+    assert_eq!(refused.status.code(), Some(1));
+    let words = String::from_utf8(refused.stderr).unwrap();
+    assert!(words.contains("there is no token") && words.contains("--token-file"), "{words}");
+    let mut command = place.command(&["serve", "--listen", "0.0.0.0:0"]);
+    command.env("CODEMODE_TOKEN", OF_ME).stderr(Stdio::null());
+    let serving = Serving::of(command);
+    assert!(serving.address.ip().is_unspecified());
+    let taken = place.run(&["serve", "--listen", &format!("127.0.0.1:{}", serving.address.port())]);
+    assert_eq!(taken.status.code(), Some(1));
+    let words = String::from_utf8(taken.stderr).unwrap();
+    assert!(words.contains("cannot be listened on") && words.contains("--listen"), "{words}");
+}
+
+#[test]
+fn a_killed_host_leaves_nothing_and_its_successor_goes_on() {
+    need_browser();
+    let place = Place::new();
+    let reuse = |code: &str| json!({"code": code, "session": {"mode": "reuse", "key": "shop"}});
+    let mut serving = Serving::start(&place, &[]);
+    let answer = serving.execute(&[], &reuse("await browser.open('about:blank'); 1"));
+    assert_eq!(answer["ok"], true, "{answer}");
+    let one_shot = format!("await browser.open('about:blank'); {ENDLESS}");
+    let mut message = call(&json!({"code": one_shot, "timeout_ms": 600_000}));
+    message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
+    let mut stream = serving.connect();
+    stream.write_all(serving.message(&[], &message).as_bytes()).unwrap();
+    let mut seen = String::new();
+    while !seen.contains("running") {
+        let mut bytes = [0; 4096];
+        let read = stream.read(&mut bytes).unwrap();
+        assert_ne!(read, 0, "{seen}");
+        seen += &String::from_utf8_lossy(&bytes[..read]);
+    }
+    serving.program.signal(Signal::KILL);
+    serving.program.ended(PATIENCE);
+    let serving = Serving::start(&place, &[]);
+    let pages = serving.execute(&[], &reuse("(await browser.pages()).length"));
+    assert_eq!(pages["ok"], true, "{pages}");
+    assert!(pages["meta"]["warnings"].as_array().is_some_and(Vec::is_empty), "{pages}");
+    // The browser of the execution that was cut off is gone, that of the key is there.
+    wait_until("one browser", Duration::from_secs(20), || {
+        let keepers = place.processes().into_iter().filter(|line| line.contains(" keep"));
+        keepers.count() == 1
+    });
+    assert!(place.run(&["sessions", "close", "shop"]).status.success());
+    wait_until("no browser", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
+}
