@@ -92,6 +92,17 @@ fn both_revisions_are_served_and_the_host_says_when_it_is_ready() {
     let versions = serving.send(&[], &message).message()["result"]["supportedVersions"].clone();
     assert!(versions.as_array().is_some_and(|versions| versions.contains(&json!(STATELESS))), "{versions}");
 
+    let numbers = serving.ask("GET", "/metrics", &[], "");
+    assert!(numbers.header("content-type").unwrap().starts_with("application/openmetrics-text"), "{numbers:?}");
+    let number = |name: &str| {
+        let line = numbers.body.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in {}", numbers.body)).parse::<f64>().unwrap()
+    };
+    assert_eq!(number("codemode_executions_total{outcome=\"OK\"}"), 2.0);
+    assert_eq!((number("codemode_executions_running"), number("codemode_leases")), (0.0, 0.0));
+    assert_eq!(number("codemode_execution_seconds_count"), 2.0);
+    assert!(number("codemode_turn_seconds_count") >= 2.0 && numbers.body.ends_with("# EOF\n"), "{}", numbers.body);
+
     // A client says when it goes.
     assert_eq!(serving.ask("DELETE", "/mcp", &headers, "").status / 100, 2);
     assert_eq!(serving.send(&headers, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})).status, 404);
@@ -116,7 +127,7 @@ fn a_caller_needs_its_token_and_no_token_is_written_anywhere() {
     }
     // A token in the path is none.
     let refused = serving.ask("POST", &format!("/mcp?access_token={OF_ME}"), &[], "{}");
-    assert_eq!(refused.status, 401);
+    assert_eq!((refused.status, serving.ask("GET", "/metrics", &[], "").status), (401, 401));
     for scheme in ["Bearer", "bearer"] {
         let answer = serving.execute(&[("authorization", &format!("{scheme} {OF_ME}"))], &code("1 + 1"));
         assert_eq!(answer["data"]["result"], 2, "{answer}");

@@ -10,6 +10,7 @@ mod audit;
 mod calls;
 mod created;
 mod logins;
+mod meter;
 mod outcome;
 mod poll;
 mod quirks;
@@ -17,8 +18,9 @@ mod request;
 mod state;
 mod turns;
 
-pub use admission::Share;
+pub use admission::{Load, Share};
 pub use audit::{AuditSink, LoginAct, NoAudit, NoObserver, Observer};
+pub use meter::{Meter, NoMeter};
 pub use request::Request;
 
 use crate::{
@@ -97,6 +99,8 @@ pub struct Settings {
     pub services: Vec<Arc<dyn ServiceProvider>>,
     /// Where what executions do is written down.
     pub audit: Arc<dyn AuditSink>,
+    /// What counts what they take.
+    pub meter: Arc<dyn Meter>,
     /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
     pub concurrent_max: usize,
     /// Executions that wait for a place.
@@ -137,6 +141,7 @@ impl Settings {
             clock: Arc::new(codemode_provider::SystemClock),
             services: Vec::new(),
             audit: Arc::new(NoAudit),
+            meter: Arc::new(NoMeter),
             concurrent_max: EXECUTIONS_CONCURRENT_MAX,
             queued_max: EXECUTIONS_QUEUED_MAX,
         }
@@ -164,6 +169,12 @@ impl Executor {
         &self.inner.registry
     }
 
+    /// How many executions run and wait.
+    #[must_use]
+    pub fn load(&self) -> Load {
+        self.inner.admission.load()
+    }
+
     /// Executes a script. Every failure is part of the answer.
     ///
     /// # Cancellation
@@ -181,6 +192,8 @@ impl Executor {
             let mut execution = executed.unwrap_or_else(|error| Execution::failed(of, error));
             execution.outcome = execution.outcome.map_err(ErrorReport::bounded);
             execution.duration = began.elapsed();
+            let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
+            inner.settings.meter.execution(execution.duration, execution.cpu, outcome);
             execution
         };
         let task = tokio::spawn(task.instrument(info_span!("execution", id = %id)));
@@ -328,6 +341,7 @@ impl Inner {
             registry: self.registry.clone(),
             runtimes: created.runtimes.clone().into(),
             audit: self.settings.audit.clone(),
+            meter: self.settings.meter.clone(),
             masker: granted.masker().clone(),
         };
         Run::new(

@@ -31,6 +31,15 @@ impl Default for Share {
     }
 }
 
+/// How many executions there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Load {
+    /// Executions that run.
+    pub running: usize,
+    /// Executions that wait for a place.
+    pub waiting: usize,
+}
+
 /// Lets in a bounded number, queues a bounded number, refuses the rest.
 pub(super) struct Admission {
     line: Arc<Mutex<Line>>,
@@ -205,6 +214,11 @@ impl Admission {
             turns: VecDeque::new(),
         };
         Self { line: Arc::new(Mutex::new(line)) }
+    }
+
+    pub(super) fn load(&self) -> Load {
+        let line = lock(&self.line);
+        Load { running: line.running, waiting: line.waiting }
     }
 
     /// Waits for a place, at most as long as the execution itself may take.

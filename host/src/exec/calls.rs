@@ -2,6 +2,7 @@
 
 use super::{
     audit::{AuditSink, Observer},
+    meter::Meter,
     outcome::cancelled,
     state::{CallUnderWay, RunState, WaitingCall},
 };
@@ -34,6 +35,7 @@ pub(super) struct Callees {
     pub registry: Arc<Registry>,
     pub runtimes: Runtimes,
     pub audit: Arc<dyn AuditSink>,
+    pub meter: Arc<dyn Meter>,
     /// Everything that a provider answers goes through it: the one way of replies and events into the sandbox.
     pub masker: Masker,
 }
@@ -58,6 +60,11 @@ impl Calls {
     pub(super) fn new(callees: Callees, host_room: Arc<Semaphore>, deadline: Instant) -> Self {
         let (callees, room) = (Arc::new(callees), ArgumentRoom::new(host_room));
         Self { callees, room, deadline, running: FuturesUnordered::new() }
+    }
+
+    /// What counts turns and calls.
+    pub(super) fn meter(&self) -> &dyn Meter {
+        &*self.callees.meter
     }
 
     /// What overwrites the values of secrets.
@@ -161,12 +168,15 @@ impl Calls {
         let Some(next) = state.waiting.pop_front() else { return };
         let call = next.call.id;
         let context = CallContext { call, deadline: self.deadline, place };
+        let (namespace, meter, began) = (next.call.namespace.clone(), self.callees.meter.clone(), Instant::now());
         let carried_out = carry_out_masked(Arc::clone(&self.callees), state.id.clone(), next, context);
         let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
         self.running.push(
             async move {
                 let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
-                Completed { call, result: carried_out.await.unwrap_or_else(panicked) }
+                let result = carried_out.await.unwrap_or_else(panicked);
+                meter.call(&namespace, began.elapsed(), result.as_ref().map(drop).map_err(|error| error.code));
+                Completed { call, result }
             }
             .boxed(),
         );
@@ -237,7 +247,7 @@ async fn carry_out(
     WaitingCall { mut call, weight }: WaitingCall,
     context: CallContext,
 ) -> Result<Encoded, ErrorReport> {
-    let Callees { registry, runtimes, audit, masker } = &*callees;
+    let Callees { registry, runtimes, audit, meter: _, masker } = &*callees;
     check_weight(&call, weight)?;
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let encoded = std::mem::take(&mut call.arguments);

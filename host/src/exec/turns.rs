@@ -153,10 +153,12 @@ impl Run {
     /// One turn of the guest, to where it waits, or to its result.
     fn turn(&mut self, replies: Option<Vec<Completed>>) -> Result<Option<Encoded>, ErrorReport> {
         self.pass_time();
+        let began = Instant::now();
         let turn = match replies {
             None => self.start(),
             Some(ready) => self.resume(ready),
         };
+        self.calls.meter().turn(began.elapsed());
         self.state.cpu_used += self.sandbox.as_ref().map_or(Duration::ZERO, Sandbox::turn_cpu);
         let Turn { state, console, console_dropped } = turn.map_err(stopped)?;
         self.keep_console(console, console_dropped);

@@ -2,6 +2,7 @@
 
 use super::{
     host::{Inner, Service},
+    metrics::Metrics,
     parts::{Ingredients, registry},
     request::ExecuteRequest,
     settings::Settings,
@@ -80,7 +81,8 @@ impl ServiceBuilder {
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
-        let inner = Inner { ingredients, manifests, administration, execution };
+        let metrics = Arc::new(Metrics::new());
+        let inner = Inner { ingredients, manifests, administration, execution, metrics };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

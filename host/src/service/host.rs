@@ -3,6 +3,7 @@
 use super::{
     answer::{executed, refused},
     caller::Caller,
+    metrics::Metrics,
     parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
     settings::Settings,
@@ -31,6 +32,7 @@ pub(super) struct Inner {
     pub manifests: Vec<Manifest>,
     pub administration: Startup<Administration>,
     pub execution: Startup<Execution>,
+    pub metrics: Arc<Metrics>,
 }
 
 impl Service {
@@ -156,6 +158,9 @@ impl Service {
     pub(super) async fn execution(&self, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<&Execution, ErrorReport> {
         let administration = self.administration().await?.clone();
         let inner = Arc::clone(&self.inner);
-        self.inner.execution.get(progress, move |tell| Execution::open(&inner.ingredients, administration, tell)).await
+        self.inner
+            .execution
+            .get(progress, move |tell| Execution::open(&inner.ingredients, administration, &inner.metrics, tell))
+            .await
     }
 }

@@ -1,6 +1,11 @@
 //! The parts of a service that are made at their first use: what administration needs, and what executions need besides.
 
-use super::{cleanup, record::Recorder, settings::Settings};
+use super::{
+    cleanup,
+    metrics::{Counted, Metrics},
+    record::Recorder,
+    settings::Settings,
+};
 use crate::{
     engine::{ArtifactError, Engine},
     exec::{Executor, Settings as ExecutorSettings},
@@ -76,6 +81,7 @@ impl Execution {
     pub(super) fn open(
         ingredients: &Ingredients,
         administration: Administration,
+        metrics: &Arc<Metrics>,
         progress: &dyn Fn(&str),
     ) -> Result<Self, ErrorReport> {
         let Ingredients { settings, providers, services, transform, has_browser } = ingredients;
@@ -102,7 +108,8 @@ impl Execution {
             queued_max: settings.queued_max,
             services: of_executions,
             transform: Arc::clone(transform),
-            audit: Arc::clone(&recorder) as _,
+            audit: Arc::new(Counted { audit: Arc::clone(&recorder) as _, metrics: Arc::clone(metrics) }),
+            meter: Arc::clone(metrics) as _,
             ..ExecutorSettings::new(state.path())
         };
         let executor = Executor::new(engine, registry(providers)?, executor_settings);

@@ -59,6 +59,44 @@ pub(super) async fn list(
     Ok(futures::future::join_all(rows.map(|row| describe(places, row, &leases, wall_ms))).await)
 }
 
+/// How much of everything there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stock {
+    /// Sessions whose browser is being started.
+    pub starting: u64,
+    /// Sessions whose browser runs, as far as is known.
+    pub live: u64,
+    /// Sessions whose browser is to end.
+    pub closing: u64,
+    /// Leases that are held.
+    pub leases: u64,
+    /// Browsers of these sessions that run.
+    pub browsers: u64,
+    /// Their memory, in KiB: what processes share counts in part.
+    pub browser_kib: u64,
+}
+
+/// How much of everything there is. No browser is asked.
+///
+/// # Errors
+/// When the store cannot be read.
+pub(super) async fn stock(store: &dyn Store) -> Result<Stock, ErrorReport> {
+    let mut stock = Stock { leases: store.leases().await?.len() as u64, ..Stock::default() };
+    for row in store.sessions().await? {
+        match row.state {
+            SessionState::Starting => stock.starting += 1,
+            SessionState::Live => stock.live += 1,
+            SessionState::Closing => stock.closing += 1,
+            SessionState::Ended => continue,
+        }
+        if let Some(kib) = row.browser.and_then(|browser| memory_kib(browser.browser_pid)) {
+            stock.browsers += 1;
+            stock.browser_kib += kib;
+        }
+    }
+    Ok(stock)
+}
+
 /// The session of this id; else the live session of this key; else the last session of this key.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use super::{
     cancel_safe::CancelSafe,
     clock::{Clock, MachineClock},
     door,
-    info::{self, SessionInfo},
+    info::{self, SessionInfo, Stock},
     leased::LeasedSession,
     leases::{Lease, Leases, busy},
     lending::Lending,
@@ -114,6 +114,14 @@ impl SessionManager {
     pub async fn list(&self, ended_max: usize) -> Result<Vec<SessionInfo>, ErrorReport> {
         let lending = &self.lending;
         info::list(lending.store.as_ref(), &lending.places, ended_max, lending.leases.wall_ms()).await
+    }
+
+    /// How much of everything there is.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub async fn stock(&self) -> Result<Stock, ErrorReport> {
+        info::stock(self.lending.store.as_ref()).await
     }
 
     /// A session by its id, or by its key: the live session of the key, else its last.

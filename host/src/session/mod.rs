@@ -24,6 +24,6 @@ pub mod store;
 
 pub use crate::state_dir::profile_of_key;
 pub use browsers::{Browsers, BrowsersOfKeepers, LaunchOrder};
-pub use info::SessionInfo;
+pub use info::{SessionInfo, Stock};
 pub use leased::LeasedSession;
 pub use manager::{SessionManager, SessionSettings};

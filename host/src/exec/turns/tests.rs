@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    exec::{NoAudit, NoObserver},
+    exec::{NoAudit, NoMeter, NoObserver},
     secrets::Masker,
 };
 use codemode_provider::{
@@ -62,6 +62,7 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         registry: Arc::new(Registry::new(vec![provider]).unwrap()),
         runtimes: [runtime].into(),
         audit: Arc::new(NoAudit),
+        meter: Arc::new(NoMeter),
         masker: Masker::default(),
     };
     let inputs = RunInputs {

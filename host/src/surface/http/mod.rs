@@ -1,4 +1,4 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`.
+//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`.
 //!
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
 //! with a handshake. What is answered comes from the service.
@@ -17,9 +17,9 @@ use axum::{
     Router,
     body::Body,
     extract::State,
-    http::{Method, StatusCode},
+    http::{Method, StatusCode, header::CONTENT_TYPE},
     middleware::{self, Next},
-    response::Response,
+    response::{IntoResponse as _, Response},
     routing::get,
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
@@ -32,6 +32,8 @@ use tokens::Tokens;
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+/// The type of numbers for a monitoring system.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// How long clients may take to read what they are told last.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
@@ -92,6 +94,7 @@ impl Server {
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
         let router = Router::new()
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
+            .route("/metrics", get(metrics).with_state(shared.clone()))
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
             .layer(middleware::from_fn_with_state(guard, guarded))
             .route("/healthz", get(healthz))
@@ -170,6 +173,14 @@ async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Req
         bytes
     });
     Response::from_parts(parts, Body::from_stream(body))
+}
+
+/// Numbers for a monitoring system.
+async fn metrics(State(shared): State<Shared>) -> Response {
+    match shared.service.metrics().await {
+        Ok(text) => ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
+        Err(error) => refusal(error),
+    }
 }
 
 /// Whether the process answers.

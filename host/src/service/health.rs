@@ -1,6 +1,7 @@
-//! Whether a service can execute now.
+//! How a service is: whether it can execute now, and its numbers.
 
 use super::{host::Service, startup::blocking};
+use codemode_spec::{ErrorCode, ErrorReport};
 use serde::Serialize;
 
 /// Whether a service can execute now, and if not, why.
@@ -30,5 +31,19 @@ impl Service {
             }
         }
         Readiness { ready: reasons.is_empty(), reasons }
+    }
+
+    /// What this service has done since its start, and what its state folder has now, in the text of `OpenMetrics`.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn metrics(&self) -> Result<String, ErrorReport> {
+        let stock = self.administration().await?.sessions.stock().await?;
+        let load = self.inner.execution.made().map(|execution| execution.executor.load()).unwrap_or_default();
+        let text = self.inner.metrics.text(&stock, load);
+        text.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("the numbers cannot be written: {error}")))
     }
 }
