@@ -13,7 +13,7 @@ use std::{
     os::unix::fs::PermissionsExt as _,
     process::Stdio,
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 const OF_CI: &str = "ci-0123456789abcdef0123456789abcdef";
@@ -407,4 +407,76 @@ fn a_killed_host_leaves_nothing_and_its_successor_goes_on() {
     });
     assert!(place.run(&["sessions", "close", "shop"]).status.success());
     wait_until("no browser", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
+}
+
+/// How long the clients of the load test call; more by this variable.
+const LOAD_SECONDS: &str = "CODEMODE_LOAD_SECONDS";
+
+#[test]
+fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
+    need_browser();
+    let place = Place::new();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    // As many browsers as this machine starts in time.
+    command.env("CODEMODE_CONCURRENT", "6").env("CODEMODE_QUEUED", "40");
+    let serving = Serving::of(command);
+    let seconds = std::env::var(LOAD_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(10);
+    let used = || {
+        let entries = |folder: &str| fs::read_dir(format!("/proc/{}/{folder}", serving.program.pid())).unwrap().count();
+        entries("fd")
+    };
+    serving.execute(&[], &code("1"));
+    let before = used();
+    let until = Instant::now() + Duration::from_secs(seconds);
+    let look = "const page = await browser.open('data:text/html,<title>T</title>'); await page.title()";
+    let kinds = [
+        ("pure", "1 + 1", Json::Null),
+        ("one-shot", look, json!({"mode": "one-shot"})),
+        ("reuse", look, json!({"mode": "reuse", "key": "shop", "wait_ms": 5_000})),
+        ("dynamic", look, json!({"mode": "dynamic", "key": "shop", "wait_ms": 0})),
+    ];
+    let host = *serving;
+    let client = |number: usize| {
+        let mut answers = Vec::new();
+        while Instant::now() < until {
+            // Most scripts need no browser of their own.
+            let (kind, code, session) = &kinds[if number < 48 { 0 } else { number % 4 }];
+            let mut arguments = json!({"code": code, "timeout_ms": 60_000});
+            if !session.is_null() {
+                arguments["session"] = session.clone();
+            }
+            let began = Instant::now();
+            let answer = host.execute(&[], &arguments);
+            let outcome = answer["error"]["code"].as_str().unwrap_or("OK").to_owned();
+            answers.push((*kind, outcome, began.elapsed()));
+        }
+        answers
+    };
+    let answers: Vec<_> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..64)
+            .map(|number| {
+                scope.spawn({
+                    let client = &client;
+                    move || client(number)
+                })
+            })
+            .collect();
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    });
+    for (kind, ..) in &kinds {
+        let mut times: Vec<_> =
+            answers.iter().filter(|(of, outcome, _)| of == kind && outcome == "OK").map(|(.., took)| *took).collect();
+        times.sort();
+        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
+        // A key that always has a holder may be busy for all others.
+        assert!(!times.is_empty() || *kind == "dynamic", "no answer of the kind {kind}");
+        eprintln!("{kind}: {} answers, p50 {:?}, p95 {:?}, p99 {:?}", times.len(), at(50), at(95), at(99));
+    }
+    let others = answers
+        .iter()
+        .filter(|(_, outcome, _)| !matches!(outcome.as_str(), "OK" | "SESSION_BUSY" | "CAPACITY_EXCEEDED"));
+    assert_eq!(others.collect::<Vec<_>>(), Vec::<&(&str, String, Duration)>::new());
+    assert!(place.run(&["sessions", "close", "shop"]).status.success());
+    wait_until("all browsers' end", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
+    wait_until("all files are closed", PATIENCE, || used() <= before + 4);
 }

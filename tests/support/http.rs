@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{Shutdown, SocketAddr, TcpStream},
+    ops::Deref,
     process::Command,
 };
 
@@ -14,7 +15,21 @@ pub const STATELESS: &str = "2026-07-28";
 /// A host that serves.
 pub struct Serving {
     pub program: Running,
+    client: Client,
+}
+
+/// A client of a host.
+#[derive(Clone, Copy)]
+pub struct Client {
     pub address: SocketAddr,
+}
+
+impl Deref for Serving {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
 }
 
 impl Serving {
@@ -28,9 +43,11 @@ impl Serving {
         let mut program = Running::start(command);
         let line = program.receive_line().expect("it says where it listens");
         let address = line.trim().strip_prefix("http://").expect("an address").parse().unwrap();
-        Self { program, address }
+        Self { program, client: Client { address } }
     }
+}
 
+impl Client {
     /// A connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
