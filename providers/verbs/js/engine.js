@@ -48,8 +48,9 @@ const OPS = {
     if (!["iframe", "frame"].includes(tagOf(element)) && !["object", "embed"].includes(tagOf(element))) {
       return { error: "kind", message: `An <iframe> was expected: ${preview(element)} is no frame` };
     }
-    return { handle: keepElement(element), ...frameOrigin(element), preview: preview(element) };
+    return { handle: keepElement(element), preview: preview(element) };
   }),
+  content: (args) => contentBoxOf(heldElement(args.handle)),
   point: (args) => {
     const [x, y] = centre(heldElement(args.handle));
     return { x, y };
@@ -69,22 +70,6 @@ const OPS = {
     return { ok: true };
   },
 };
-
-/** Where a frame's content begins in this frame's viewport: inside of its border and padding. */
-function frameOrigin(element) {
-  const box = boxOf(element);
-  const style = styleOf(element);
-  const pixels = (name) => parseFloat(style[name]) || 0;
-  // A scaled frame has scaled borders.
-  const scaleX = box.width / (offsetWidthOf(element) || box.width || 1);
-  const scaleY = box.height / (offsetHeightOf(element) || box.height || 1);
-  return {
-    x: box.x + (pixels("borderLeftWidth") + pixels("paddingLeft")) * scaleX,
-    y: box.y + (pixels("borderTopWidth") + pixels("paddingTop")) * scaleY,
-  };
-}
-const offsetWidthOf = getter(HTMLElement, "offsetWidth");
-const offsetHeightOf = getter(HTMLElement, "offsetHeight");
 
 /** Waits for the element that steps name; without steps: what the page is about. */
 function contentAs(args, given, render) {

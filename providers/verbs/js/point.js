@@ -36,6 +36,34 @@ const sameBox = (a, b, tolerance = 0, sides = SIDES) => sides.every((side) => Ma
 
 const viewport = () => ({ width: innerWidth, height: innerHeight });
 
+const TRANSFORMS = { transform: "none", rotate: "none", scale: "none", perspective: "none", offsetPath: "none", zoom: "1" };
+
+/** Whether an element or what is around it in this frame is shown otherwise than it is laid out. */
+function isTransformed(element) {
+  for (let at = element; at; at = flatParentOf(at)) {
+    const style = styleOf(at);
+    for (const name in TRANSFORMS) if (style[name] !== TRANSFORMS[name] && style[name] !== undefined) return true;
+  }
+  return false;
+}
+
+/** Where the content of a frame's element begins, and its size before any transform. */
+function contentBoxOf(element) {
+  const box = boxOf(element);
+  const style = styleOf(element);
+  const pixels = (...names) => names.reduce((sum, name) => sum + (parseFloat(style[name]) || 0), 0);
+  const isWhole = style.boxSizing === "border-box";
+  const within = (side, before, after) =>
+    pixels(side) - (isWhole ? pixels(`border${before}Width`, `border${after}Width`, `padding${before}`, `padding${after}`) : 0);
+  return {
+    x: box.x + clientLeftOf(element) + pixels("paddingLeft"),
+    y: box.y + clientTopOf(element) + pixels("paddingTop"),
+    width: within("width", "Left", "Right"),
+    height: within("height", "Top", "Bottom"),
+    transformed: isTransformed(element),
+  };
+}
+
 /** The part of a box that is in the viewport, or null. */
 function inViewport(box) {
   const { width, height } = viewport();

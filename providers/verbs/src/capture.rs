@@ -55,6 +55,14 @@ pub struct Screenshot {
     pub markup: Vec<String>,
 }
 
+impl Rectangle {
+    /// As the page's engine tells it.
+    pub(crate) fn of(told: &Json) -> Self {
+        let side = |field: &str| told[field].as_f64().unwrap_or_default();
+        Self { x: side("x"), y: side("y"), width: side("width"), height: side("height") }
+    }
+}
+
 impl Tab<'_> {
     /// Takes a picture of the page or of one element.
     pub async fn screenshot(&self, target: Option<&Target>, options: &Screenshot) -> Result<Vec<u8>, ErrorReport> {
@@ -103,16 +111,11 @@ impl Tab<'_> {
             "strict": true, "timeout": null, "checks": ["visible", "stable"], "scroll": true, "point": false,
         });
         let found = self.run_at(&place, "act", args, Op::Look).await?;
-        let origin = self.origin(&place).await?;
+        let viewport = self.viewport(&place).await?;
         let metrics = self.send("Page.getLayoutMetrics", json!({})).await?;
         let scrolled = |field: &str| metrics["cssVisualViewport"][field].as_f64().unwrap_or_default();
-        let side = |field: &str| found["box"][field].as_f64().unwrap_or_default();
-        Ok(Rectangle {
-            x: side("x") + origin.0 + scrolled("pageX"),
-            y: side("y") + origin.1 + scrolled("pageY"),
-            width: side("width"),
-            height: side("height"),
-        })
+        let shown = viewport.bounds(Rectangle::of(&found["box"]));
+        Ok(Rectangle { x: shown.x + scrolled("pageX"), y: shown.y + scrolled("pageY"), ..shown })
     }
 
     /// Prints the page. `options` are those of `Page.printToPDF`.

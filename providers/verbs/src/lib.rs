@@ -7,9 +7,9 @@
 //! In the order of their use: [`Verbs`] has what lasts between verbs (`state`); a [`Tab`] is a page for the time of one verb, and has
 //! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
 //! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
-//! `read`, `evaluate`, `snapshot` (made an `outline`, with refs) and `capture` look, `navigate`, `settle`, `dialogs`,
-//! `routes` (with credentials), `files`, `console`, `traffic` (also as a `har`) and `observe` follow what the page and its
-//! `frames` do, `permissions` are what it may do, `fetch` asks
+//! in `viewports` that a `projection` takes to that of the page; `read`, `evaluate`, `snapshot` (made an `outline`, with
+//! refs) and `capture` look, `navigate`, `settle`, `dialogs`, `routes` (with credentials), `files`, `console`, `traffic`
+//! (also as a `har`) and `observe` follow what the page and its `frames` do, `permissions` are what it may do, `fetch` asks
 //! servers beside the pages, on an errand, and `storage` is what a login leaves, taken out and put in again.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host.
@@ -36,6 +36,7 @@ mod page;
 mod pattern;
 mod permissions;
 mod pointer;
+mod projection;
 mod read;
 mod reports;
 mod routes;
@@ -50,6 +51,7 @@ mod target;
 mod traffic;
 mod values;
 mod verbs;
+mod viewports;
 mod words;
 mod world;
 

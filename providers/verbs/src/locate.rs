@@ -13,15 +13,6 @@ use codemode_spec::{ErrorCode, ErrorReport, limits::SNAPSHOT_FRAMES_MAX};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Where a frame's content begins in the viewport of the frame around it.
-const CONTENT_ORIGIN: &str = "function(handle) {
-  const element = this.held(handle);
-  if (!element || !element.isConnected) return null;
-  const box = element.getBoundingClientRect(), style = getComputedStyle(element);
-  return {x: box.left + element.clientLeft + parseFloat(style.paddingLeft || 0),
-          y: box.top + element.clientTop + parseFloat(style.paddingTop || 0)};
-}";
-
 /// For how long the engine looks for an element before it is given the closed shadow roots.
 const FIRST_PART: Duration = Duration::from_millis(250);
 /// For how long it looks before it is given those that have come meanwhile.
@@ -42,7 +33,7 @@ pub(crate) struct Place {
     /// The node with which the steps begin, by its backend id.
     pub(crate) given: Option<i64>,
     /// The frame elements on the way there, outermost first: the frame that each is in, and its handle.
-    owners: Vec<(Frame, Json)>,
+    pub(crate) owners: Vec<(Frame, Json)>,
     /// The target in words, for messages.
     pub(crate) words: String,
 }
@@ -175,39 +166,6 @@ impl Tab<'_> {
         let values = json!([{"steps": target::json(&place.steps)}, elements_max]);
         let arguments = self.arguments(&place.frame, values, place.given).await?;
         self.nodes(&place.frame, COLLECT, arguments).await
-    }
-
-    /// Where the viewport of a place's frame begins in that of the page.
-    pub(crate) async fn origin(&self, place: &Place) -> Result<(f64, f64), ErrorReport> {
-        let mut origin = (0.0, 0.0);
-        for (frame, handle) in &place.owners {
-            let (x, y) = self.content_origin(frame, handle).await?;
-            origin = (origin.0 + x, origin.1 + y);
-        }
-        Ok(origin)
-    }
-
-    async fn content_origin(&self, frame: &Frame, handle: &Json) -> Result<(f64, f64), ErrorReport> {
-        let answer = self.call_engine(frame, CONTENT_ORIGIN, json!([{ "value": handle }]), true).await?;
-        match (answer["value"]["x"].as_f64(), answer["value"]["y"].as_f64()) {
-            (Some(x), Some(y)) => Ok((x, y)),
-            _ => Err(ErrorReport::new(ErrorCode::ElementNotFound, "the frame is not in the page any more")),
-        }
-    }
-
-    /// What lies over a point of a place in one of the frames around it.
-    pub(crate) async fn covered_outside(&self, place: &Place, point: (f64, f64)) -> Result<Option<Json>, ErrorReport> {
-        let mut origin = (0.0, 0.0);
-        for (frame, handle) in &place.owners {
-            let args = json!({"handle": handle, "x": point.0 - origin.0, "y": point.1 - origin.1});
-            let answer = self.run(frame, "hits", args, None, false).await?;
-            if answer["error"].is_string() {
-                return Ok(Some(answer));
-            }
-            let (x, y) = self.content_origin(frame, handle).await?;
-            origin = (origin.0 + x, origin.1 + y);
-        }
-        Ok(None)
     }
 
     /// Into the document of the one frame element so far, which `owner` describes.

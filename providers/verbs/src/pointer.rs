@@ -4,6 +4,7 @@
 use crate::{
     input::{keyboard::Modifier, mouse::Button},
     locate::{Op, Place},
+    projection::Projection,
     settle::Settle,
     tab::Tab,
     target::Target,
@@ -91,8 +92,8 @@ pub(crate) struct Ready {
     pub(crate) place: Place,
     /// What the page's engine has found: its handle there, the point, the box.
     found: Json,
-    /// Where the viewport of its frame began in that of the page.
-    origin: (f64, f64),
+    /// Where the viewport of its frame was in that of the page.
+    viewport: Projection,
     /// In the viewport of the page.
     pub(crate) point: (f64, f64),
 }
@@ -235,10 +236,9 @@ impl Tab<'_> {
             "scroll": approach.scroll == Scroll::Auto, "point": true, "feel": true,
         });
         let (place, found) = self.run_on(target, "act", args, Op::Look).await?;
-        let origin = self.origin(&place).await?;
+        let viewport = self.viewport(&place).await?;
         let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
-        let point = (origin.0 + inside.0, origin.1 + inside.1);
-        Ok(Ready { place, found, origin, point })
+        Ok(Ready { place, found, viewport, point: viewport.apply(inside) })
     }
 
     /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is
@@ -254,12 +254,12 @@ impl Tab<'_> {
             return Ok(Some(refusal));
         }
         // A frame that moves takes along what is in it.
-        let origin = self.origin(&ready.place).await?;
-        if origin != ready.origin {
+        let viewports = self.viewports(&ready.place).await?;
+        if viewports.last() != Some(&ready.viewport) {
             let moved = json!({"error": "unstable", "preview": found["preview"]});
             return Ok(self.refusal(&moved, &ready.place.words));
         }
-        let covered = self.covered_outside(&ready.place, ready.point).await?;
+        let covered = self.covered_outside(&ready.place, &viewports, ready.point).await?;
         let covered = covered.and_then(|answer| self.refusal(&answer, &ready.place.words));
         if covered.is_some() || !felt {
             return Ok(covered);

@@ -1,6 +1,6 @@
 //! Reading elements and pages.
 
-use crate::{locate::Op, tab::Tab, target::Target};
+use crate::{capture::Rectangle, locate::Op, tab::Tab, target::Target};
 use codemode_spec::ErrorReport;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -123,9 +123,7 @@ impl Tab<'_> {
         let (place, answer) = self.run_on(target, "read", args, Op::Look).await?;
         let mut value = answer["value"].clone();
         if what == What::Box && value.is_object() {
-            let (x, y) = self.origin(&place).await?;
-            value["x"] = json!(value["x"].as_f64().unwrap_or_default() + x);
-            value["y"] = json!(value["y"].as_f64().unwrap_or_default() + y);
+            value = json!(self.viewport(&place).await?.bounds(Rectangle::of(&value)));
         }
         Ok(value)
     }

@@ -152,3 +152,43 @@ const page = await browser.open('{{site}}/frames');
 const frame = await page.frame({ url: '**/inner*near*' }) ?? (await page.frames()).find((frame) => frame.name() === 'near');
 await page.evaluate(() => document.querySelector('[name=near]').remove());
 await frame.click('button', { timeout: 3000 })
+// --- frames that are scaled, rotated or turned in space, of this process and of others: each click hits a point of three pixels
+//! result: [[1,1,1],[1,1,1],[1,1,1],[1,1,1],[1,1,1]]
+const page = await browser.open('{{site}}/leaf');
+const hit = async (frame) => {
+  const button = frame.getByRole('button', { name: 'Inside' });
+  await button.evaluate((button) => {
+    button.style.cssText = 'position: fixed; left: 220px; top: 130px; width: 3px; height: 3px; padding: 0; border: 0';
+    button.onclick = () => { document.title = String(Number(document.title) + 1 || 1); };
+  });
+  await button.click({ timeout: 10_000 });
+  return Number(await button.evaluate(() => document.title));
+};
+const looks = [
+  'transform: scale(0.6)', 'transform: translate(60px, 40px) rotate(35deg)', 'rotate: 180deg; scale: 1.2 0.7', 'zoom: 1.5',
+  'transform: perspective(500px) rotateY(40deg) rotateX(15deg)',
+];
+const hits = [];
+for (const look of looks) {
+  const style = `margin: 40px 0 0 90px; border: 7px solid; padding: 5px 3px; width: 330px; height: 260.5px; box-sizing: border-box; ${look}`;
+  await page.setContent(['{{site}}/inner', '{{other}}/inner?deep'].map((src) => `<iframe src="${src}" style="${style}"></iframe>`).join(''));
+  const [near, far] = [0, 1].map((index) => page.locator('iframe').nth(index).contentFrame());
+  await far.locator('iframe').evaluate((frame) => {
+    frame.style.cssText = 'position: fixed; left: 20px; top: 20px; width: 250px; height: 180px; transform: rotate(-20deg) scale(0.9)';
+  });
+  const deep = await hit(far.frameLocator('iframe'));
+  await far.locator('iframe').evaluate((frame) => frame.remove());
+  hits.push([await hit(near), await hit(far), deep]);
+}
+hits
+// --- where an element in a frame on its head is, and what covers a frame that is turned
+//! result: [[90,130,100,50],"NOT_INTERACTABLE",true]
+const page = await browser.open('{{site}}/leaf');
+const button = 'position: fixed; left: 10px; top: 20px; width: 100px; height: 50px';
+await page.setContent(`<style>body { margin: 0 } iframe { border: 0; width: 200px; height: 200px; rotate: 180deg }</style>
+  <iframe srcdoc="<button style='${button}'>Inside</button>"></iframe>`);
+const inside = page.frameLocator('iframe').getByRole('button');
+const { x, y, width, height } = await inside.boundingBox();
+await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<p id="over" style="position: fixed; margin: 0; left: 90px; top: 130px; width: 100px; height: 50px"></p>'));
+const error = await inside.click({ timeout: 500 }).catch((error) => error);
+[[x, y, width, height].map(Math.round), error.code, /<p id="over"><\/p> .*intercepts/.test(error.message)]
