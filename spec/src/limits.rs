@@ -261,6 +261,8 @@ pub const PAGE_STATES_MAX: usize = 500;
 pub const ELEMENTS_READ_MAX: usize = 10_000;
 /// Elements that a script's function gets at once.
 pub const ELEMENTS_EVALUATED_MAX: usize = 1_000;
+/// Elements in the argument of such a function.
+pub const HANDLE_ARGUMENTS_MAX: usize = 100;
 /// Closed shadow roots of a document that verbs look into.
 pub const CLOSED_ROOTS_MAX: usize = 1_000;
 /// Routes of a page.

@@ -149,19 +149,40 @@ const functionSource = (method, fn) => {
   return `${isAsync}function${star.trim()} ${source.slice(isAsync.length + star.length)}`;
 };
 
-/** Adds the argument of a function for the page. */
+/** Adds the argument of a function for the page. Locators in it become the elements, which are told beside it. */
 const withArgument = (method, args, arg) => {
   if (arg === undefined) return args;
-  if (holdsHandle(arg)) {
-    const instead = "Use locator.evaluate((element) => …).";
-    throw wrongArgument(method, "a page, frame or locator cannot be passed to the page", instead);
-  }
-  args.arg = arg;
+  const handles = [];
+  args.arg = withoutHandles(method, arg, [], [], handles);
+  if (handles.length > 0) args.handles = handles;
   return args;
 };
 
-const holdsHandle = (arg) => {
-  if (typeof arg !== "object" || arg === null) return false;
-  if (arg instanceof Finder) return true;
-  return Array.isArray(arg) && arg.some((item) => item instanceof Finder);
+/** How far handles are looked for in an argument. */
+const HANDLE_DEPTH_MAX = 100;
+
+/** A value of an argument with nothing in the place of each locator. What has none is the same value. */
+const withoutHandles = (method, value, at, around, handles) => {
+  if (typeof value !== "object" || value === null || around.includes(value) || at.length > HANDLE_DEPTH_MAX) return value;
+  if (value instanceof Locator) {
+    handles.push({ at, target: { steps: stepsOf(value) } });
+    return null;
+  }
+  if (value instanceof Finder) {
+    throw wrongArgument(method, "a page or frame cannot be passed to the page", "Evaluate in it: frame.evaluate(fn, arg).");
+  }
+  const isList = Array.isArray(value);
+  if (!isList && Object.getPrototypeOf(value) !== Object.prototype) return value;
+  let copy = value;
+  const look = (key) => {
+    const inner = value[key];
+    if (typeof inner !== "object" || inner === null) return;
+    const left = withoutHandles(method, inner, [...at, String(key)], [...around, value], handles);
+    if (left === inner) return;
+    if (copy === value) copy = isList ? [...value] : { ...value };
+    copy[key] = left;
+  };
+  if (isList) for (let index = 0; index < value.length; index++) look(index);
+  else Object.keys(value).forEach(look);
+  return copy;
 };

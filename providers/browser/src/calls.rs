@@ -13,8 +13,8 @@ pub(crate) use self::{
 };
 use codemode_spec::{ErrorCode, ErrorReport, Value, value::Text};
 use codemode_verbs::{
-    Address, Approach, Choice, Code, DialogPolicy, ElementOp, ElementState, Field, Form, LoadState, Position, Tab,
-    Target, Typed, UrlPattern, What, WhatOfAll,
+    Address, Approach, Choice, Code, DialogPolicy, ElementOp, ElementState, Field, Form, Handle, LoadState, Position,
+    Tab, Target, Typed, UrlPattern, What, WhatOfAll,
 };
 use serde::{
     Deserialize,
@@ -291,6 +291,9 @@ pub(crate) struct WaitForFunction {
     #[cfg_attr(feature = "schema", schemars(with = "Option<Json>"))]
     #[expect(dead_code, reason = "read beside the JSON")]
     arg: IgnoredAny,
+    /// The elements in it.
+    #[serde(default)]
+    pub(crate) handles: Vec<Handle>,
     /// Milliseconds between two calls; if it is not given, the function is called at each frame that is drawn.
     pub(crate) polling: Option<f64>,
 }
@@ -310,6 +313,9 @@ pub(crate) struct Evaluate {
     #[cfg_attr(feature = "schema", schemars(with = "Option<Json>"))]
     #[expect(dead_code, reason = "read beside the JSON")]
     arg: IgnoredAny,
+    /// The elements in it.
+    #[serde(default)]
+    pub(crate) handles: Vec<Handle>,
 }
 
 #[derive(Deserialize)]

@@ -13,7 +13,7 @@ use crate::{
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
-use codemode_verbs::{Address, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
+use codemode_verbs::{Address, Argument, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
 use serde_json::{Value as Json, json};
 use std::{pin::Pin, sync::LazyLock};
 use tokio::time::Instant;
@@ -199,11 +199,15 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             "Waits until a function in the page answers something true.",
             WaitForFunction,
             |tab, verb, argument| {
-                tab.wait_for_function(&verb.code, field(&argument, "arg").as_ref(), verb.polling).await?
+                let value = field(&argument, "arg");
+                let given = Argument { value: value.as_ref(), handles: &verb.handles };
+                tab.wait_for_function(&verb.code, given, verb.polling).await?
             }
         ),
         verb!("evaluate", Write, "Evaluates a function in the page.", Evaluate, |tab, verb, argument| {
-            tab.evaluate(verb.target.as_ref(), verb.all, &verb.code, field(&argument, "arg").as_ref()).await?
+            let value = field(&argument, "arg");
+            let given = Argument { value: value.as_ref(), handles: &verb.handles };
+            tab.evaluate(verb.target.as_ref(), verb.all, &verb.code, given).await?
         }),
         verb!(
             "snapshot",

@@ -9,7 +9,10 @@ use crate::{
     values::{SERIALIZE, literal, number, returned},
     world::is_lost,
 };
-use codemode_spec::{ErrorCode, ErrorReport, Value, limits::ELEMENTS_EVALUATED_MAX};
+use codemode_spec::{
+    ErrorCode, ErrorReport, Value,
+    limits::{ELEMENTS_EVALUATED_MAX, HANDLE_ARGUMENTS_MAX},
+};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -27,13 +30,58 @@ pub struct Code {
     pub is_function: bool,
 }
 
+/// Puts elements where they are meant in an argument.
+const PLACE: &str = "(handles, whole, places) => {
+  places.forEach((place, index) => {
+    const last = place.pop();
+    if (last === undefined) whole = handles[index];
+    else place.reduce((at, key) => at[key], whole)[last] = handles[index];
+  });
+  return whole;
+}";
+
+/// What a function gets as its last argument.
+#[derive(Clone, Copy, Default)]
+pub struct Argument<'a> {
+    /// Plain data; nothing, if there is none.
+    pub value: Option<&'a Value>,
+    /// Elements in it.
+    pub handles: &'a [Handle],
+}
+
+/// An element in the argument of a function.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Handle {
+    /// Where in the argument: the names of fields and the numbers of items on the way there. The whole argument, if there
+    /// are none.
+    #[serde(default)]
+    pub at: Vec<String>,
+    /// The element.
+    pub target: Target,
+}
+
+impl Argument<'_> {
+    /// As an expression, in a function that has the elements as `handles`.
+    fn expression(&self) -> String {
+        let value = self.value.map_or_else(|| "undefined".to_owned(), literal);
+        if self.handles.is_empty() {
+            return value;
+        }
+        let places: Vec<_> = self.handles.iter().map(|handle| &handle.at).collect();
+        format!("({PLACE})(handles, {value}, {})", json!(places))
+    }
+}
+
 impl Code {
-    /// A function that calls the code with the element, if there is one, and the argument.
-    fn call(&self, with_element: bool, argument: Option<&Value>) -> String {
-        let argument = argument.map_or_else(|| "undefined".to_owned(), literal);
+    /// A function that calls the code with the element, if there is one, and the argument, whose elements come behind.
+    fn call(&self, with_element: bool, argument: Argument<'_>) -> String {
+        let argument = argument.expression();
         match (self.is_function, with_element) {
-            (true, true) => format!("function(element) {{ return ({})(element, {argument}); }}", self.function),
-            (true, false) => format!("function() {{ return ({})({argument}); }}", self.function),
+            (true, true) => {
+                format!("function(element, ...handles) {{ return ({})(element, {argument}); }}", self.function)
+            }
+            (true, false) => format!("function(...handles) {{ return ({})({argument}); }}", self.function),
             (false, true) => format!("function(element) {{ return ({}); }}", self.function),
             (false, false) => format!("function() {{ return ({}); }}", self.function),
         }
@@ -47,9 +95,14 @@ impl Tab<'_> {
         target: Option<&Target>,
         all: bool,
         code: &Code,
-        argument: Option<&Value>,
+        argument: Argument<'_>,
     ) -> Result<Value, ErrorReport> {
         match target {
+            None if !argument.handles.is_empty() => {
+                let (frame, handles) = self.handles(None, argument.handles).await?;
+                let document = self.document(&frame).await?;
+                self.call(&frame, &document, &code.call(false, argument), json!(handles)).await
+            }
             None => self.evaluate_in_page(code, argument).await,
             Some(target) if all => self.evaluate_all(target, code, argument).await,
             Some(target) => {
@@ -57,14 +110,15 @@ impl Tab<'_> {
                 let kept = self.run_at(&place, "keep", json!({"strict": true, "timeout": null}), Op::Look).await?;
                 let node = self.node_of(&place.frame, &kept["handle"]).await?;
                 let object = self.in_main_world(&place.frame, backend(&node)).await?;
-                let arguments = json!([{ "objectId": object }]);
-                self.call(&place.frame, &object, &code.call(true, argument), arguments).await
+                let (frame, handles) = self.handles(Some(place.frame), argument.handles).await?;
+                let arguments: Vec<_> = [json!({ "objectId": object })].into_iter().chain(handles).collect();
+                self.call(&frame, &object, &code.call(true, argument), json!(arguments)).await
             }
         }
     }
 
     /// An expression, or a function with an argument, in the page's main frame.
-    async fn evaluate_in_page(&self, code: &Code, argument: Option<&Value>) -> Result<Value, ErrorReport> {
+    async fn evaluate_in_page(&self, code: &Code, argument: Argument<'_>) -> Result<Value, ErrorReport> {
         // An expression may be statements as well, as in a console: what it comes to is read in a second step.
         let expression = match code.is_function {
             true => format!("(async () => ({SERIALIZE})(await ({})()))()", code.call(false, argument)),
@@ -81,17 +135,51 @@ impl Tab<'_> {
         }
     }
 
-    async fn evaluate_all(&self, target: &Target, code: &Code, argument: Option<&Value>) -> Result<Value, ErrorReport> {
+    async fn evaluate_all(&self, target: &Target, code: &Code, argument: Argument<'_>) -> Result<Value, ErrorReport> {
         let place = self.locate(target).await?;
-        let elements = self.collect(&place, ELEMENTS_EVALUATED_MAX).await?;
+        let elements = self.collect(&place, ELEMENTS_EVALUATED_MAX + 1).await?;
+        if elements.len() > ELEMENTS_EVALUATED_MAX {
+            let message = format!("{} finds more than {ELEMENTS_EVALUATED_MAX} elements", place.words);
+            return Err(ErrorReport::new(ErrorCode::ResultTooLarge, message).with_hint(
+                "Count them with locator.count(), name fewer, or look for them in the page: \
+                 page.evaluate(() => document.querySelectorAll(…).length).",
+            ));
+        }
         // One after the other each would take a round trip.
         let found = elements.iter().map(|element| self.in_main_world(&place.frame, element.backend));
         let found = futures::future::try_join_all(found).await?;
-        let arguments: Vec<Json> = found.into_iter().map(|object| json!({ "objectId": object })).collect();
-        let document = self.document(&place.frame).await?;
-        let function =
-            format!("function(...elements) {{ return ({}).call(null, elements); }}", code.call(true, argument));
-        self.call(&place.frame, &document, &function, json!(arguments)).await
+        let (frame, handles) = self.handles(Some(place.frame), argument.handles).await?;
+        let found = found.into_iter().map(|object| json!({ "objectId": object }));
+        let arguments: Vec<Json> = found.chain(handles).collect();
+        let document = self.document(&frame).await?;
+        let function = format!(
+            "function(...given) {{ const elements = given.slice(0, {count}); \
+             return ({}).call(null, elements, ...given.slice({count})); }}",
+            code.call(true, argument),
+            count = elements.len(),
+        );
+        self.call(&frame, &document, &function, json!(arguments)).await
+    }
+
+    /// The elements of an argument as a function gets them, and the frame that they are in: all in one, in `frame` if that
+    /// is named.
+    async fn handles(&self, frame: Option<Frame>, handles: &[Handle]) -> Result<(Frame, Vec<Json>), ErrorReport> {
+        if handles.len() > HANDLE_ARGUMENTS_MAX {
+            return Err(reports::invalid(format!("an argument may have {HANDLE_ARGUMENTS_MAX} elements")));
+        }
+        let (mut frame, mut found) = (frame, Vec::new());
+        for Handle { target, .. } in handles {
+            let place = self.locate(target).await?;
+            if frame.as_ref().is_some_and(|frame| *frame != place.frame) {
+                let message = "elements can be passed only to a function that runs in their own frame";
+                return Err(reports::invalid(message).with_hint("Evaluate in that frame: frame.evaluate(fn, locator)."));
+            }
+            let kept = self.run_at(&place, "keep", json!({"strict": true, "timeout": null}), Op::Look).await?;
+            let node = self.node_of(&place.frame, &kept["handle"]).await?;
+            found.push(json!({"objectId": self.in_main_world(&place.frame, backend(&node)).await?}));
+            frame = Some(place.frame);
+        }
+        Ok((frame.unwrap_or_else(|| self.main_frame()), found))
     }
 
     /// The document of a frame in the page's own world.
@@ -116,24 +204,12 @@ impl Tab<'_> {
     pub async fn wait_for_function(
         &self,
         code: &Code,
-        argument: Option<&Value>,
+        argument: Argument<'_>,
         polling_ms: Option<f64>,
     ) -> Result<Value, ErrorReport> {
-        let once = if code.is_function { code.call(false, argument) } else { code.call(false, None) };
         let polling = polling_ms.unwrap_or(0.0).max(0.0);
         loop {
-            // Frames stand still in a tab that is not seen: a timer is raced against them.
-            let waiting = format!(
-                "(async (once, until, polling) => {{ for (;;) {{ const value = await once(); \
-                 if (value) return ({SERIALIZE})({{value}}); if (performance.now() > until) return null; \
-                 await new Promise(go => {{ setTimeout(go, polling || 50); if (!polling) requestAnimationFrame(go); }}); }} }})\
-                 ({once}, performance.now() + {}, {polling})",
-                self.left().as_millis()
-            );
-            let params = json!({
-                "expression": waiting, "returnByValue": true, "awaitPromise": true, "allowUnsafeEvalBlockedByCSP": true,
-            });
-            match self.send("Runtime.evaluate", params).await {
+            match self.wait_in_document(code, argument, polling).await {
                 // The page went elsewhere: the new document may answer otherwise.
                 Err(error) if is_lost(&error) && !self.left().is_zero() => {}
                 Err(error) => return Err(explained(error)),
@@ -146,6 +222,29 @@ impl Tab<'_> {
                 },
             }
         }
+    }
+
+    async fn wait_in_document(&self, code: &Code, argument: Argument<'_>, polling: f64) -> Result<Json, ErrorReport> {
+        let (frame, handles) = self.handles(None, argument.handles).await?;
+        // Frames stand still in a tab that is not seen: a timer is raced against them.
+        let waiting = format!(
+            "(async (handles, once, until, polling) => {{ for (;;) {{ const value = await once(...handles); \
+             if (value) return ({SERIALIZE})({{value}}); if (performance.now() > until) return null; \
+             await new Promise(go => {{ setTimeout(go, polling || 50); if (!polling) requestAnimationFrame(go); }}); }} }})\
+             ([...arguments], {}, performance.now() + {}, {polling})",
+            code.call(false, argument),
+            self.left().as_millis()
+        );
+        let mut params = json!({"returnByValue": true, "awaitPromise": true});
+        if handles.is_empty() {
+            params["expression"] = format!("(function() {{ return {waiting}; }})()").into();
+            params["allowUnsafeEvalBlockedByCSP"] = true.into();
+            return self.send("Runtime.evaluate", params).await;
+        }
+        params["objectId"] = self.document(&frame).await?.into();
+        params["functionDeclaration"] = format!("function() {{ return {waiting}; }}").into();
+        params["arguments"] = handles.into();
+        self.send_to(&frame.target, "Runtime.callFunctionOn", params).await
     }
 }
 

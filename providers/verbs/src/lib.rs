@@ -57,7 +57,7 @@ mod world;
 
 pub use capture::{ImageType, Rectangle, Screenshot};
 pub use cookies::CookieFilter;
-pub use evaluate::Code;
+pub use evaluate::{Argument, Code, Handle};
 pub use fetch::{FetchAnswer, FetchRequest};
 pub use files::Downloaded;
 pub use forms::{Choice, Field, FieldValue, Upload};

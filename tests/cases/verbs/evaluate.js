@@ -128,3 +128,43 @@ const text = await page.evaluate(() => 'x'.repeat(1_999_997) + 'xyz');
 const page = await browser.open('{{site}}/leaf');
 await page.evaluate(() => { window.ours = 'mine'; });
 [await page.evaluate('ours'), await page.locator('button').evaluate(() => ours)]
+// --- elements as the argument of a wait, also of one that is rendered again
+//! result: ["yes","yes","Click!"]
+const page = await browser.open('{{site}}/leaf');
+const button = await page.$('button');
+await page.evaluate(() => setTimeout(() => { document.querySelector('button').dataset.ready = 'yes'; }, 100));
+const ready = await page.waitForFunction((element) => element.dataset.ready, button);
+const among = await page.waitForFunction(({ all: [element], key }) => element.dataset[key], { all: [button], key: 'ready' });
+await page.setContent('<button>Click</button>');
+await page.evaluate(() => setTimeout(() => { document.body.innerHTML = '<button>Click!</button>'; }, 100));
+[ready, among, await page.waitForFunction((element) => element.isConnected && element.textContent.endsWith('!') && element.textContent, page.locator('button', { hasText: '!' }))]
+// --- elements among the arguments of functions, of locators and in frames
+//! result: ["BUTTON P","BUTTON 1 true","2 BUTTON","IFRAME","Inside INPUT",true]
+const page = await browser.open('{{site}}/frames');
+await page.setContent('<button>a</button><button>b</button><p></p><iframe src="{{other}}/inner"></iframe>');
+const [button, p, frame] = ['button >> nth=0', 'p', 'iframe'].map((selector) => page.locator(selector));
+const inside = frame.contentFrame();
+[
+  await page.evaluate(([a, { b }]) => `${a.tagName} ${b.tagName}`, [button, { b: p }]),
+  await button.evaluate((own, { other, n }) => `${own.tagName} ${n} ${own === other}`, { other: button, n: 1 }),
+  await page.locator('button').evaluateAll((all, first) => `${all.length} ${first.tagName}`, button),
+  await page.evaluate((element) => element.tagName, frame),
+  await inside.getByRole('button').evaluate((own, { field }) => `${own.textContent} ${field.tagName}`, { field: inside.getByLabel('Text') }),
+  await page.evaluate(({ a, b }) => a === b, { a: button, b: page.getByText('a', { exact: true }) }),
+]
+// --- an element of another frame than the function's
+//! error: INVALID_ARGUMENT
+//! message: /^(?:Error: |CallError: )?locator\.evaluate: elements can be passed only to a function that runs in their own frame/
+const page = await browser.open('{{site}}/frames');
+await page.locator('button').evaluate((own, other) => other, page.frameLocator('[name=near]').locator('button'))
+// --- a page is no argument
+//! error: INVALID_ARGUMENT
+//! message: /^(?:Error: )?page\.evaluate: a page or frame cannot be passed to the page/
+const page = await browser.open('{{site}}/leaf');
+await page.evaluate((given) => given, { page })
+// --- more elements than a function gets: it is told, and no function gets a part of them
+//! error: RESULT_TOO_LARGE
+//! message: /^(?:Error: |CallError: )?page\.\$\$eval: locator\('i'\) finds more than 1000 elements/
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<i></i>'.repeat(1001));
+await page.$$eval('i', (all) => all.length)
