@@ -79,30 +79,36 @@ impl ConnectedBrowser {
         if let Some(raw) = self.attached(target) {
             return Ok(raw);
         }
-        let raw = {
-            let _turn = self.attaching.lock().await;
-            if let Some(raw) = self.attached(target) {
-                return Ok(raw);
-            }
-            if self.targets.was_closed(target) {
-                return Err(closed(target));
-            }
-            let params = json!({"targetId": target, "flatten": true});
-            let command = Command { method: "Target.attachToTarget", params, session: None, timeout };
-            let answer = self.connection.call(command).await;
-            self.catch_up();
-            let answer = answer.map_err(|error| match error {
-                CdpError::Protocol { .. } if self.targets.was_closed(target) => closed(target),
-                CdpError::Protocol { .. } => self.no_target(target),
-                CdpError::Closed { reason } => gone(&reason),
-                error => error.into(),
-            })?;
-            let raw = answer["sessionId"].as_str().unwrap_or_default().to_owned();
-            self.targets.attached(&raw, target);
-            self.handles().insert(target.to_owned(), raw.clone());
-            raw
-        };
+        let raw = self.attach_unwatched(target, timeout).await?;
         self.watch(&raw).await;
+        Ok(raw)
+    }
+
+    /// The same without asking the target for anything: a popup that waits does not answer yet.
+    pub(crate) async fn attach_unwatched(&self, target: &str, timeout: Duration) -> Result<String, ErrorReport> {
+        if let Some(raw) = self.attached(target) {
+            return Ok(raw);
+        }
+        let _turn = self.attaching.lock().await;
+        if let Some(raw) = self.attached(target) {
+            return Ok(raw);
+        }
+        if self.targets.was_closed(target) {
+            return Err(closed(target));
+        }
+        let params = json!({"targetId": target, "flatten": true});
+        let command = Command { method: "Target.attachToTarget", params, session: None, timeout };
+        let answer = self.connection.call(command).await;
+        self.catch_up();
+        let answer = answer.map_err(|error| match error {
+            CdpError::Protocol { .. } if self.targets.was_closed(target) => closed(target),
+            CdpError::Protocol { .. } => self.no_target(target),
+            CdpError::Closed { reason } => gone(&reason),
+            error => error.into(),
+        })?;
+        let raw = answer["sessionId"].as_str().unwrap_or_default().to_owned();
+        self.targets.attached(&raw, target);
+        self.handles().insert(target.to_owned(), raw.clone());
         Ok(raw)
     }
 
@@ -113,7 +119,7 @@ impl ConnectedBrowser {
     }
 
     /// Asks a page that was just attached for its events: the dialogs, and its crash.
-    async fn watch(&self, raw: &str) {
+    pub(crate) async fn watch(&self, raw: &str) {
         if !self.targets.watch(raw) {
             return;
         }

@@ -6,8 +6,8 @@
 //! stands under one lease.
 //!
 //! In the order of their use: `browsers` makes a `browser` as `config` says; a `route` leads to it; `connected` is the
-//! connection, with its `targets`, `popups` and `attach`ed sessions; `send` judges a command by the `policy`, waits at
-//! the `gate` until its target is known, and `deliver`s it.
+//! connection, with its `targets`, `popups` (`greet`ed before they begin) and `attach`ed sessions; `send` judges a command by
+//! the `policy`, waits at the `gate` until its target is known, and `deliver`s it.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host. Its hints have marks where a namespace is to be
 //! named, which each namespace writes in its own words ([`worded`]).
@@ -24,6 +24,7 @@ mod dialog;
 mod evict;
 mod explain;
 mod gate;
+mod greet;
 mod kept_file;
 mod navigation;
 mod notes;
@@ -46,6 +47,7 @@ pub use connected::ConnectedBrowser;
 pub use cookies::{cookie_as_set, cookie_batches};
 pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
+pub use popups::Greeting;
 pub use reports::{closed, gone, needs_a_page};
 pub use send::Command;
 pub use subscribe::is_enabled_by_scripts_only;

@@ -1,9 +1,10 @@
-//! Dialogs of popups.
+//! Popups, before they begin: their dialogs, and what they get of the page that opened them.
 //!
 //! A page and the pages that it opened may share a process, which stands still as a whole while one of them shows a
 //! dialog. Chromium tells of a dialog only those who had asked before it opened, and a popup can open one at once. So a
 //! connection of its own, which scripts do not see, has every popup of our browsers wait until it is asked for its
-//! dialogs. Tabs of an external browser are not made to wait: what a popup does in its first moments may be missed.
+//! dialogs, and until it was greeted. Tabs of an external browser are not made to wait: what a popup does in its first moments
+//! may be missed.
 
 use crate::{dialog::Dialog, route::Route, targets::Targets};
 use codemode_chromium::{
@@ -20,7 +21,8 @@ use codemode_spec::{ErrorReport, limits::POPUP_RING_BYTES_MAX};
 use serde_json::Value as Json;
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 use tokio_util::task::AbortOnDropHandle;
@@ -29,6 +31,9 @@ use tokio_util::task::AbortOnDropHandle;
 const WATCH_MAX: Duration = Duration::from_secs(2);
 /// Events looked at under one lock of the log.
 const EVENTS_AT_ONCE: usize = 100;
+
+/// Gives a popup what it must have before it begins, by its target.
+pub type Greeting = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
 /// Watches the popups of a browser.
 pub(crate) struct Popups {
@@ -40,6 +45,7 @@ struct Watched {
     connection: Connection,
     targets: Arc<Targets>,
     known: Mutex<Known>,
+    greeting: OnceLock<Greeting>,
 }
 
 #[derive(Default)]
@@ -65,7 +71,9 @@ impl Popups {
     ) -> Result<Self, ErrorReport> {
         let connection = route.connect(timeout).await?;
         connection.events().keep(POPUP_RING_BYTES_MAX);
-        let watched = Arc::new(Watched { connection, targets: Arc::clone(targets), known: Mutex::default() });
+        let targets = Arc::clone(targets);
+        let watched = Watched { connection, targets, known: Mutex::default(), greeting: OnceLock::new() };
+        let watched = Arc::new(watched);
         let follower = {
             let watched = Arc::clone(&watched);
             AbortOnDropHandle::new(tokio::spawn(async move { watched.follow().await }))
@@ -80,6 +88,11 @@ impl Popups {
     /// Takes in what the browser has said so far.
     pub(crate) fn catch_up(&self) {
         self.watched.catch_up();
+    }
+
+    /// Has each popup greeted from now on; the first greeting stays.
+    pub(crate) fn greet(&self, greeting: Greeting) {
+        drop(self.watched.greeting.set(greeting));
     }
 
     /// Answers the dialog of a popup that was open before its script attached to it; `None` if that is no popup.
@@ -118,7 +131,9 @@ impl Watched {
         while let Some(event) = self.connection.events().wait(from, &is_relevant).await {
             from = event.seq + 1;
             if event.method == "Target.attachedToTarget" {
-                self.attach_dialog_watcher(&event.params);
+                // A greeting finds the popup among the targets.
+                self.catch_up();
+                self.receive(&event.params);
             }
             self.catch_up();
         }
@@ -126,9 +141,11 @@ impl Watched {
 
     /// Commands of one session are carried out in order; none of these is waited for here, or one tab that does not
     /// answer would keep others waiting.
-    fn attach_dialog_watcher(&self, params: &Json) {
+    fn receive(&self, params: &Json) {
         let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
         let is_popup = params["targetInfo"].get("openerId").is_some();
+        let target = params["targetInfo"]["targetId"].as_str().unwrap_or_default().to_owned();
+        let greeting = self.greeting.get().filter(|_| is_popup).cloned();
         let connection = self.connection.clone();
         tokio::spawn(async move {
             let (enable, run) = (EnableParams::default(), RunIfWaitingForDebuggerParams::default());
@@ -137,7 +154,12 @@ impl Watched {
                     let _ = connection.execute(&enable, Some(&session), WATCH_MAX).await;
                 }
             };
-            let go_on = connection.execute(&run, Some(&session), WATCH_MAX);
+            let go_on = async {
+                if let Some(greeting) = greeting {
+                    let _ = tokio::time::timeout(WATCH_MAX, greeting(target)).await;
+                }
+                connection.execute(&run, Some(&session), WATCH_MAX).await
+            };
             let _ = tokio::join!(biased; ask, go_on);
             if !is_popup {
                 let detach = DetachFromTargetParams::builder().session_id(session.clone()).build();

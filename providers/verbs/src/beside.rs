@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use std::{sync::Arc, time::Duration};
 
 /// How long a command beside the verbs may take.
-const BESIDE_MAX: Duration = Duration::from_secs(5);
+pub(crate) const BESIDE_MAX: Duration = Duration::from_secs(5);
 
 /// Sends a command to a page beside whatever verb is under way there.
 ///

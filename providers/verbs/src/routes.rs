@@ -9,7 +9,7 @@ use crate::{
     state::{
         credentials::Credentials,
         frames::page_of_target,
-        routes::{PAUSED, Stops, is_answer},
+        routes::{ENABLE, PAUSED, Stops, is_answer},
     },
     tab::Tab,
 };
@@ -61,7 +61,6 @@ const fn ok() -> u16 {
     200
 }
 
-const ENABLE: &str = "Fetch.enable";
 /// The status with which a server asks for credentials.
 const UNAUTHORIZED: u16 = 401;
 
@@ -154,6 +153,7 @@ impl Tab<'_> {
 
     async fn change_stops(&self, change: impl FnOnce(&mut Stops)) -> Result<(), ErrorReport> {
         self.verbs.routes.go_on_beside(&self.verbs.browser, &self.browser, self.cursor());
+        self.verbs.routes.hand_down(&self.verbs.browser, &self.browser, &self.verbs.asked);
         let [before, after] = self.verbs.routes.change(&self.browser, &self.id, change);
         match after {
             after if after == before => Ok(()),

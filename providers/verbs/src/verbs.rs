@@ -22,7 +22,7 @@ pub struct Verbs {
     pub(crate) worlds: Worlds,
     pub(crate) dialogs: DialogPolicies,
     pub(crate) routes: Routes,
-    pub(crate) asked: Asked,
+    pub(crate) asked: Arc<Asked>,
     pub(crate) errands: Errands,
     /// Whether a page was opened.
     pub(crate) has_opened: AtomicBool,
@@ -77,7 +77,7 @@ impl Verbs {
             worlds: Worlds::default(),
             dialogs: DialogPolicies::default(),
             routes: Routes::default(),
-            asked: Asked::default(),
+            asked: Arc::default(),
             errands: Errands::default(),
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),

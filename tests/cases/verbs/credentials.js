@@ -56,6 +56,33 @@ const words = (text) => /for ada/.exec(text)?.[0];
 //! key: own-8
 const page = await browser.open('{{site}}/leaf');
 (await page.request.get('/private')).status()
+// --- a popup gets those of the page that opened it, and a popup of that one
+//! result: ["for ada",200,"for ada","for ada",401]
+//! key: own-13
+const page = await browser.open('{{site}}/leaf', { httpCredentials: { username: 'ada', password: 'lovelace' } });
+const opened = async (page, how) => {
+  const popup = page.waitForEvent('popup');
+  await page.evaluate(how);
+  await (await popup).waitForURL('**/private');
+  return popup;
+};
+const words = (page) => page.textContent('p');
+const direct = await opened(page, () => void window.open('/private'));
+const again = await direct.reload();
+const later = await opened(direct, () => void (window.open('about:blank').location = '/private'));
+const link = await opened(page, () => {
+  document.body.insertAdjacentHTML('beforeend', '<a href="/private" target="_blank">private</a>');
+  document.querySelector('a').click();
+});
+[await words(direct), again.status(), await words(later), await words(link), (await direct.goto('{{other}}/private')).status()]
+// --- a popup of a page without them
+//! result: 401
+//! key: own-14
+const page = await browser.open('{{site}}/leaf');
+await browser.open('{{site}}/leaf', { httpCredentials: { username: 'ada', password: 'lovelace' } });
+const popup = page.waitForEvent('popup');
+await page.evaluate(() => void window.open('/leaf'));
+(await (await popup).goto('{{site}}/private')).status()
 // --- together with routes
 //! result: ["for ada",["/private"]]
 //! key: own-9

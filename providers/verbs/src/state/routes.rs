@@ -2,9 +2,12 @@
 
 use super::{
     credentials::{Attempts, Credentials},
-    frames::page_of_target,
+    frames::{Asked, page_of_target},
 };
-use crate::{beside::send_beside, pattern::Compiled};
+use crate::{
+    beside::{BESIDE_MAX, send_beside},
+    pattern::Compiled,
+};
 use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
 use codemode_spec::limits::PAGE_STATES_MAX;
 use serde_json::{Value as Json, json};
@@ -65,14 +68,27 @@ impl Routes {
         page: &str,
         change: impl FnOnce(&mut Stops),
     ) -> [Option<Json>; 2] {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        if pages.len() >= PAGE_STATES_MAX {
-            pages.retain(|page, _| connected.targets.target(page).is_some());
-        }
-        let stops = pages.entry(page.to_owned()).or_default();
-        let before = stops.params();
-        change(stops);
-        [before, stops.params()]
+        change_stops(&self.pages, connected, page, change)
+    }
+
+    /// Has popups get the credentials of the pages that open them, before they ask for anything.
+    pub(crate) fn hand_down(
+        &self,
+        browser: &Arc<ExecutionBrowser>,
+        connected: &Arc<ConnectedBrowser>,
+        asked: &Arc<Asked>,
+    ) {
+        let (pages, asked) = (Arc::clone(&self.pages), Arc::clone(asked));
+        let (browser, of) = (Arc::downgrade(browser), Arc::downgrade(connected));
+        connected.greet_popups(Arc::new(move |popup| {
+            let (pages, asked) = (Arc::clone(&pages), Arc::clone(&asked));
+            let there = browser.upgrade().zip(of.upgrade());
+            Box::pin(async move {
+                if let Some((browser, connected)) = there {
+                    hand_down_to(&popup, &browser, &connected, &pages, &asked).await;
+                }
+            })
+        }));
     }
 
     /// Whether a request that has stopped waits for the script.
@@ -89,6 +105,40 @@ impl Routes {
         }
         let task = go_on(Arc::clone(browser), Arc::clone(connected), Arc::clone(&self.pages), from);
         *going_on = Some((current, AbortOnDropHandle::new(tokio::spawn(task))));
+    }
+}
+
+fn change_stops(
+    pages: &Pages,
+    connected: &ConnectedBrowser,
+    page: &str,
+    change: impl FnOnce(&mut Stops),
+) -> [Option<Json>; 2] {
+    let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
+    if pages.len() >= PAGE_STATES_MAX {
+        pages.retain(|page, _| connected.targets.target(page).is_some());
+    }
+    let stops = pages.entry(page.to_owned()).or_default();
+    let before = stops.params();
+    change(stops);
+    [before, stops.params()]
+}
+
+/// Gives a popup the credentials of the page that opened it.
+async fn hand_down_to(
+    popup: &str,
+    browser: &Arc<ExecutionBrowser>,
+    connected: &Arc<ConnectedBrowser>,
+    pages: &Pages,
+    asked: &Asked,
+) {
+    let opener = connected.targets.target(popup).and_then(|popup| popup.opener);
+    let Some(given) = opener.and_then(|opener| stops_of(pages, &opener)?.credentials) else { return };
+    let [_, params] = change_stops(pages, connected, popup, |stops| stops.credentials = Some(given));
+    let params = params.unwrap_or_default();
+    // A popup that is gone needs none.
+    if connected.prepare_popup(popup, ENABLE, params.clone(), BESIDE_MAX).await.is_ok() {
+        asked.note(browser, connected, popup, ENABLE, Some(params));
     }
 }
 
@@ -137,10 +187,18 @@ async fn go_on(browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>,
             _ => ("Fetch.continueRequest", json!({ "requestId": request })),
         };
         // A request whose page has gone is gone as well.
-        let _ = send_beside(&browser, &connected, &target, method, params).await;
+        let _ = match connected.targets.target(&target) {
+            // A popup on its way to its first document: what is sent by the policy would wait for that.
+            Some(popup) if popup.kind == "page" && popup.url.is_empty() => {
+                connected.send_unjudged(&target, method, params, BESIDE_MAX).await
+            }
+            _ => send_beside(&browser, &connected, &target, method, params).await,
+        };
     }
 }
 
+/// What has requests stop.
+pub(crate) const ENABLE: &str = "Fetch.enable";
 /// The event of a request that waits.
 pub(crate) const PAUSED: &str = "Fetch.requestPaused";
 const ASKED_FOR_CREDENTIALS: &str = "Fetch.authRequired";
