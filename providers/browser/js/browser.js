@@ -85,7 +85,7 @@ class Browser {
   async setHTTPCredentials(credentials) {
     const given = credentialsOf("browser.setHTTPCredentials", credentials, undefined);
     this.#session.credentials = given;
-    for (const page of await this.pages()) await tellCredentials(page, "browser.setHTTPCredentials", given);
+    await inAllPages(this, (page) => tellCredentials(page, "browser.setHTTPCredentials", given));
   }
 
   /** Grants these and no others: to an origin, or to all. */
@@ -101,7 +101,7 @@ class Browser {
   /** Where all pages are that there are, and those that this script opens; null: nowhere. */
   async setGeolocation(geolocation) {
     this.#session.geolocation = geolocation ?? undefined;
-    for (const page of await this.pages()) await tellGeolocation(page, geolocation);
+    await inAllPages(this, (page) => tellGeolocation(page, geolocation));
   }
 
   /** What logins left; with `path`, a name, all of it is also saved by the host. */
@@ -120,7 +120,7 @@ class Browser {
   async addInitScript(script, arg) {
     const source = initSource("browser.addInitScript", script, arg);
     this.#session.initScripts.push(source);
-    for (const page of await this.pages()) await page.addInitScript(source);
+    await inAllPages(this, (page) => page.addInitScript(source));
   }
 
   setDefaultTimeout(ms) {
@@ -222,9 +222,15 @@ class Browser {
   }
 
   async #sendByPage(name, verb, args, take = takeValue) {
-    const page = await anyPage(this.#session, `browser.${name}`);
-    args.page = page.id;
-    return this.#session.send(`browser.${name}`, verb, args, take, page);
+    const method = `browser.${name}`;
+    for (;;) {
+      const page = await anyPage(this.#session, method);
+      try {
+        return await this.#session.send(method, verb, { ...args, page: page.id }, take, page);
+      } catch (error) {
+        if (error?.code !== "CDP_TARGET_CLOSED" || !page.isClosed()) throw error;
+      }
+    }
   }
 
   #send(name, verb, args, take = takeValue) {
@@ -232,17 +238,27 @@ class Browser {
   }
 }
 
-/** The page by which what is of the whole context is asked: the one that was used last, or any. */
+/** The page by which what is of the whole context is asked: the one that was used last, or the newest that shows a site. */
 const anyPage = async (session, method) => {
   const { current } = session;
   if (current !== undefined && !current.isClosed()) return current;
-  const [page] = await session.browser.pages();
+  const pages = (await session.browser.pages()).filter((page) => !page.isClosed());
+  const page = pages.findLast((page) => /^https?:/.test(page.url())) ?? pages[0];
   if (page === undefined) throw wrongArgument(method, "there is no page", "Open one first: await browser.open(url).");
   return page;
 };
 
 /** Name and password as the host takes them. Those of a page that is opened are for its own origin, unless it is named. */
 const credentialsOf = (method, credentials, url) => {
+/** Does something with each page that there is. One that closes meanwhile needs nothing any more. */
+const inAllPages = async (browser, act) => {
+  for (const page of await browser.pages()) {
+    await act(page).catch((error) => {
+      if (error?.code !== "CDP_TARGET_CLOSED") throw error;
+    });
+  }
+};
+
   if (credentials === undefined || credentials === null) return undefined;
   const { username, password, origin } = credentials;
   if (username === undefined || password === undefined) {

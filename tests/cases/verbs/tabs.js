@@ -52,3 +52,28 @@ const own = await browser.open('{{site}}/controls');
 const sessionId = await cdp.attachToTarget(own.id);
 const { result } = await cdp.send('Runtime.evaluate', { expression: 'document.title' }, { sessionId });
 [title, result.value]
+// --- the page that is asked for cookies goes meanwhile: another one is asked
+//! result: [["a"],["a"],["a"],[]]
+const stays = await browser.open('{{site}}/leaf');
+const names = (cookies) => cookies.map(({ name }) => name);
+const going = async () => {
+  const page = await browser.open('{{site}}/leaf');
+  await cdp.send('Target.closeTarget', { targetId: page.id });
+  return page;
+};
+await going();
+await browser.addCookies([{ name: 'a', value: '1', url: '{{site}}' }]);
+const seen = [];
+await going();
+seen.push(names(await browser.cookies()));
+await going();
+seen.push(names((await browser.storageState()).cookies));
+await going();
+seen.push(names(await browser.cookies('{{site}}')));
+await going();
+await browser.clearCookies();
+await going();
+await browser.addInitScript('window.begun = true');
+await browser.setHTTPCredentials({ username: 'ada', password: 'lovelace' });
+seen.push(names(await stays.context().cookies()));
+seen
