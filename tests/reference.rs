@@ -132,11 +132,7 @@ fn what_the_layer_sends_is_in_the_schemas() {
         let variants = schema["oneOf"].as_array().into_iter().flatten();
         let objects = std::iter::once(schema).chain(variants).filter_map(|object| object["properties"].as_object());
         let known: BTreeSet<_> = objects.flat_map(|properties| properties.keys().cloned()).collect();
-        // Playwright's option that has no effect on some methods, there as here.
-        let means_nothing = |field: &str| {
-            field == "noWaitAfter" && ["check", "drag", "hover", "press", "type"].contains(&verb.as_str())
-        };
-        let unknown: Vec<_> = fields.iter().filter(|field| !known.contains(*field) && !means_nothing(field)).collect();
+        let unknown: Vec<_> = fields.iter().filter(|field| !known.contains(*field)).collect();
         assert!(unknown.is_empty(), "{verb} is sent {unknown:?}, and takes {known:?}");
     }
 }

@@ -1,10 +1,11 @@
 // What can be done to an element, once for all: `locator.js` offers it on locators, `scope.js` on pages and frames with a
 // selector before the other arguments. Each is `(to, ...arguments)`, where `to` says of which page, target and method.
 
-const HOVER = ["position", "modifiers", "force", "trial", "noWaitAfter", "scroll"];
-const CLICK = [...HOVER, "button", "clickCount", "delay", "steps"];
-const CHECK = ["position", "force", "trial", "noWaitAfter", "scroll"];
-const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "noWaitAfter", "steps"];
+// Where `noWaitAfter` is not named it is taken and means nothing, as in Playwright.
+const HOVER = ["position", "modifiers", "force", "trial", "scroll"];
+const CLICK = [...HOVER, "noWaitAfter", "button", "clickCount", "delay", "steps"];
+const CHECK = ["position", "force", "trial", "scroll"];
+const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "steps"];
 const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup"];
 
 /** The one that an action is meant for. */
@@ -90,7 +91,7 @@ const shotOf = (options) => {
 const element = (op) => (to, options) => to.send("element", { op }, options);
 const reading = (what) => (to, options) => to.read(what, options);
 const press = (verb, field, read) => (to, value, options) =>
-  to.send(verb, pick({ [field]: read(to, value) }, options, ["delay", "noWaitAfter"]), options);
+  to.send(verb, pick({ [field]: read(to, value) }, options, ["delay"]), options);
 const checking = (checked) => (to, options) => to.send("check", pick({ checked }, options, CHECK), options);
 
 const ELEMENT_METHODS = {

@@ -119,7 +119,7 @@ const HELP = {
   },
   frame: {
     ...FIND_HELP,
-    evaluate: "evaluate(function | source, arg); actions, $eval, waitForSelector as of a page; name(), url(), content()",
+    evaluate: "evaluate(function | source, arg); actions, $eval, waitForSelector as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe",
   },
   frameLocator: { ...FIND_HELP, owner: "owner() → locator of the iframe; first(), last(), nth(index)" },
   dialog: { accept: "accept(text), dismiss(), type(), message(), defaultValue(), page()" },
@@ -138,6 +138,9 @@ const HELP = {
   fileChooser: { setFiles: "setFiles({ name, mimeType, buffer } | list), isMultiple(), page()" },
 };
 
+/** What is called otherwise in Playwright. */
+const SAME_AS = { elementHandle: "locator", jsHandle: "locator", context: "browser", browserContext: "browser" };
+
 /** The help on a thing or a method of one; without a name, on the browser and on what else there is help. */
 const helpText = (name) => {
   const list = (label) => Object.values(HELP[label]).map((line) => `${label}.${line}`).join("\n");
@@ -147,9 +150,15 @@ const helpText = (name) => {
   }
   const wanted = String(name).replace(/\(.*$/, "");
   if (Object.hasOwn(HELP, wanted)) return list(wanted);
-  const [label, method] = wanted.includes(".") ? wanted.split(".") : [undefined, wanted];
+  if (Object.hasOwn(SAME_AS, wanted)) return list(SAME_AS[wanted]);
+  const [named, method] = wanted.includes(".") ? wanted.split(".") : [undefined, wanted];
+  const label = Object.hasOwn(SAME_AS, named) ? SAME_AS[named] : named;
   const labels = label !== undefined && Object.hasOwn(HELP, label) ? [label] : Object.keys(HELP);
   const lines = labels.flatMap((each) => linesOf(each, method).map((line) => `${each}.${line}`));
+  // What a frame has in common with a page is written there.
+  if (label === "frame" && lines.length === 0 && Object.hasOwn(Scope.prototype, method)) {
+    lines.push(...linesOf("page", method).map((line) => `frame.${line}`));
+  }
   if (lines.length > 0) return lines.join("\n");
   const instead = labels.map((each) => INSTEAD[each]?.[method] ?? INSTEAD.any[method]).find((text) => text !== undefined);
   if (instead !== undefined) return `${wanted} is not supported; ${instead}.`;

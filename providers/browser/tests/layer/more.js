@@ -476,3 +476,38 @@ return told;
 "calls": []
 }
 */
+// case: the help of what frames have in common with pages, and of what has another name in Playwright
+return ["frame.click", "frame.url", "elementHandle.hover", "frame.snapshot", "context.cookies", "elementHandle.nothing"].map(browser.help)
+  .concat(browser.help("elementHandle") === browser.help("locator"));
+/*
+{
+"result": ["frame.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","frame.evaluate(function | source, arg); actions, $eval, waitForSelector as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe","locator.hover({ position, modifiers, force, trial, timeout })","There is no frame.snapshot; see browser.help().","browser.cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })","There is no elementHandle.nothing; see browser.help().",true],
+"calls": []
+}
+*/
+// case: an option that means nothing is taken, and is not sent
+const page = await browser.open();
+const gone = { noWaitAfter: true };
+await page.hover("a", gone);
+await page.check("a", gone);
+await page.press("a", "Enter", gone);
+await page.locator("a").pressSequentially("b", gone);
+await page.fill("a", "b", gone);
+await page.selectOption("a", "b", gone);
+await page.locator("a").dragTo(page.locator("b"), gone);
+await page.click("a", gone);
+/*
+{
+"calls": [
+  ["open",{}],
+  ["hover",{"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
+  ["check",{"checked":true,"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
+  ["press",{"key":"Enter","page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
+  ["type",{"text":"b","page":"P1","target":{"steps":[{"by":"selector","value":"a"}]}}],
+  ["fill",{"value":"b","page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
+  ["select",{"options":[{"valueOrLabel":"b"}],"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
+  ["drag",{"source":{"steps":[{"by":"selector","value":"a"}]},"target":{"steps":[{"by":"selector","value":"b"}]},"page":"P1"}],
+  ["click",{"noWaitAfter":true,"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}]
+]
+}
+*/
