@@ -14,32 +14,32 @@ class APIRequest {
     this.#page = page;
   }
 
-  get(url, options) {
+  async get(url, options) {
     return this.#send("get", url, { ...options, method: "GET" });
   }
 
-  head(url, options) {
+  async head(url, options) {
     return this.#send("head", url, { ...options, method: "HEAD" });
   }
 
-  post(url, options) {
+  async post(url, options) {
     return this.#send("post", url, { ...options, method: "POST" });
   }
 
-  put(url, options) {
+  async put(url, options) {
     return this.#send("put", url, { ...options, method: "PUT" });
   }
 
-  patch(url, options) {
+  async patch(url, options) {
     return this.#send("patch", url, { ...options, method: "PATCH" });
   }
 
-  delete(url, options) {
+  async delete(url, options) {
     return this.#send("delete", url, { ...options, method: "DELETE" });
   }
 
   /** Of a url, or of a request that a page made. */
-  fetch(target, options) {
+  async fetch(target, options) {
     if (!(target instanceof Request)) return this.#send("fetch", target, options ?? {});
     const { cookie, ...headers } = target.headers();
     const data = target.postDataBuffer();
@@ -47,7 +47,7 @@ class APIRequest {
     return this.#send("fetch", target.url(), { ...as, ...options });
   }
 
-  storageState(options) {
+  async storageState(options) {
     return this.#session.browser.storageState(options);
   }
 
@@ -155,7 +155,7 @@ const requestUrl = (method, page, target, params) => {
   try {
     url = /^https?:/.test(base) ? new URL(String(target), base) : new URL(String(target));
   } catch {
-    throw wrongArgument(method, `${quoted(target)} is no url`, "Give the whole url, as https://example.test/path.");
+    throw wrongArgument(method, `${quoted(target)} is no url`, WHOLE_URL);
   }
   if (typeof params === "string") url.search = url.search === "" ? params : `${url.search}&${params.replace(/^[?&]/, "")}`;
   else for (const [key, value] of pairsOf(params)) url.searchParams.append(key, value);
@@ -224,5 +224,5 @@ const partsOf = (method, fields, boundary) => {
   return body;
 };
 
-guard("apiRequestContext", APIRequest);
-guard("apiResponse", APIResponse);
+guard("apiRequestContext", APIRequest, []);
+guard("apiResponse", APIResponse, ["status", "statusText", "ok", "headersArray"]);

@@ -10,12 +10,12 @@ class Browser {
   }
 
   /** A new page at a url. */
-  open(url, options) {
+  async open(url, options) {
     const args = pick(url === undefined || url === null ? {} : { url: String(url) }, options, ["waitUntil"]);
     return this.#opened("open", args, options);
   }
 
-  newPage(options) {
+  async newPage(options) {
     return this.#opened("newPage", {}, options);
   }
 
@@ -53,13 +53,13 @@ class Browser {
     return this;
   }
 
-  cookies(urls) {
+  async cookies(urls) {
     const args = { op: "get" };
     if (urls !== undefined) args.urls = Array.isArray(urls) ? urls : [urls];
     return this.#sendByPage("cookies", "cookies", args);
   }
 
-  addCookies(cookies) {
+  async addCookies(cookies) {
     if (!Array.isArray(cookies)) throw wrongArgument("browser.addCookies", "the cookies must be an array");
     return this.#sendByPage("addCookies", "cookies", { op: "set", cookies }, takeNothing);
   }
@@ -89,12 +89,12 @@ class Browser {
   }
 
   /** Grants these and no others: to an origin, or to all. */
-  grantPermissions(permissions, options) {
+  async grantPermissions(permissions, options) {
     if (!Array.isArray(permissions)) throw wrongArgument("browser.grantPermissions", "the permissions must be an array");
     return this.#sendByPage("grantPermissions", "permissions", pick({ permissions }, options, ["origin"]), takeNothing);
   }
 
-  clearPermissions() {
+  async clearPermissions() {
     return this.#sendByPage("clearPermissions", "permissions", {}, takeNothing);
   }
 
@@ -105,7 +105,7 @@ class Browser {
   }
 
   /** What logins left; with `path`, a name, all of it is also saved by the host. */
-  storageState(options) {
+  async storageState(options) {
     const name = options?.path;
     if (name === undefined) return this.#sendByPage("storageState", "storageState", {});
     return this.#sendByPage("storageState", "saveState", { name: stateName("browser.storageState", name) });
@@ -203,10 +203,11 @@ class Browser {
 
   /** What the page must have before it goes to its url. */
   async #openedInSteps(name, { url, ...args }, options, take) {
+    const own = credentialsOf(`browser.${name}`, options?.httpCredentials, url);
     const page = await this.#send(name, "open", args, take);
     if (options?.viewport) await page.setViewportSize(options.viewport);
     for (const source of this.#session.initScripts) await page.addInitScript(source);
-    const given = credentialsOf(`browser.${name}`, options?.httpCredentials, url) ?? this.#session.credentials;
+    const given = own ?? this.#session.credentials;
     if (given !== undefined) await tellCredentials(page, `browser.${name}`, given);
     if (this.#session.geolocation !== undefined) await tellGeolocation(page, this.#session.geolocation);
     if (options?.storageState !== undefined) await this.#loadState(name, page, options.storageState);
@@ -221,6 +222,7 @@ class Browser {
     return this.#session.send(method, "loadState", { page: page.id, state }, takeNothing, page);
   }
 
+  /** Asks by a page what is of the whole context; by another page, if that one closes meanwhile. */
   async #sendByPage(name, verb, args, take = takeValue) {
     const method = `browser.${name}`;
     for (;;) {
@@ -248,8 +250,6 @@ const anyPage = async (session, method) => {
   return page;
 };
 
-/** Name and password as the host takes them. Those of a page that is opened are for its own origin, unless it is named. */
-const credentialsOf = (method, credentials, url) => {
 /** Does something with each page that there is. One that closes meanwhile needs nothing any more. */
 const inAllPages = async (browser, act) => {
   for (const page of await browser.pages()) {
@@ -259,12 +259,15 @@ const inAllPages = async (browser, act) => {
   }
 };
 
+/** Name and password as the host takes them. Those of a page that is opened are for its own origin, unless it is named. */
+const credentialsOf = (method, credentials, url) => {
   if (credentials === undefined || credentials === null) return undefined;
   const { username, password, origin } = credentials;
   if (username === undefined || password === undefined) {
     throw wrongArgument(method, "httpCredentials must be { username, password, origin? }");
   }
   const isOpened = typeof url === "string" && /^https?:/.test(url);
+  if (isOpened && !URL.canParse(url)) throw wrongArgument(method, `${quoted(url)} is no url`, WHOLE_URL);
   const of = origin ?? (isOpened ? new URL(url).origin : undefined);
   return { username, password, ...(of === undefined ? {} : { origin: of }) };
 };
@@ -284,7 +287,7 @@ const tellGeolocation = (page, geolocation) => {
   return stateOf(page).session.send("browser.setGeolocation", "geolocation", args, takeNothing, page);
 };
 
-guard("browser", Browser);
+guard("browser", Browser, ["help", "isConnected", "contexts", "browser", ...OF_TIMEOUTS, ...OF_EMITTERS]);
 
 /** What the namespace's global is, over the raw namespace: evaluated once, called once in each execution. */
 const layer = (call, name, failWith) => {

@@ -34,18 +34,10 @@ let fail;
 const failure = (method, message, code, hint) => {
   const error = new Error(message === "" ? method : `${method}: ${message}`);
   if (code === "CALL_TIMEOUT") hide(error, "name", "TimeoutError");
-  return fail(error, code, hint);
+  return fail(placeAt(error, error), code, hint);
 };
 
-/** What a call answers, a promise in any case: a wrong argument rejects it, as all errors of Playwright's methods do. */
-const promised = (call) => {
-  try {
-    return call();
-  } catch (error) {
-    return Promise.reject(error);
-  }
-};
-
+const WHOLE_URL = "Give the whole url, as https://example.test/path.";
 const TAKES = "browser.help(name) shows what a method takes.";
 
 /** An argument that is not what the method takes. What to write instead is part of the message. */
@@ -76,15 +68,22 @@ const lateError = (method, ms, what) =>
     "Begin to wait before the action that causes it, or give a larger timeout.",
   );
 
-/** The frames of an error's stack, one in each line. */
-const framesOf = (error) =>
-  String(error.stack)
-    .split("\n")
-    .filter((line) => /^\s+at /.test(line))
-    .join("\n");
+/** The frames of the script in an error's stack, one in each line, with those of the language between them. */
+const framesOf = (error) => {
+  const frames = String(error.stack).split("\n").filter((line) => /^\s+at /.test(line) && !line.includes("(codemode:"));
+  return frames.every((line) => line.endsWith("(native)")) ? "" : frames.join("\n");
+};
 
 /** Gives an error the stack of another one, which was made where the script made its call. */
 const placeAt = (error, place) => {
   if (error instanceof Error) hide(error, "stack", `${error.name}: ${error.message}\n${framesOf(place)}`);
   return error;
+};
+
+/** An error that leaves the layer: without the layer's frames, and if it has none of the script, with those of the call. */
+const leaving = (error, place) => {
+  if (!(error instanceof Error)) return error;
+  const isOurs = String(error.stack).includes("(codemode:");
+  if (framesOf(error) === "" && place !== undefined) return placeAt(error, place);
+  return isOurs ? placeAt(error, error) : error;
 };

@@ -78,6 +78,12 @@ class Finder {
   }
 }
 
+/** What names something, which is looked for only when something is done to it. */
+const FINDS = [
+  "locator", "getByRole", "getByText", "getByLabel", "getByPlaceholder", "getByAltText", "getByTitle", "getByTestId",
+  "frameLocator",
+];
+
 /** The steps behind the last one that enters a frame: those that the frame's document is asked for. */
 const inFrameOf = (steps) => steps.slice(steps.findLastIndex(({ by }) => by === "frame") + 1);
 

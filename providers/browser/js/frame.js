@@ -53,5 +53,5 @@ const namedFrame = (page, name) => {
   return new Frame(page, steps, `frame(${quoted(name)})`, { name });
 };
 
-guard("scope", Scope);
-guard("frame", Frame);
+guard("scope", Scope, []);
+guard("frame", Frame, ["name"]);

@@ -69,13 +69,55 @@ const PROTOTYPE_END = new Proxy({}, {
   },
 });
 
-/** Lets the instances of a class, known to scripts by a label, say what they do not have. */
-const guard = (label, type) => {
+const AsyncFunction = (async () => {}).constructor;
+
+// Methods are called by a key of their own: by `apply` they would be seen in stacks as frames of the language.
+
+/** A method whose promise rejects where its call would have thrown. */
+const rejecting = (name, key) =>
+  ({
+    [name](...args) {
+      try {
+        return this[key](...args);
+      } catch (error) {
+        return Promise.reject(leaving(error));
+      }
+    },
+  })[name];
+
+/** A method that goes on behind its call: its errors have the place of the call, if they have none in the script. */
+const placing = (name, key) =>
+  ({
+    [name](...args) {
+      const place = new Error();
+      return this[key](...args).catch((error) => {
+        throw leaving(error, place);
+      });
+    },
+  })[name];
+
+/**
+ * Lets the instances of a class, known to scripts by a label, say what they do not have. Its methods answer promises, which
+ * reject for whatever is wrong, also with an argument; but those named in `atOnce` answer at once, and throw.
+ */
+const guard = (label, type, atOnce) => {
   type.label = label;
+  for (const name of Object.getOwnPropertyNames(type.prototype)) {
+    const method = Object.getOwnPropertyDescriptor(type.prototype, name).value;
+    if (typeof method !== "function" || name === "constructor" || AT_ONCE.includes(name) || atOnce.includes(name)) continue;
+    const key = Symbol(name);
+    hide(type.prototype, key, method);
+    hide(type.prototype, name, (method instanceof AsyncFunction ? placing : rejecting)(name, key));
+  }
   if (Object.getPrototypeOf(type.prototype) === Object.prototype) {
     Object.setPrototypeOf(type.prototype, PROTOTYPE_END);
   }
 };
+
+/** What answers at once on whatever has it. */
+const AT_ONCE = ["toString", "toJSON", "page", "url", "headers"];
+const OF_EMITTERS = ["on", "addListener", "once", "off", "removeListener", "removeAllListeners"];
+const OF_TIMEOUTS = ["setDefaultTimeout", "setDefaultNavigationTimeout"];
 
 const LIST_MEMBERS = [
   "0", "1", "2", "length", "at", "find", "findLast", "filter", "map", "forEach", "some", "every", "slice", "pop",

@@ -68,5 +68,5 @@ class Mouse {
   }
 }
 
-guard("keyboard", Keyboard);
-guard("mouse", Mouse);
+guard("keyboard", Keyboard, []);
+guard("mouse", Mouse, []);

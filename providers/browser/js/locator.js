@@ -176,8 +176,7 @@ const firstOf = async (locator) => {
 for (const [name, act] of [...Object.entries(ELEMENT_METHODS), ...Object.entries(LOCATOR_METHODS)]) {
   hide(Locator.prototype, name, {
     [name](...args) {
-      const to = acting(this, name);
-      return promised(() => act(to, ...args));
+      return act(acting(this, name), ...args);
     },
   }[name]);
 }
@@ -213,6 +212,6 @@ class FrameLocator extends Finder {
   }
 }
 
-guard("finder", Finder);
-guard("locator", Locator);
-guard("frameLocator", FrameLocator);
+guard("finder", Finder, FINDS);
+guard("locator", Locator, ["describe", "description", "first", "last", "nth", "filter", "and", "or", "contentFrame"]);
+guard("frameLocator", FrameLocator, ["owner", "first", "last", "nth"]);

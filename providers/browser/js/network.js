@@ -241,5 +241,8 @@ const navigationResponse = (page) => (answer) => {
   return response;
 };
 
-guard("request", Request);
-guard("response", Response);
+guard("request", Request, [
+  "method", "resourceType", "isNavigationRequest", "postData", "postDataJSON", "postDataBuffer", "failure", "redirectedFrom",
+  "redirectedTo", "frame",
+]);
+guard("response", Response, ["status", "statusText", "ok", "request", "frame", "fromServiceWorker"]);

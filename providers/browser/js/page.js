@@ -145,7 +145,7 @@ class Page extends Scope {
     return this.#send("pdf", "pdf", timed(args, this, options), (answer) => asBuffer(answer.value));
   }
 
-  waitForURL(url, options) {
+  async waitForURL(url, options) {
     const method = "page.waitForURL";
     if (typeof url === "function") return this.#waitForPredicate(method, url, options);
     const test = urlTest(method, url, this.#state.url);
@@ -161,7 +161,7 @@ class Page extends Scope {
 
   waitForLoadState(state = "load", options = undefined) {
     if (!LOAD_STATES.includes(state)) {
-      return Promise.reject(wrongArgument("page.waitForLoadState", `state: expected one of (${LOAD_STATES.join("|")})`));
+      throw wrongArgument("page.waitForLoadState", `state: expected one of (${LOAD_STATES.join("|")})`);
     }
     const args = timed({ state }, this, options, true);
     return this.#send("waitForLoadState", "waitForLoad", args, takeNothing);
@@ -263,9 +263,7 @@ class Page extends Scope {
   /** By name at once; by url a promise of it, or of null. */
   frame(which) {
     const { name, url } = typeof which === "string" ? { name: which } : (which ?? {});
-    if (url === undefined) return namedFrame(this, String(name));
-    const test = urlTest("page.frame", url, this.#state.url);
-    return this.frames().then((frames) => frames.find((frame) => test(frame.url())) ?? null);
+    return url === undefined ? namedFrame(this, String(name)) : frameAt(this, url);
   }
 
   // Beyond Playwright.
@@ -373,6 +371,12 @@ class Page extends Scope {
   }
 }
 
+/** The frame of a url, or null. */
+const frameAt = async (page, url) => {
+  const test = urlTest("page.frame", url, page.url());
+  return (await page.frames()).find((frame) => test(frame.url())) ?? null;
+};
+
 /** Which requests, as the host takes it: a text, an expression, or fields with these as values. */
 const trafficFilter = (filter) => {
   const plain = (value) => (value instanceof RegExp ? { regex: value.source, flags: value.flags } : value);
@@ -406,4 +410,6 @@ const initSource = (method, script, arg) => {
   throw wrongArgument(method, "the script must be a function, a string, or { content }");
 };
 
-guard("page", Page);
+guard("page", Page, [
+  "context", "isClosed", "viewportSize", "mainFrame", "frame", ...OF_TIMEOUTS, ...OF_EMITTERS,
+]);

@@ -247,7 +247,7 @@ class FileChooser {
   }
 }
 
-guard("dialog", Dialog);
-guard("consoleMessage", ConsoleMessage);
-guard("download", Download);
-guard("fileChooser", FileChooser);
+guard("dialog", Dialog, ["type", "message", "defaultValue"]);
+guard("consoleMessage", ConsoleMessage, ["type", "text", "location"]);
+guard("download", Download, ["suggestedFilename"]);
+guard("fileChooser", FileChooser, ["isMultiple"]);

@@ -185,4 +185,4 @@ const tellRoutes = (page, method, isBroad = false) => {
   });
 };
 
-guard("route", Route);
+guard("route", Route, ["request"]);

@@ -61,7 +61,7 @@ class Scope extends Finder {
     if (typeof selector === "object" && selector !== null && !(selector instanceof Finder)) {
       return fillForm(this, selector, value);
     }
-    return promised(() => ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options));
+    return ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options);
   }
 
   /** A promise of so much time. */
@@ -114,8 +114,7 @@ for (const [name, act] of Object.entries(ELEMENT_METHODS)) {
   if (name === "fill") continue;
   hide(Scope.prototype, name, {
     [name](selector, ...args) {
-      const scope = this;
-      return promised(() => act(inScope(scope, name, selector, args[args.length - 1]), ...args));
+      return act(inScope(this, name, selector, args[args.length - 1]), ...args);
     },
   }[name]);
 }

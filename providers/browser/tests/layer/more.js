@@ -476,6 +476,45 @@ return told;
 "calls": []
 }
 */
+// case: what is wrong with an argument rejects, and its stack has no place in the layer
+const page = await browser.open();
+const frame = page.mainFrame();
+const a = page.locator("a");
+const said = [];
+for (const tried of [
+  () => browser.open("http://", { httpCredentials: { username: "a", password: "b" } }), () => browser.newPage({ size: 1 }),
+  () => browser.addCookies("x"), () => browser.storageState({ path: 7 }), () => browser.forgetState(),
+  () => browser.grantPermissions("geolocation"), () => browser.addInitScript(5), () => browser.waitForEvent("request"),
+  () => browser.setHTTPCredentials({ username: "a" }), () => page.addInitScript({ path: "a.js" }), () => page.screenshot({ path: "a" }),
+  () => page.pdf({ format: "A99" }), () => page.waitForURL(5), () => page.waitForLoadState("done"), () => page.waitForFunction(5),
+  () => page.waitForRequest(5), () => page.waitForResponse(null), () => page.waitForEvent("nothing"), () => page.route(5, () => {}),
+  () => page.route("**", 5), () => page.frame({ url: 5 }), () => page.snapshot({ target: 5 }), () => page.markdown(5), () => page.$(5),
+  () => page.$$(5), () => page.$eval(5, () => 1), () => page.$$eval("a", 5), () => page.evaluate(5), () => page.dragAndDrop("a", 5),
+  () => page.click(5), () => page.fill({ a: [] }), () => page.waitForSelector("a", { state: "there" }), () => a.dragTo("b"),
+  () => a.fill(), () => a.setInputFiles("a.txt"), () => a.$(5), () => a.evaluate(5), () => frame.$$(5), () => frame.evaluate(5),
+  () => frame.frameElement(), () => page.request.get("/a"), () => page.request.post("http://a.test", { data: 1, form: {} }),
+]) {
+  try {
+    await tried().then(
+      () => said.push(`${tried} does not reject`),
+      (error) => {
+        const isPlaced = error.stack.startsWith(`${error.name}: ${error.message}\n`) && error.stack.includes("(script.js:");
+        if (!isPlaced || error.stack.includes("(codemode:") || error.code === undefined) said.push(`${tried}: ${error.stack}`);
+      },
+    );
+  } catch (error) {
+    said.push(`${tried} throws ${error}`);
+  }
+}
+return said;
+/*
+{
+"result": [],
+"calls": [
+  ["open",{}]
+]
+}
+*/
 // case: the help of what frames have in common with pages, and of what has another name in Playwright
 return ["frame.click", "frame.url", "elementHandle.hover", "frame.snapshot", "context.cookies", "elementHandle.nothing"].map(browser.help)
   .concat(browser.help("elementHandle") === browser.help("locator"));
