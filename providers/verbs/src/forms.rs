@@ -148,6 +148,7 @@ impl Tab<'_> {
             return Ok(());
         }
         let clicked = self.mouse_click(Button::Left, 1, std::time::Duration::ZERO).await;
+        drop(ready);
         self.or_closed(clicked)?;
         self.settle(Settle::Navigation, since).await?;
         if self.is_closed() || self.has_navigated(since) || read().await? == checked {

@@ -6,7 +6,8 @@ use crate::{
     locate::{Op, Place},
     projection::Projection,
     settle::Settle,
-    tab::Tab,
+    state::turns::Turn,
+    tab::{GRACE, Tab},
     target::Target,
 };
 use codemode_page::Event;
@@ -96,6 +97,8 @@ pub(crate) struct Ready {
     viewport: Projection,
     /// In the viewport of the page.
     pub(crate) point: (f64, f64),
+    /// With the mouse, once that is there.
+    turn: Option<Turn>,
 }
 
 impl Ready {
@@ -110,11 +113,12 @@ impl Tab<'_> {
         let count = click.click_count.unwrap_or(1);
         let since = self.cursor();
         let held = self.held_modifiers();
-        self.approach(target, &click.approach, CLICKABLE).await?;
+        let ready = self.approach(target, &click.approach, CLICKABLE).await?;
         if click.approach.trial {
             return self.hold(held).await;
         }
         let clicked = self.mouse_click(click.button, count, milliseconds(click.delay)).await;
+        drop(ready);
         self.or_closed(clicked)?;
         if !self.is_closed() {
             let let_go = self.hold(held).await;
@@ -133,8 +137,9 @@ impl Tab<'_> {
 
     /// Draws an element onto another one.
     pub async fn drag(&self, source: (&Target, &Approach), target: (&Target, &Approach)) -> Result<(), ErrorReport> {
-        self.approach(source.0, source.1, CLICKABLE).await?;
+        let ready = self.approach(source.0, source.1, CLICKABLE).await?;
         if source.1.trial {
+            drop(ready);
             return self.approach(target.0, target.1, CLICKABLE).await.map(drop);
         }
         let since = self.cursor();
@@ -143,6 +148,7 @@ impl Tab<'_> {
         // Also when the drag failed: a page whose drags are intercepted would not feel any others.
         let reset = self.send("Input.setInterceptDrags", json!({"enabled": false})).await;
         dragged?;
+        drop(ready);
         self.or_closed(reset.map(drop))?;
         Ok(())
     }
@@ -202,7 +208,9 @@ impl Tab<'_> {
     async fn arrive(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {
         let mut attempts = 0;
         loop {
-            let ready = self.ready(target, approach, checks).await?;
+            let mut ready = self.ready(target, approach, checks).await?;
+            let turn = tokio::time::timeout(self.left() + GRACE, self.verbs.turns.take(&self.id)).await;
+            ready.turn = Some(turn.map_err(|_| self.too_late("the mouse, which other calls use"))?);
             if let Some(modifiers) = &approach.modifiers {
                 self.hold(Modifier::bits(modifiers)).await?;
             }
@@ -238,7 +246,7 @@ impl Tab<'_> {
         let (place, found) = self.run_on(target, "act", args, Op::Look).await?;
         let viewport = self.viewport(&place).await?;
         let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
-        Ok(Ready { place, found, viewport, point: viewport.apply(inside) })
+        Ok(Ready { place, found, viewport, point: viewport.apply(inside), turn: None })
     }
 
     /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is

@@ -21,7 +21,7 @@ use std::{
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
 /// How long a command may take beyond the verb's own time: the page ends a wait by itself, and says what for.
-const GRACE: Duration = Duration::from_millis(1_000);
+pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
 
 /// Answers beyond this are weighed, and read one at a time.
 pub(crate) const LARGE_ANSWER_BYTES: usize = 128 << 10;

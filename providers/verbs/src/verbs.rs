@@ -1,7 +1,7 @@
 //! The engine of one execution: what it keeps between verbs.
 
 use crate::state::{
-    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes, worlds::Worlds,
+    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes, turns::Turns, worlds::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_provider::{LoginStates, NoLoginStates, NoSecrets, Secrets};
@@ -24,6 +24,7 @@ pub struct Verbs {
     pub(crate) routes: Routes,
     pub(crate) asked: Arc<Asked>,
     pub(crate) errands: Errands,
+    pub(crate) turns: Turns,
     /// Whether a page was opened.
     pub(crate) has_opened: AtomicBool,
     /// One place for large answers.
@@ -79,6 +80,7 @@ impl Verbs {
             routes: Routes::default(),
             asked: Arc::default(),
             errands: Errands::default(),
+            turns: Turns::default(),
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
             secrets: Arc::new(NoSecrets),

@@ -146,3 +146,18 @@ await page.click('button');
 const page = await browser.open('{{site}}/leaf');
 await page.setContent('<button style="display: none">Hidden</button>');
 await page.click('button', { force: true })
+// --- clicks at the same time, in a page and in its popup
+//! result: [12,8,6]
+const page = await browser.open('{{site}}/leaf');
+const counted = '<button onclick="window.count = (window.count ?? 0) + 1">one</button><p><button onclick="window.other = (window.other ?? 0) + 1">two</button>';
+await page.setContent(counted);
+const [popup] = await Promise.all([page.waitForEvent('popup'), page.evaluate(() => void window.open('about:blank'))]);
+await popup.setContent(counted);
+const clicks = [];
+for (let turn = 0; turn < 6; turn++) {
+  clicks.push(page.click('text=one'), page.getByText('one').click(), popup.getByText('one').click());
+  clicks.push(page.getByText('two').click());
+}
+clicks.push(page.getByText('two').dblclick());
+await Promise.all(clicks);
+[await page.evaluate(() => count), await page.evaluate(() => other), await popup.evaluate(() => count)]

@@ -6,4 +6,5 @@ pub(crate) mod errands;
 pub(crate) mod frames;
 pub(crate) mod refs;
 pub(crate) mod routes;
+pub(crate) mod turns;
 pub(crate) mod worlds;
