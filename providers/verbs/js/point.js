@@ -130,6 +130,20 @@ function nearestWithBox(element) {
   return above || element;
 }
 
+/** The slot that shows a text of a host's own at a point: the browser tells such a hit as one on the host. */
+function slotAt(host, x, y) {
+  for (let child = firstChildOf(host); child; child = nextSiblingOf(child)) {
+    const slot = nodeTypeOf(child) === TEXT ? slotOf(child) : null;
+    if (!slot) continue;
+    const range = new Range();
+    range.selectNode(child);
+    for (const box of range.getClientRects()) {
+      if (x >= box.left && x < box.right && y >= box.top && y < box.bottom) return slot;
+    }
+  }
+  return null;
+}
+
 /** The element that a click at a point would hit, inside of shadow roots. */
 function elementAt(x, y) {
   let found = documentFromPoint(document, x, y);
@@ -137,7 +151,7 @@ function elementAt(x, y) {
     const root = found && shadowOf(found);
     const inner = root && shadowFromPoint(root, x, y);
     // A root answers with an element outside of it when nothing of its own is there.
-    if (!inner || inner === found || rootOf(inner) !== root) return found;
+    if (!inner || inner === found || rootOf(inner) !== root) return (root && slotAt(found, x, y)) || found;
     found = inner;
   }
 }

@@ -161,3 +161,13 @@ for (let turn = 0; turn < 6; turn++) {
 clicks.push(page.getByText('two').dblclick());
 await Promise.all(clicks);
 [await page.evaluate(() => count), await page.evaluate(() => other), await popup.evaluate(() => count)]
+// --- a link in a shadow root whose text is the text of its host
+//! result: [1,true]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<x-link>Sign up</x-link>');
+await page.evaluate(() => {
+  document.querySelector('x-link').attachShadow({ mode: 'open' }).innerHTML = '<a href="#in"><slot></slot></a>';
+  window.addEventListener('click', () => { window.clicks = (window.clicks ?? 0) + 1; });
+});
+await page.click('a', { timeout: 5000 });
+[await page.evaluate(() => clicks), page.url().endsWith('#in') || (await page.evaluate(() => location.hash)) === '#in']
