@@ -193,6 +193,13 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
         Some((name, value)) => (name.trim(), Some(value.trim())),
         None => (attribute.trim(), None),
     };
+    let (name, operator) = match name.strip_suffix(['*', '^', '$', '~', '|']) {
+        Some(name) => (name.trim_end(), attribute.split_once('=')?.0.trim_end().chars().last()),
+        None => (name, None),
+    };
+    if operator.is_some() && name != "name" {
+        return None;
+    }
     let flag = || match value {
         None | Some("true") => Some(true),
         Some("false") => Some(false),
@@ -205,9 +212,11 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
                 Some(value) => (value.trim_end(), true),
                 None => (value.strip_suffix(" s").unwrap_or(value).trim_end(), false),
             };
-            role.name = Some(match text(value) {
-                Text::Plain { text, .. } => Text::Plain { text, exact: !in_any_case },
-                regex => regex,
+            role.name = Some(match (text(value), operator) {
+                (Text::Plain { text, .. }, None) => Text::Plain { text, exact: !in_any_case },
+                (Text::Plain { text, .. }, Some(operator)) => part_of_name(&text, operator, in_any_case),
+                (regex, None) => regex,
+                (_, Some(_)) => return None,
             });
         }
         "checked" => role.checked = Some(flag()?),
@@ -220,6 +229,21 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+/// What CSS means by `[name*="text"]` and the like, of a name.
+fn part_of_name(text: &str, operator: char, in_any_case: bool) -> Text {
+    let special = |letter: char| r"\^$.*+?()[]{}|/-".contains(letter);
+    let escaped: String =
+        text.chars().flat_map(|letter| special(letter).then_some('\\').into_iter().chain([letter])).collect();
+    let regex = match operator {
+        '^' => format!("^{escaped}"),
+        '$' => format!("{escaped}$"),
+        '~' => format!(r"(?:^|\s){escaped}(?:\s|$)"),
+        '|' => format!("^{escaped}(?:-|$)"),
+        _ => escaped,
+    };
+    Text::Regex { regex, flags: if in_any_case { "i".to_owned() } else { String::new() } }
 }
 
 fn quoted(text: &str) -> String {
@@ -259,12 +283,20 @@ mod tests {
                 json!([
                 {"by": "role", "role": "button", "name": {"text": "a]b", "exact": false}, "pressed": false}]),
             ),
+            (
+                "role=button[name*=\"a.b\"] >> role=link[name^='x' i]",
+                json!([
+                {"by": "role", "role": "button", "name": {"regex": "a\\.b", "flags": ""}},
+                {"by": "role", "role": "link", "name": {"regex": "^x", "flags": "i"}}]),
+            ),
             ("role=heading[level=2]", json!([{"by": "role", "role": "heading", "level": 2}])),
         ];
         for (selector, steps) in rows {
             assert_eq!(json!(parse(selector).unwrap()), *steps, "{selector}");
         }
-        for selector in ["", "  ", "a >> ", "nth=x", "visible=1", "role=a[b]", "role=a[name=\"x\"", "txt=a"] {
+        for selector in
+            ["", "  ", "a >> ", "nth=x", "visible=1", "role=a[b]", "role=a[name=\"x\"", "role=a[level*=2]", "txt=a"]
+        {
             assert_eq!(parse(selector).unwrap_err().code, ErrorCode::InvalidSelector, "{selector}");
         }
     }

@@ -196,3 +196,12 @@ await page.locator('#none').waitFor({ timeout: 300 })
 const page = await browser.open('{{site}}/leaf');
 const error = await page.locator('input').fill(() => 1).catch((error) => error);
 error.code
+// --- roles by a part of their name
+//! result: [2,1,1,1,0]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<button>Save all</button><button>Save</button><button>Call</button>');
+const count = (selector) => page.locator(selector).count();
+[
+  await count('role=button[name*="all"]'), await count('role=button[name^="call" i]'), await count('role=button[name$="ve"]'),
+  await count('role=button[name~="all"]'), await count('role=button[name*="."]'),
+]
