@@ -174,7 +174,17 @@ function parseTest(name, argument, whole) {
 
 // ---- matching ----
 
-/** Every match below `scope`, in document order. */
+/** Whether a complex selector goes on beside its scope, as `+ p` does, and not inside. */
+const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTest) && (parts[1].combinator === "+" || parts[1].combinator === "~");
+  const parent = nodeTypeOf(scope) === ELEMENT && list.complexes.some(goesBeside) ? parentNodeOf(scope) : null;
+  if (parent) {
+    const [beside, inside] = [true, false].map((is) => list.complexes.filter((parts) => goesBeside(parts) === is));
+    const found = matchesOf({ ...list, complexes: beside }, { scope: parent, self: scope });
+    if (inside.length === 0) return found;
+    return inOrder([...found, ...matchesOf({ ...list, complexes: inside }, { scope, self: scope })]);
+  }
+
+/** Every match below `scope`, or beside it where the selector says so, in document order. */
 function queryCss(scope, text) {
   const list = parseCss(text);
   const roots = rootsIn(scope);

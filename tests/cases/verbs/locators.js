@@ -205,3 +205,9 @@ const count = (selector) => page.locator(selector).count();
   await count('role=button[name*="all"]'), await count('role=button[name^="call" i]'), await count('role=button[name$="ve"]'),
   await count('role=button[name~="all"]'), await count('role=button[name*="."]'),
 ]
+// --- what stands beside an element, and what is in it
+//! result: [["d","e","f"],["d"],["d","i"],["e"],["i"]]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<p id=b></p><p id=c><i id=i></i></p><p id=d></p><p id=e></p><p id=f></p>');
+const ids = (selector) => page.locator('#c').locator(selector).evaluateAll((all) => all.map(({ id }) => id));
+[await ids('~ p'), await ids('+ p'), (await ids('+ p, i')).sort(), await ids(':scope + p + p'), await ids('> i')]
