@@ -159,11 +159,7 @@ function parseTest(name, argument, whole) {
   }
   if (strings.length !== 1) throw badSelector(`":${name}" in "${whole}" needs one text`);
   if (name === "text-is") {
-    const wanted = normal(strings[0]);
-    const matches = (node) => {
-      const { immediate } = textOf(node);
-      return wanted === "" ? immediate.length === 0 : immediate.some((run) => normal(run) === wanted);
-    };
+    const matches = textMatcherOf({ text: strings[0], own: true });
     return { plain: false, test: (element) => textMatch(element, matches) !== "none" };
   }
   const text = { text: strings[0] };
@@ -176,6 +172,10 @@ function parseTest(name, argument, whole) {
 
 /** Whether a complex selector goes on beside its scope, as `+ p` does, and not inside. */
 const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTest) && (parts[1].combinator === "+" || parts[1].combinator === "~");
+
+/** Every match below `scope`, or beside it where the selector says so, in document order. */
+function queryCss(scope, text) {
+  const list = parseCss(text);
   const parent = nodeTypeOf(scope) === ELEMENT && list.complexes.some(goesBeside) ? parentNodeOf(scope) : null;
   if (parent) {
     const [beside, inside] = [true, false].map((is) => list.complexes.filter((parts) => goesBeside(parts) === is));
@@ -183,10 +183,6 @@ const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTes
     if (inside.length === 0) return found;
     return inOrder([...found, ...matchesOf({ ...list, complexes: inside }, { scope, self: scope })]);
   }
-
-/** Every match below `scope`, or beside it where the selector says so, in document order. */
-function queryCss(scope, text) {
-  const list = parseCss(text);
   const roots = rootsIn(scope);
   if (list.plain && (roots.length === 0 || list.compound)) {
     // A part of a longer selector may stand above the scope for the browser; here it must be in it.

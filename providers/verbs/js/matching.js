@@ -78,6 +78,8 @@ function textMatcherOf(text) {
     return (node) => matches(textOf(node).full);
   }
   const wanted = normal(String(text.text));
+  // As `text="…"` has it in Playwright: one run of the element's own text, and not what its children add to that.
+  if (text.own) return (node) => (wanted === "" ? !textOf(node).immediate.length : textOf(node).immediate.some((run) => normal(run) === wanted));
   if (text.exact) return (node) => normalTextOf(node) === wanted;
   const lower = wanted.toLowerCase();
   return (node) => normalTextOf(node).toLowerCase().includes(lower);

@@ -92,7 +92,7 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
         return Ok(Step::XPath { value: part.to_owned() });
     }
     if part.len() > 1 && (part.starts_with('"') || part.starts_with('\'')) {
-        return Ok(Step::Text { text: text(part) });
+        return Ok(Step::Text { text: own_text(part) });
     }
     let Some((engine, body)) = part.split_once('=').map(|(engine, body)| (engine.trim(), body.trim())) else {
         return Ok(Step::Css { value: part.to_owned() });
@@ -100,7 +100,7 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
     Ok(match engine {
         "css" => Step::Css { value: body.to_owned() },
         "xpath" => Step::XPath { value: body.to_owned() },
-        "text" => Step::Text { text: text(body) },
+        "text" => Step::Text { text: own_text(body) },
         "label" => Step::Label { text: text(body) },
         "placeholder" => Step::Placeholder { text: text(body) },
         "alt" => Step::Alt { text: text(body) },
@@ -147,6 +147,14 @@ fn text(body: &str) -> Text {
         }
     }
     regex(body).unwrap_or_else(|| Text::part(body))
+}
+
+/// The same of `text=`, where a quoted text is one of the element itself.
+fn own_text(body: &str) -> Text {
+    match text(body) {
+        Text::Plain { text, exact: true, .. } => Text::own(text),
+        text => text,
+    }
 }
 
 /// `/source/flags`
@@ -213,7 +221,8 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
                 None => (value.strip_suffix(" s").unwrap_or(value).trim_end(), false),
             };
             role.name = Some(match (text(value), operator) {
-                (Text::Plain { text, .. }, None) => Text::Plain { text, exact: !in_any_case },
+                (Text::Plain { text, .. }, None) if in_any_case => Text::part(text),
+                (Text::Plain { text, .. }, None) => Text::whole(text),
                 (Text::Plain { text, .. }, Some(operator)) => part_of_name(&text, operator, in_any_case),
                 (regex, None) => regex,
                 (_, Some(_)) => return None,
@@ -270,9 +279,9 @@ mod tests {
                 json!([
                 {"by": "text", "text": {"text": "it's", "exact": false}}, {"by": "visible", "visible": true}]),
             ),
-            ("text=\"A >> B\"", json!([{"by": "text", "text": {"text": "A >> B", "exact": true}}])),
+            ("text=\"A >> B\"", json!([{"by": "text", "text": {"text": "A >> B", "exact": true, "own": true}}])),
             ("text=/a+/i", json!([{"by": "text", "text": {"regex": "a+", "flags": "i"}}])),
-            ("'Save'", json!([{"by": "text", "text": {"text": "Save", "exact": true}}])),
+            ("'Save'", json!([{"by": "text", "text": {"text": "Save", "exact": true, "own": true}}])),
             ("@e12", json!([{"by": "ref", "value": "e12"}])),
             ("e12", json!([{"by": "ref", "value": "e12"}])),
             ("em", json!([{"by": "css", "value": "em"}])),

@@ -180,6 +180,9 @@ pub enum Text {
         /// The whole text in its case, instead of a part of it in any case.
         #[serde(default)]
         exact: bool,
+        /// With `exact`: the whole of a text that stands in the element itself, and not in those within it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        own: bool,
     },
 }
 
@@ -187,13 +190,19 @@ impl Text {
     /// A part of a text, in any case.
     #[must_use]
     pub fn part(text: impl Into<String>) -> Self {
-        Self::Plain { text: text.into(), exact: false }
+        Self::Plain { text: text.into(), exact: false, own: false }
     }
 
     /// A whole text.
     #[must_use]
     pub fn whole(text: impl Into<String>) -> Self {
-        Self::Plain { text: text.into(), exact: true }
+        Self::Plain { text: text.into(), exact: true, own: false }
+    }
+
+    /// A whole text of the element itself.
+    #[must_use]
+    pub fn own(text: impl Into<String>) -> Self {
+        Self::Plain { text: text.into(), exact: true, own: true }
     }
 }
 

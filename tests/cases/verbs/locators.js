@@ -211,3 +211,12 @@ const page = await browser.open('{{site}}/leaf');
 await page.setContent('<p id=b></p><p id=c><i id=i></i></p><p id=d></p><p id=e></p><p id=f></p>');
 const ids = (selector) => page.locator('#c').locator(selector).evaluateAll((all) => all.map(({ id }) => id));
 [await ids('~ p'), await ids('+ p'), (await ids('+ p, i')).sort(), await ids(':scope + p + p'), await ids('> i')]
+// --- a quoted text is one that stands in the element itself
+//! result: ["a","b","b","none","a","d"]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<div id=a>Hello<span id=b>wo  rld </span> Hi again </div><div id=c>yo<div id=d>ya</div>hey</div>');
+const id = async (selector) => (await page.locator(selector).first().getAttribute('id', { timeout: 500 }).catch(() => 'none'));
+[
+  await id('text="Hello"'), await id('text="wo rld"'), await id('"wo rld"'), await id('text="Hellowo rld Hi again"'),
+  await id('text="Hi again"'), await id("'yo'>>'ya'"),
+]
