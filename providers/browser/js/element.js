@@ -60,6 +60,12 @@ const choices = (to, values) => {
   });
 };
 
+/** The same list with the places of options in the place of their handles. */
+const placesOf = (values, options) =>
+  Promise.all(values.map((value) =>
+    value instanceof Locator ? value.evaluate((option) => ({ index: option.index }), undefined, pick({}, options, ["timeout"])) : value,
+  ));
+
 /** Files to be uploaded. There are no paths: the sandbox has no files. */
 const filesOf = (method, files) =>
   (Array.isArray(files) ? files : [files]).map((file) => {
@@ -106,8 +112,11 @@ const ELEMENT_METHODS = {
   check: checking(true),
   uncheck: checking(false),
   setChecked: (to, checked, options) => to.send("check", pick({ checked: Boolean(checked) }, options, CHECK), options),
-  selectOption: (to, values, options) =>
-    to.send("select", pick({ options: choices(to, values) }, options, ["force"]), options),
+  selectOption: (to, values, options) => {
+    const select = (values) => to.send("select", pick({ options: choices(to, values) }, options, ["force"]), options);
+    const list = Array.isArray(values) ? values : [values];
+    return list.some((value) => value instanceof Locator) ? placesOf(list, options).then(select) : select(values);
+  },
   setInputFiles: (to, files, options) => to.send("upload", { files: filesOf(to.method, files) }, options),
   focus: element("focus"),
   blur: element("blur"),

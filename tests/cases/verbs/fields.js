@@ -142,3 +142,11 @@ await box.evaluate((input) => { input.indeterminate = true; });
 const before = await box.isChecked();
 await box.uncheck();
 [before, await box.isChecked()]
+// --- options by their handles
+//! result: [["l"],["blue","green"]]
+const page = await browser.open('{{site}}/fields');
+const handle = await page.$('option[value=l]');
+[
+  await page.selectOption('[name=size]', handle),
+  (await page.getByLabel('Tags').selectOption([page.locator('option', { hasText: 'green' }), page.locator('option', { hasText: 'blue' })])).sort(),
+]
