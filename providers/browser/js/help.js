@@ -119,7 +119,7 @@ const HELP = {
   },
   frame: {
     ...FIND_HELP,
-    evaluate: "evaluate(function | source, arg); actions, $eval, waitForSelector as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe",
+    evaluate: "evaluate(function | source, arg); actions, $eval, waitForSelector, waitForFunction as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe",
   },
   frameLocator: { ...FIND_HELP, owner: "owner() → locator of the iframe; first(), last(), nth(index)" },
   dialog: { accept: "accept(text), dismiss(), type(), message(), defaultValue(), page()" },

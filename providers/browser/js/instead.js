@@ -116,7 +116,6 @@ const INSTEAD = {
     waitForNavigation: "use frame.waitForSelector",
     waitForLoadState: "use frame.waitForSelector",
     waitForURL: "use frame.waitForSelector",
-    waitForFunction: "use frame.waitForSelector, or page.waitForFunction",
     setContent: "use frame.evaluate((html) => { document.body.innerHTML = html }, html)",
     childFrames: "use frame.frameLocator(selector)",
     parentFrame: "use page.frames()",

@@ -167,14 +167,6 @@ class Page extends Scope {
     return this.#send("waitForLoadState", "waitForLoad", args, takeNothing);
   }
 
-  /** The value that the function returned, where Playwright has a handle of it. */
-  waitForFunction(fn, arg, options) {
-    const method = "page.waitForFunction";
-    const args = withArgument(method, pageFunction(method, fn), arg);
-    if (typeof options?.polling === "number") args.polling = options.polling;
-    return this.#send("waitForFunction", "waitForFunction", timed(args, this, options));
-  }
-
   async waitForNavigation(options) {
     const method = "page.waitForNavigation";
     const test = options?.url === undefined ? undefined : urlTest(method, options.url, this.#state.url);
@@ -346,7 +338,8 @@ class Page extends Scope {
       const test = urlTest(method, match, this.#state.url);
       accepts = (seen) => test(seen.url());
     }
-    return waitForPageEvent(this, method, event, accepts, timeoutOf(this, options));
+    const about = typeof match === "function" ? "that the function accepts" : `of ${quoted(match)}`;
+    return waitForPageEvent(this, method, event, accepts, timeoutOf(this, options), `event "${event}" ${about}`);
   }
 
   /** Looks at each address that the page gets, from the one on that it has. */
@@ -393,9 +386,8 @@ const eventName = (method, name) => {
   throw unsupported(`${method}(${quoted(name)})`, instead);
 };
 
-const waitForPageEvent = (page, method, name, accepts, timeout) => {
+const waitForPageEvent = (page, method, name, accepts, timeout, what = `event "${name}"`) => {
   const { session, emitter } = stateOf(page);
-  const what = `event "${name}"`;
   return waitForEvent(session, page, emitter, { method, name, kinds: NEEDS[name], accepts, timeout, what });
 };
 

@@ -30,6 +30,17 @@ class Scope extends Finder {
     return inside(this, "evaluate", args).send("evaluate", args, options);
   }
 
+  /** The value that the function returned, where Playwright has a handle of it. */
+  waitForFunction(fn, arg, options) {
+    const method = methodName(this, "waitForFunction");
+    const args = rooted(this, withArgument(method, pageFunction(method, fn), arg));
+    const polling = options?.polling;
+    if (typeof polling === "number" && polling > 0) args.polling = polling;
+    else if (typeof polling === "number") throw wrongArgument(method, `Cannot poll with non-positive interval: ${polling}`);
+    else if (polling !== undefined && polling !== "raf") throw wrongArgument(method, `Unknown polling option: ${polling}`);
+    return new Acting(pageOf(this), method, undefined).send("waitForFunction", args, options);
+  }
+
   title() {
     const args = { function: "document.title", isFunction: false };
     return inside(this, "title", args).send("evaluate", args);
@@ -39,6 +50,10 @@ class Scope extends Finder {
     const state = options?.state ?? "visible";
     const method = methodName(this, "waitForSelector");
     const to = inScope(this, "waitForSelector", selector, options);
+    for (const gone of ["visibility", "waitFor"]) {
+      if (options?.[gone] === undefined || options[gone] === "visible") continue;
+      throw wrongArgument(method, `options.${gone} is not supported, did you mean options.state?`);
+    }
     if (!["attached", "detached", "visible", "hidden"].includes(state)) {
       throw wrongArgument(method, "state: expected one of (attached|detached|visible|hidden)");
     }
@@ -95,6 +110,19 @@ const inside = (scope, name, args) => {
   args.isFunction = true;
   const target = { steps: [...steps, { by: "css", value: ":root" }] };
   return new Acting(pageOf(scope), methodName(scope, name), target);
+};
+
+/** A function for a wait in a document: in that of a frame, since an element of it is one of the arguments. */
+const rooted = (scope, args) => {
+  const steps = stepsOf(scope);
+  if (steps.length === 0) return args;
+  const call = args.isFunction ? `(${args.function})(arg)` : args.function;
+  const handles = (args.handles ?? []).map(({ at, target }) => ({ at: ["arg", ...at], target }));
+  const root = { at: ["root"], target: { steps: [...steps, { by: "css", value: ":root" }] } };
+  return {
+    function: `({ arg }) => (${call})`, isFunction: true,
+    arg: args.arg === undefined ? { root: null } : { root: null, arg: args.arg }, handles: [root, ...handles],
+  };
 };
 
 const fillForm = (scope, form, options) => {

@@ -168,3 +168,18 @@ await page.evaluate((given) => given, { page })
 const page = await browser.open('{{site}}/leaf');
 await page.setContent('<i></i>'.repeat(1001));
 await page.$$eval('i', (all) => all.length)
+// --- waits in a frame, with an element of it
+//! result: ["Inner",true,7]
+const page = await browser.open('{{site}}/frames');
+const frame = await page.frame({ url: '**/inner?far*' });
+const button = frame.getByRole('button');
+await frame.evaluate(() => void setTimeout(() => (window.ready = 7), 50));
+[
+  await frame.waitForFunction('document.title'), await frame.waitForFunction(({ button }) => button.ownerDocument === document, { button }),
+  await frame.waitForFunction(() => window.ready),
+]
+// --- a wait between looks of no time
+//! error: INVALID_ARGUMENT
+//! message: /^(?:Error: )?page\.waitForFunction: Cannot poll with non-positive interval/
+const page = await browser.open('{{site}}/leaf');
+await page.waitForFunction(() => true, undefined, { polling: -10 })

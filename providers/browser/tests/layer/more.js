@@ -520,7 +520,7 @@ return ["frame.click", "frame.url", "elementHandle.hover", "frame.snapshot", "co
   .concat(browser.help("elementHandle") === browser.help("locator"));
 /*
 {
-"result": ["frame.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","frame.evaluate(function | source, arg); actions, $eval, waitForSelector as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe","locator.hover({ position, modifiers, force, trial, timeout })","There is no frame.snapshot; see browser.help().","browser.cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })","There is no elementHandle.nothing; see browser.help().",true],
+"result": ["frame.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","frame.evaluate(function | source, arg); actions, $eval, waitForSelector, waitForFunction as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe","locator.hover({ position, modifiers, force, trial, timeout })","There is no frame.snapshot; see browser.help().","browser.cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })","There is no elementHandle.nothing; see browser.help().",true],
 "calls": []
 }
 */
@@ -547,6 +547,25 @@ await page.click("a", gone);
   ["select",{"options":[{"valueOrLabel":"b"}],"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}],
   ["drag",{"source":{"steps":[{"by":"selector","value":"a"}]},"target":{"steps":[{"by":"selector","value":"b"}]},"page":"P1"}],
   ["click",{"noWaitAfter":true,"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}]
+]
+}
+*/
+// case: a wait for a request that is late names it
+const page = await browser.open();
+const late = (wait) => wait.catch((error) => error.message);
+return [
+  await late(page.waitForRequest("**/things", { timeout: 5 })), await late(page.waitForResponse(/api/, { timeout: 5 })),
+  await late(page.waitForRequest(() => false, { timeout: 5 })), await late(page.waitForFunction(() => 1, 0, { polling: "mutation" })),
+  await late(page.waitForSelector("a", { visibility: "hidden" })),
+];
+/*
+{
+"result": ["page.waitForRequest: Timeout 5ms exceeded while waiting for event \"request\" of '**/things'","page.waitForResponse: Timeout 5ms exceeded while waiting for event \"response\" of /api/","page.waitForRequest: Timeout 5ms exceeded while waiting for event \"request\" that the function accepts","page.waitForFunction: Unknown polling option: mutation","page.waitForSelector: options.visibility is not supported, did you mean options.state?"],
+"calls": [
+  ["open",{}],
+  ["watch",{"page":"P1","types":["request","close","crash"]}],
+  ["watch",{"page":"P1","types":["request","close","crash","response"]}],
+  ["watch",{"page":"P1","types":["request","close","crash","response"]}]
 ]
 }
 */
