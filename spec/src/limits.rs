@@ -260,7 +260,7 @@ pub const PAGE_STATES_MAX: usize = 500;
 /// Elements that are read at once.
 pub const ELEMENTS_READ_MAX: usize = 10_000;
 /// Elements that a script's function gets at once.
-pub const ELEMENTS_EVALUATED_MAX: usize = 1_000;
+pub const ELEMENTS_EVALUATED_MAX: usize = 5_000;
 /// Elements in the argument of such a function.
 pub const HANDLE_ARGUMENTS_MAX: usize = 100;
 /// Closed shadow roots of a document that verbs look into.

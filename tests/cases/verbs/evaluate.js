@@ -164,9 +164,9 @@ const page = await browser.open('{{site}}/leaf');
 await page.evaluate((given) => given, { page })
 // --- more elements than a function gets: it is told, and no function gets a part of them
 //! error: RESULT_TOO_LARGE
-//! message: /^(?:Error: |CallError: )?page\.\$\$eval: locator\('i'\) finds more than 1000 elements/
+//! message: /^(?:Error: |CallError: )?page\.\$\$eval: locator\('i'\) finds more than 5000 elements/
 const page = await browser.open('{{site}}/leaf');
-await page.setContent('<i></i>'.repeat(1001));
+await page.setContent('<i></i>'.repeat(5001));
 await page.$$eval('i', (all) => all.length)
 // --- waits in a frame, with an element of it
 //! result: ["Inner",true,7]
