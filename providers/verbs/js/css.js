@@ -173,7 +173,10 @@ function parseTest(name, argument, whole) {
 /** Whether a complex selector goes on beside its scope, as `+ p` does, and not inside. */
 const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTest) && (parts[1].combinator === "+" || parts[1].combinator === "~");
 
-/** Every match below `scope`, or beside it where the selector says so, in document order. */
+/** Whether a complex selector means its scope itself, as `:scope.selected` does. */
+const meansScope = (parts) => parts[parts.length - 1].own.includes(scopeTest);
+
+/** Every match below `scope`, or beside it or itself where the selector says so, in document order. */
 function queryCss(scope, text) {
   const list = parseCss(text);
   const parent = nodeTypeOf(scope) === ELEMENT && list.complexes.some(goesBeside) ? parentNodeOf(scope) : null;
@@ -184,7 +187,7 @@ function queryCss(scope, text) {
     return inOrder([...found, ...matchesOf({ ...list, complexes: inside }, { scope, self: scope })]);
   }
   const roots = rootsIn(scope);
-  if (list.plain && (roots.length === 0 || list.compound)) {
+  if (list.plain && !list.complexes.some(meansScope) && (roots.length === 0 || list.compound)) {
     // A part of a longer selector may stand above the scope for the browser; here it must be in it.
     if (nodeTypeOf(scope) !== ELEMENT || list.compound) return queryDeep(scope, list.text);
   }
@@ -201,7 +204,7 @@ function matchesOf(list, context) {
   for (const parts of list.complexes) {
     const last = parts[parts.length - 1];
     const byText = !last.native && last.own.find((test) => test.text);
-    const candidates = byText ? findByText(context.scope, byText.text).filter((element) => element !== context.scope) : queryDeep(context.scope, last.native || "*");
+    const candidates = meansScope(parts) ? [context.self].filter((self) => !last.native || elementMatches(self, last.native)) : byText ? findByText(context.scope, byText.text).filter((element) => element !== context.scope) : queryDeep(context.scope, last.native || "*");
     for (const element of candidates) {
       if (matchesRest(element, parts, parts.length - 1, context)) found.push(element);
     }

@@ -206,11 +206,11 @@ const count = (selector) => page.locator(selector).count();
   await count('role=button[name~="all"]'), await count('role=button[name*="."]'),
 ]
 // --- what stands beside an element, and what is in it
-//! result: [["d","e","f"],["d"],["d","i"],["e"],["i"]]
+//! result: [["d","e","f"],["d"],["d","i"],["e"],["i"],["c"],[]]
 const page = await browser.open('{{site}}/leaf');
 await page.setContent('<p id=b></p><p id=c><i id=i></i></p><p id=d></p><p id=e></p><p id=f></p>');
 const ids = (selector) => page.locator('#c').locator(selector).evaluateAll((all) => all.map(({ id }) => id));
-[await ids('~ p'), await ids('+ p'), (await ids('+ p, i')).sort(), await ids(':scope + p + p'), await ids('> i')]
+[await ids('~ p'), await ids('+ p'), (await ids('+ p, i')).sort(), await ids(':scope + p + p'), await ids('> i'), await ids('p:scope'), await ids(':scope.none')]
 // --- a quoted text is one that stands in the element itself
 //! result: ["a","b","b","none","a","d"]
 const page = await browser.open('{{site}}/leaf');
