@@ -263,9 +263,13 @@ const waitForEvent = (session, page, emitter, { method, name, kinds, accepts, ti
       end(value);
     };
     const fail = () => settle(reject, placeAt(closedError(method), late));
-    const offer = async (value) => {
+    const offer = (value) => {
+      const decide = (isMeant) => isMeant && settle(resolve, value);
       try {
-        if (accepts === undefined || (await accepts(value))) settle(resolve, value);
+        const isMeant = accepts === undefined || accepts(value);
+        // At once where that can be: of events that come together no further one is shown to the predicate.
+        if (typeof isMeant?.then !== "function") decide(isMeant);
+        else Promise.resolve(isMeant).then(decide).catch((error) => settle(reject, error));
       } catch (error) {
         settle(reject, error);
       }

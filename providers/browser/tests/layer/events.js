@@ -400,3 +400,21 @@ return dialog;
 ]
 }
 */
+// case: a predicate is asked until it accepts an event, and not of those that come with it
+// answers: {"click":{"emits":[{"type":"request","page":"P1","requestId":"1","url":"http://x.test/1","method":"GET","headers":{}},{"type":"request","page":"P1","requestId":"2","url":"http://x.test/2","method":"GET","headers":{}},{"type":"request","page":"P1","requestId":"3","url":"http://x.test/3","method":"GET","headers":{}}]}}
+const page = await browser.open("http://x.test/a");
+const asked = [];
+const accepts = (request) => asked.push(request.url().at(-1)) === 2;
+const later = page.waitForEvent("request", async (request) => request.url().endsWith("3"));
+const [request] = await Promise.all([page.waitForRequest(accepts), page.click("a")]);
+return [asked, request.url(), (await later).url()];
+/*
+{
+"result": [["1","2"],"http://x.test/2","http://x.test/3"],
+"calls": [
+  ["open",{"url":"http://x.test/a"}],
+  ["watch",{"page":"P1","types":["request","close","crash"]}],
+  ["click",{"page":"P1","target":{"steps":[{"by":"selector","value":"a"},{"by":"nth","index":0}]}}]
+]
+}
+*/
