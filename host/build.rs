@@ -15,7 +15,9 @@ const RUSTFLAGS: &[&str] =
 fn main() {
     let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
     let workspace = host.parent().expect("the host is a folder of the workspace");
-    for watched in ["guest/src", "guest/js", "guest/Cargo.toml", "spec/src", "spec/Cargo.toml", "Cargo.lock"] {
+    for watched in
+        ["guest/src", "guest/js", "guest/Cargo.toml", "spec/src", "spec/Cargo.toml", "Cargo.toml", "Cargo.lock"]
+    {
         println!("cargo::rerun-if-changed={}", workspace.join(watched).display());
     }
     ensure_target(workspace);

@@ -3,7 +3,7 @@
 
 use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
-use codemode_host::exec::{AuditSink, Execution, NoObserver, Request, Settings};
+use codemode_host::exec::{AuditSink, Direct, DirectRequest, Execution, NoObserver, Request, Settings, Share};
 use codemode_provider::{
     Account, CallContext, Ending, ExecutionContext, ExecutionId, Folders, Provider, ProviderRuntime, ServiceProvider,
     testkit::{FakeProvider, FakeService, FakeShared, Journal, Moment},
@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 use tempfile::TempDir;
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 /// Three providers and two services that they share, all of which write into one journal, and the host that offers them.
 struct Trio {
@@ -459,4 +459,68 @@ impl Provider for Seeing {
         self.seen.send_replace(Some(context));
         Ok(Arc::new(PanickingRuntime(Panics::Create)))
     }
+}
+
+async fn direct(trio: &Trio) -> Result<Direct, ErrorReport> {
+    let request = DirectRequest { program: "test", session: Default::default(), share: Share::default() };
+    trio.lab.executor().direct(request).await
+}
+
+async fn make(direct: &Direct, namespace: &str, method: &str, arguments: Vec<Value>) -> Result<Value, ErrorCode> {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    direct.call(namespace, method, arguments, deadline).await.map_err(|error| error.code)
+}
+
+#[test]
+fn an_execution_without_a_script_lives_from_its_beginning_to_its_end() {
+    let trio = Trio::new();
+    lab::block_on(async {
+        let direct = direct(&trio).await.unwrap();
+        assert_eq!(make(&direct, "a", "echo", vec![Value::Number(7.0)]).await, Ok(Value::Number(7.0)));
+        let refused = [
+            make(&direct, "b", "fail", vec!["POLICY_REFUSED".into()]).await,
+            make(&direct, "b", "nothing", vec![]).await,
+            make(&direct, "none", "echo", vec![]).await,
+            make(&direct, "a", "echo", vec![Value::Array(vec![Value::Undefined; 1 << 20])]).await,
+        ];
+        let codes =
+            [ErrorCode::PolicyRefused, ErrorCode::UnknownMethod, ErrorCode::UnknownMethod, ErrorCode::InvalidArgument];
+        assert_eq!(refused, codes.map(Err));
+        let ending = async {
+            called(&trio.journal, "c").await;
+            direct.end();
+        };
+        let (hung, ()) = tokio::join!(make(&direct, "c", "hang", vec![]), ending);
+        assert_eq!((hung, direct.is_over()), (Err(ErrorCode::Cancelled), true));
+        direct.ended().await;
+        trio.assert_life(Ending::Succeeded);
+        assert_eq!(trio.journal.count("c", &Moment::Dropped("hang".into())), 1);
+        assert_eq!(
+            make(&direct, "a", "echo", vec![]).await,
+            Err(ErrorCode::Cancelled),
+            "nothing goes on behind its end"
+        );
+    });
+}
+
+#[test]
+fn an_execution_without_a_script_ends_with_its_surface() {
+    let trio = Trio::new();
+    lab::block_on(async {
+        drop(direct(&trio).await.unwrap());
+        lab::until("its end", || trio.journal.disposals("s") == 1).await;
+    });
+    trio.assert_life(Ending::Succeeded);
+    let error = ErrorReport::new(ErrorCode::BrowserNotFound, "there is none");
+    let trio = Trio::with(|second| second.with_create_error(error));
+    lab::block_on(async {
+        let failed = direct(&trio).await.err().map(|error| (error.code, error.message));
+        let message = "the namespace b could not be set up: there is none".to_owned();
+        assert_eq!(failed, Some((ErrorCode::ProviderCreateFailed, message)));
+        lab::until("its end", || trio.journal.disposals("s") == 1).await;
+    });
+    assert_eq!(
+        trio.life(),
+        ended_early(&["s: Created", "t: Created", "a: Created", "b: CreateFailed"], &["a", "t", "s"])
+    );
 }

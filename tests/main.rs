@@ -36,3 +36,4 @@ mod state_dir;
 mod support;
 mod terminal;
 mod tidy;
+mod vnext;

@@ -3,12 +3,13 @@
 //! In the order of their use: a [`Request`] is checked, and admitted by `admission`; `created` are the services and
 //! runtimes that are made for it; a run takes its `turns` on a `state` that is plain data, and has its `calls` carried
 //! out; `outcome` says what that came to, `quirks` what the guest's own words in it mean. The [`Executor`] puts these
-//! together, disposes of what was created, and has the result shaped. `audit` has the traits of those who are told.
+//! together, disposes of what was created, and has the result shaped. `direct` is an execution whose calls a surface makes. `audit` has the traits of those who are told.
 
 mod admission;
 mod audit;
 mod calls;
 mod created;
+mod direct;
 mod logins;
 mod meter;
 mod outcome;
@@ -20,6 +21,7 @@ mod turns;
 
 pub use admission::{Load, Share};
 pub use audit::{AuditSink, LoginAct, NoAudit, NoObserver, Observer};
+pub use direct::{Direct, DirectRequest};
 pub use meter::{Meter, NoMeter};
 pub use request::Request;
 
@@ -47,6 +49,7 @@ use codemode_spec::{
         HOST_REPLIES_BYTES_MAX, RESULT_CHARS_DEFAULT, SHAPE_MS_MIN, WARNINGS_MAX,
     },
     message::ConsoleLine,
+    session::SessionRequest,
 };
 use created::Created;
 use logins::ExecutionLogins;
@@ -212,8 +215,6 @@ struct Granted {
     place: Arc<Place>,
     deadline: Instant,
     cancel: CancellationToken,
-    /// Characters of the result that the reader wants.
-    result_chars: usize,
     /// What pages may get and scripts may not see.
     secrets: Arc<SecretsOpened>,
 }
@@ -235,30 +236,13 @@ impl Inner {
         observer: Arc<dyn Observer>,
     ) -> Result<Execution, ErrorReport> {
         request.check()?;
-        let state_dir = self.state_dir.as_ref().map_err(Clone::clone)?;
-        // First of all: what has no place yet must not wait for the threads of those that have one.
-        let place = Arc::new(self.admission.enter(&request.share, request.timeout, cancel).await?);
-        let deadline = Instant::now() + request.timeout;
-        // Before anything runs: what could not be masked must not be reached.
-        let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
-        let result_chars = request.result_chars;
-        let granted = Granted { place, deadline, cancel: cancel.clone(), result_chars, secrets };
+        let granted = self.admit(&request.share, request.timeout, request.timeout, cancel).await?;
         // What is wrong with a script is shown with its source.
         let prepared = Box::pin(self.prepare(&request.code, &granted)).await;
         let program = prepared.map_err(|error| granted.masker().report(error))?;
         // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
         let ended = cancel.child_token();
-        let mut context = ExecutionContext {
-            execution: id.clone(),
-            cancel: ended.clone(),
-            deadline,
-            clock: self.settings.clock.clone(),
-            options: Arc::new(request.options.clone()),
-            session: request.session.clone(),
-            services: self.services(id, &request, state_dir, &granted.secrets),
-        };
-        let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
-        context.services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
+        let (mut context, kept) = self.context(id, &request.session, request.options.clone(), &granted, &ended)?;
         self.settings.audit.started(id, &request.share.caller, &request.code, &request.session);
         let mut created = Created::default();
         let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
@@ -267,11 +251,65 @@ impl Inner {
             Err(error) => RunOutcome::failed(error),
         };
         ended.cancel();
-        let mut execution = Box::pin(self.finish(id, run, &created, &granted)).await;
+        let mut execution = Box::pin(self.finish(id, run, &created, &granted, request.result_chars)).await;
         execution.files.extend(kept.take());
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.audit.ended(id, outcome, execution.calls, &execution.context);
         Ok(execution)
+    }
+
+    /// Grants a place, for which it waits, and what an execution has for the time that it lasts.
+    async fn admit(
+        &self,
+        share: &Share,
+        wait: Duration,
+        lasts: Duration,
+        cancel: &CancellationToken,
+    ) -> Result<Granted, ErrorReport> {
+        self.state_dir.as_ref().map_err(Clone::clone)?;
+        // First of all: what has no place yet must not wait for the threads of those that have one.
+        let place = Arc::new(self.admission.enter(share, wait, cancel).await?);
+        let deadline = Instant::now() + lasts;
+        // Before anything runs: what could not be masked must not be reached.
+        let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
+        Ok(Granted { place, deadline, cancel: cancel.clone(), secrets })
+    }
+
+    /// What the runtimes of an execution are given, and the files that they put into its answer. `ended` is cancelled when it
+    /// ends.
+    fn context(
+        &self,
+        id: &ExecutionId,
+        session: &SessionRequest,
+        options: serde_json::Map<String, serde_json::Value>,
+        granted: &Granted,
+        ended: &CancellationToken,
+    ) -> Result<(ExecutionContext, Arc<KeptFiles>), ErrorReport> {
+        let state_dir = self.state_dir.as_ref().map_err(Clone::clone)?;
+        let mut services = self.services(id, session, state_dir, &granted.secrets);
+        let kept = Arc::new(KeptFiles::new(state_dir.artifacts(id.as_str())));
+        services.insert::<dyn AnswerFiles>(Arc::clone(&kept) as _);
+        let context = ExecutionContext {
+            execution: id.clone(),
+            cancel: ended.clone(),
+            deadline: granted.deadline,
+            clock: self.settings.clock.clone(),
+            options: Arc::new(options),
+            session: session.clone(),
+            services,
+        };
+        Ok((context, kept))
+    }
+
+    /// Where calls go, when the runtimes are there.
+    fn callees(&self, created: &Created, secrets: &SecretsOpened) -> Callees {
+        Callees {
+            registry: self.registry.clone(),
+            runtimes: created.runtimes.clone().into(),
+            audit: self.settings.audit.clone(),
+            meter: self.settings.meter.clone(),
+            masker: secrets.masker.clone(),
+        }
     }
 
     /// Parses the source, which takes up to a second, away from the async workers.
@@ -294,7 +332,7 @@ impl Inner {
     fn services(
         &self,
         id: &ExecutionId,
-        request: &Request,
+        session: &SessionRequest,
         state_dir: &StateDir,
         secrets: &Arc<SecretsOpened>,
     ) -> Services {
@@ -314,7 +352,7 @@ impl Inner {
             execution: id.clone(),
             clock: self.settings.clock.clone(),
             store: LoginStore::new(&state_dir.logins()),
-            key: request.session.key.clone(),
+            key: session.key.clone(),
         }));
         services
     }
@@ -337,13 +375,7 @@ impl Inner {
         let now = Instant::now();
         let time_left = granted.deadline.saturating_duration_since(now);
         let state = RunState::new(id.clone(), seed, self.settings.clock.now(), time_left, request.cpu);
-        let callees = Callees {
-            registry: self.registry.clone(),
-            runtimes: created.runtimes.clone().into(),
-            audit: self.settings.audit.clone(),
-            meter: self.settings.meter.clone(),
-            masker: granted.masker().clone(),
-        };
+        let callees = self.callees(created, &granted.secrets);
         Run::new(
             state,
             now,
@@ -359,7 +391,14 @@ impl Inner {
     }
 
     /// Disposes of what was created, and has the result shaped.
-    async fn finish(&self, id: &ExecutionId, run: RunOutcome, created: &Created, granted: &Granted) -> Execution {
+    async fn finish(
+        &self,
+        id: &ExecutionId,
+        run: RunOutcome,
+        created: &Created,
+        granted: &Granted,
+        result_chars: usize,
+    ) -> Execution {
         let ending = run.ending();
         let RunOutcome { outcome, summary } = run;
         let masker = granted.masker();
@@ -375,7 +414,7 @@ impl Inner {
         let mut context = Context { execution_id: Some(id.to_string()), ..Context::default() };
         created.describe(&mut context, &mut warnings);
         let outcome = match outcome {
-            Ok(returned) => self.shape(id, returned, granted).await,
+            Ok(returned) => self.shape(id, returned, granted, result_chars).await,
             Err(error) => Err(error),
         };
         if let Ok(shaped) = &outcome {
@@ -429,11 +468,17 @@ impl Inner {
     /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
     /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself, and keeps the
     /// execution's place until then: nothing else has its memory.
-    async fn shape(&self, id: &ExecutionId, returned: Returned, granted: &Granted) -> Result<Shaped, ErrorReport> {
+    async fn shape(
+        &self,
+        id: &ExecutionId,
+        returned: Returned,
+        granted: &Granted,
+        chars: usize,
+    ) -> Result<Shaped, ErrorReport> {
         let transform = self.settings.transform.clone();
         let artifacts = self.state_dir.clone()?.artifacts(id.as_str());
         let inline = returned.len() <= RESULT_BYTES_INLINE_MAX;
-        let (place, chars) = (granted.place.clone(), granted.result_chars);
+        let place = granted.place.clone();
         let shape = move || {
             let _place = place;
             returned.into_value().map(|value| transform.transform(value, chars, &artifacts))

@@ -188,6 +188,50 @@ pub const SERVE_GRACE_MS_MAX: u64 = WALL_MS_MAX;
 
 /// Executions that run at the same time in one host.
 pub const EXECUTIONS_CONCURRENT_MAX: usize = 32;
+/// Executions without a script that go on at the same time in one host: half of the places are for scripts.
+pub const DIRECT_EXECUTIONS_MAX: usize = EXECUTIONS_CONCURRENT_MAX / 2;
+/// How long an execution without a script goes on; the next call of its surface begins another one.
+pub const DIRECT_MS_MAX: u64 = 6 * 60 * 60 * 1_000;
+/// How long one goes on while its surface makes no call.
+pub const DIRECT_IDLE_MS: u64 = 5 * 60 * 1_000;
+/// Files that one keeps for its client; with one more, the oldest goes.
+pub const DIRECT_FILES_MAX: usize = 64;
+/// Time for a call of its surface for which its contract has none.
+pub const DIRECT_NAVIGATE_MS: u64 = VERB_TIMEOUT_MS;
+/// Files that a client gives to a page at once.
+pub const UPLOAD_FILES_MAX: usize = 32;
+/// Bytes of such files, all together: they are one argument of a call.
+pub const UPLOAD_BYTES_MAX: usize = 3 * MIB;
+/// Tabs of a client of the contract vNext.
+pub const VNEXT_PAGES_MAX: usize = 256;
+/// Time for an action of the contract vNext that is given none.
+pub const VNEXT_ACT_MS: u64 = 8_000;
+/// The least that an action is given.
+pub const VNEXT_ACT_MS_MIN: u64 = 500;
+/// The most that an action is given.
+pub const VNEXT_ACT_MS_MAX: u64 = 60_000;
+/// Time for a wait of the contract vNext that is given none.
+pub const VNEXT_WAIT_MS: u64 = 20_000;
+/// The least that a wait is given.
+pub const VNEXT_WAIT_MS_MIN: u64 = 500;
+/// The most that a wait is given.
+pub const VNEXT_WAIT_MS_MAX: u64 = 120_000;
+/// How long a hook of the contract vNext stays armed, at most and where nothing is said.
+pub const VNEXT_HOOK_MS: u64 = 120_000;
+/// The least that it stays armed.
+pub const VNEXT_HOOK_MS_MIN: u64 = 500;
+/// Pixels of the longer side of a screenshot of the contract vNext.
+pub const VNEXT_SCREENSHOT_SIDE_MAX: u32 = 2_000;
+/// Bytes of such a screenshot.
+pub const VNEXT_SCREENSHOT_BYTES_MAX: usize = 5 * MIB;
+/// Characters of a snapshot of the contract vNext.
+pub const VNEXT_SNAPSHOT_CHARS: usize = 80_000;
+/// Nodes of its list of what a page shows, where nothing is said.
+pub const VNEXT_ARIA_NODES: usize = 500;
+/// The most nodes of that list.
+pub const VNEXT_ARIA_NODES_MAX: usize = 2_000;
+/// Lines of a page's console that it tells.
+pub const VNEXT_CONSOLE_LINES_MAX: usize = 500;
 /// Executions that wait for a place; one more is refused.
 pub const EXECUTIONS_QUEUED_MAX: usize = 64;
 /// Browser sessions that live at the same time in one state folder, all hosts together.
@@ -404,6 +448,8 @@ pub const NETWORK_FAILURES_TOLD_MAX: usize = 128;
 
 const _: () = assert!(WALL_MS_MIN <= WALL_MS_DEFAULT && WALL_MS_DEFAULT <= WALL_MS_MAX);
 const _: () = assert!(CPU_MS_DEFAULT <= CPU_MS_MAX);
+const _: () = assert!(UPLOAD_BYTES_MAX < ARGUMENTS_WEIGHT_MAX);
+const _: () = assert!(VNEXT_SCREENSHOT_BYTES_MAX < REPLY_BYTES_MAX && VNEXT_SNAPSHOT_CHARS <= SNAPSHOT_CHARS_MAX);
 const _: () = assert!(NOTES_BYTES_MAX * 2 <= SUSPENDED_BYTES_MAX, "a suspended namespace keeps its notes and more");
 const _: () = assert!(GUEST_STACK_BYTES < MEMORY_BYTES_MAX);
 const _: () = assert!(WASM_STACK_BYTES_MAX < TURN_THREAD_STACK_BYTES, "a turn must trap before its thread overflows");

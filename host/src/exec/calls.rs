@@ -166,21 +166,25 @@ impl Calls {
 
     fn start_next(&mut self, state: &mut RunState, place: ArgumentsPlace) {
         let Some(next) = state.waiting.pop_front() else { return };
-        let call = next.call.id;
-        let context = CallContext { call, deadline: self.deadline, place };
-        let (namespace, meter, began) = (next.call.namespace.clone(), self.callees.meter.clone(), Instant::now());
-        let carried_out = carry_out_masked(Arc::clone(&self.callees), state.id.clone(), next, context);
-        let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
-        self.running.push(
-            async move {
-                let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
-                let result = carried_out.await.unwrap_or_else(panicked);
-                meter.call(&namespace, began.elapsed(), result.as_ref().map(drop).map_err(|error| error.code));
-                Completed { call, result }
-            }
-            .boxed(),
-        );
+        let context = CallContext { call: next.call.id, deadline: self.deadline, place };
+        self.running.push(carried_out(Arc::clone(&self.callees), state.id.clone(), next, context).boxed());
     }
+}
+
+/// Carries out a call that has its place. A provider that panics has failed.
+pub(super) async fn carried_out(
+    callees: Arc<Callees>,
+    execution: ExecutionId,
+    waiting: WaitingCall,
+    context: CallContext,
+) -> Completed {
+    let (call, namespace) = (waiting.call.id, waiting.call.namespace.clone());
+    let (meter, began) = (callees.meter.clone(), Instant::now());
+    let carried_out = AssertUnwindSafe(carry_out_masked(callees, execution, waiting, context)).catch_unwind();
+    let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
+    let result = carried_out.await.unwrap_or_else(panicked);
+    meter.call(&namespace, began.elapsed(), result.as_ref().map(drop).map_err(|error| error.code));
+    Completed { call, result }
 }
 
 /// Whether the sandbox has calls for which there is room now.
@@ -290,13 +294,13 @@ fn check_weight(call: &Call, weight: usize) -> Result<(), ErrorReport> {
 }
 
 /// Room for the arguments of calls: that of the execution, and that of the host, which all executions share.
-struct ArgumentRoom {
+pub(super) struct ArgumentRoom {
     own: Arc<Semaphore>,
     host: Arc<Semaphore>,
 }
 
 impl ArgumentRoom {
-    fn new(host: Arc<Semaphore>) -> Self {
+    pub(super) fn new(host: Arc<Semaphore>) -> Self {
         Self { own: Arc::new(Semaphore::new(ARGUMENTS_WEIGHT_MAX)), host }
     }
 
@@ -312,7 +316,7 @@ impl ArgumentRoom {
     ///
     /// # Cancellation
     /// May be dropped at any time.
-    async fn place(&self, weight: usize) -> ArgumentsPlace {
+    pub(super) async fn place(&self, weight: usize) -> ArgumentsPlace {
         let Some(permits) = permits(weight) else { return ArgumentsPlace::default() };
         let own = Arc::clone(&self.own).acquire_many_owned(permits).await;
         let host = Arc::clone(&self.host).acquire_many_owned(permits).await;

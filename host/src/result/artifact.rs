@@ -58,6 +58,13 @@ impl Files<'_> {
         Ok((path, bytes))
     }
 
+    /// Removes what stands there under a name of ours, if anything does.
+    pub fn remove(self, name: &str) {
+        if let Ok(folder) = PrivateDir::make(self.folder) {
+            let _ = folder.remove_file(name);
+        }
+    }
+
     fn keep(self, name: &str, write: impl FnOnce(File) -> Result<(), KeepError>) -> Result<String, KeepError> {
         let folder = PrivateDir::make(self.folder)?;
         let path = folder.path().join(name);

@@ -5,9 +5,10 @@ use codemode_provider::{AnswerFiles, KeptFile};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     envelope::DataFile,
-    limits::{KEPT_FILE_NAME_CHARS_MAX, KEPT_FILES_MAX},
+    limits::{DIRECT_FILES_MAX, KEPT_FILE_NAME_CHARS_MAX, KEPT_FILES_MAX},
 };
 use std::{
+    collections::VecDeque,
     io::Read,
     path::PathBuf,
     sync::{Mutex, PoisonError},
@@ -24,13 +25,40 @@ const HEAD_BYTES: u64 = 300;
 pub struct KeptFiles {
     folder: PathBuf,
     kept: Mutex<Vec<DataFile>>,
+    of_surface: Mutex<OfSurface>,
+}
+
+/// Files that a surface has put there.
+#[derive(Default)]
+struct OfSurface {
+    count: u64,
+    names: VecDeque<String>,
 }
 
 impl KeptFiles {
     /// None yet. They go into the execution's folder, which need not exist.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, kept: Mutex::default() }
+        Self { folder, kept: Mutex::default(), of_surface: Mutex::default() }
+    }
+
+    /// Puts a file there for the client of a surface. The oldest goes when there are [`DIRECT_FILES_MAX`]. Blocks.
+    ///
+    /// # Errors
+    /// `RESULT_TOO_LARGE` or `IO_ERROR`.
+    pub fn put(&self, name: &str, content: &[u8]) -> Result<DataFile, ErrorReport> {
+        let mut of_surface = self.of_surface.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = Files { folder: &self.folder };
+        while of_surface.names.len() >= DIRECT_FILES_MAX {
+            let oldest = of_surface.names.pop_front().unwrap_or_default();
+            files.remove(&oldest);
+        }
+        of_surface.count += 1;
+        let name = format!("{}-{}", of_surface.count, plain(name));
+        let (file, bytes) = files.keep_read(&name, &mut &*content).map_err(not_kept)?;
+        of_surface.names.push_back(name);
+        let mime_type = infer::get(content).map_or(OCTETS, |known| known.mime_type()).to_owned();
+        Ok(DataFile { path: PATH.to_owned(), mime_type, bytes, file })
     }
 
     /// Those that there are; there are none afterwards.
@@ -56,13 +84,15 @@ impl AnswerFiles for KeptFiles {
         let mime_type = infer::get(&head).map_or(OCTETS, |known| known.mime_type()).to_owned();
         let mut whole = head.as_slice().chain(content);
         let written = Files { folder: &self.folder }.keep_read(&name, &mut whole);
-        let (file, bytes) = written.map_err(|why| {
-            let code = if matches!(why, KeepError::TooLarge) { ErrorCode::ResultTooLarge } else { ErrorCode::IoError };
-            ErrorReport::new(code, format!("the file was not kept: {why}"))
-        })?;
+        let (file, bytes) = written.map_err(not_kept)?;
         kept.push(DataFile { path: PATH.to_owned(), mime_type: mime_type.clone(), bytes, file });
         Ok(KeptFile { name, mime_type, bytes })
     }
+}
+
+fn not_kept(why: KeepError) -> ErrorReport {
+    let code = if matches!(why, KeepError::TooLarge) { ErrorCode::ResultTooLarge } else { ErrorCode::IoError };
+    ErrorReport::new(code, format!("the file was not kept: {why}"))
 }
 
 /// A name of letters that every file may have.
@@ -109,6 +139,10 @@ mod tests {
         let taken = files.take();
         assert_eq!((taken.len(), taken[0].path.as_str()), (KEPT_FILES_MAX, "/files"));
         assert_eq!(fs::read(&taken[0].file).unwrap(), b"%PDF-1.7 and more");
+        let put: Vec<_> = (0..=DIRECT_FILES_MAX).map(|_| files.put("a.png", b"\x89PNG\r\n\x1a\n").unwrap()).collect();
+        assert_eq!(put[0].mime_type, "image/png");
+        let there: Vec<_> = put.iter().filter(|file| fs::exists(&file.file).unwrap()).collect();
+        assert_eq!((there.len(), there[0].file.ends_with("/2-a.png")), (DIRECT_FILES_MAX, true), "{}", there[0].file);
         let endless = &mut std::io::repeat(7);
         assert_eq!(files.keep("endless", endless).unwrap_err().code, ErrorCode::ResultTooLarge);
         assert!(files.take().is_empty());

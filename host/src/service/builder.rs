@@ -13,8 +13,9 @@ use codemode_browser::BrowserProvider;
 use codemode_cdp::CdpProvider;
 use codemode_provider::{Provider, ServiceProvider};
 use codemode_secret::SecretProvider;
-use codemode_spec::ErrorReport;
+use codemode_spec::{ErrorReport, limits::DIRECT_EXECUTIONS_MAX};
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// A service that is being put together.
 pub struct ServiceBuilder {
@@ -82,7 +83,8 @@ impl ServiceBuilder {
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
         let metrics = Arc::new(Metrics::new());
-        let inner = Inner { ingredients, manifests, administration, execution, metrics };
+        let direct_places = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
+        let inner = Inner { ingredients, manifests, administration, execution, metrics, direct_places };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

@@ -16,6 +16,7 @@ use codemode_spec::{
     session::{SessionMode, SessionRequest},
 };
 use std::{sync::Arc, time::Duration};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// A host: it executes scripts, and administers sessions and the audit. Cheap to clone; all clones are one service.
@@ -33,6 +34,8 @@ pub(super) struct Inner {
     pub administration: Startup<Administration>,
     pub execution: Startup<Execution>,
     pub metrics: Arc<Metrics>,
+    /// Places of executions without a script.
+    pub direct_places: Arc<Semaphore>,
 }
 
 impl Service {
@@ -117,12 +120,22 @@ impl Service {
     ) -> Result<Request, ErrorReport> {
         let settings = self.settings();
         let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
-        let mut session = match session {
+        let session = match session {
             Some(session) => session,
             // The settings are for browsers of our own.
             None if settings.is_external() => SessionRequest::default(),
             None => settings.session.clone(),
         };
+        let session = self.session(caller, session)?;
+        let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
+        // A number that is too large for the platform is too large for the executor, which says so.
+        let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
+        Ok(Request { timeout, result_chars, cancel, session, share: caller.share(), ..Request::new(code) })
+    }
+
+    /// The session of an execution for a caller, if that may have it.
+    pub(super) fn session(&self, caller: &Caller, mut session: SessionRequest) -> Result<SessionRequest, ErrorReport> {
+        let settings = self.settings();
         if !self.inner.ingredients.has_browser && session != SessionRequest::default() {
             return Err(ErrorReport::new(ErrorCode::InvalidArgument, "this host has no browser, and so no sessions")
                 .with_hint("Leave the session out."));
@@ -140,10 +153,7 @@ impl Service {
         }
         caller.check(&session)?;
         session.caller_network.clone_from(&caller.network);
-        let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
-        // A number that is too large for the platform is too large for the executor, which says so.
-        let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
-        Ok(Request { timeout, result_chars, cancel, session, share: caller.share(), ..Request::new(code) })
+        Ok(session)
     }
 
     pub(super) fn settings(&self) -> &Settings {

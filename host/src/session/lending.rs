@@ -257,7 +257,7 @@ impl Lending {
 /// script had closed or reset it itself.
 pub(super) fn replaced(key: &str, reason: EndReason) -> Option<String> {
     let what = match reason {
-        EndReason::Crashed | EndReason::Idle | EndReason::Abandoned => {
+        EndReason::Crashed | EndReason::Idle | EndReason::Stopped | EndReason::Abandoned => {
             "Cookies and stored data of the key are back as far as they were saved; tabs and what pages held in memory are \
              gone."
         }

@@ -171,18 +171,34 @@ impl SessionManager {
             let forgotten = lending.with_free_key(key, forget).await?;
             return forgotten.map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
         }
-        lending.store.session_closing(&session.id, EndReason::Operator, None).await?;
+        self.end(session, EndReason::Operator).await
+    }
+
+    /// Ends the browser of a session, even while an execution uses it. What is kept of its key stays.
+    ///
+    /// # Errors
+    /// When it cannot be ended.
+    pub async fn stop(&self, session: &SessionRow) -> Result<(), ErrorReport> {
+        match session.state {
+            SessionState::Ended => Ok(()),
+            _ => self.end(session, EndReason::Stopped).await,
+        }
+    }
+
+    async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport> {
+        let lending = &self.lending;
+        lending.store.session_closing(&session.id, reason, None).await?;
         let lease = lending.leases.seize(session.lease_name(), &(lending.new_id)()).await?;
-        let closed = async {
-            lending.browsers.end(session, EndReason::Operator).await?;
+        let ended = async {
+            lending.browsers.end(session, reason).await?;
             match &session.key {
-                Some(key) => lending.forget(key, &lease).await,
-                None => Ok(()),
+                Some(key) if reason.forgets() => lending.forget(key, &lease).await,
+                _ => Ok(()),
             }
         };
-        let closed = closed.await;
+        let ended = ended.await;
         lending.leases.release_if_held(&lease).await;
-        closed
+        ended
     }
 
     /// Takes a session away from its holder. The browser stays if the session is shared and the browser has

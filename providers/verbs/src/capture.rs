@@ -53,6 +53,8 @@ pub struct Screenshot {
     /// Marks around elements of these kinds, only while the picture is taken: `clickable`, `typeable`, `scrollable`,
     /// `selected`, and `grid` for a grid.
     pub markup: Vec<String>,
+    /// Pixels of the longer side of the picture, at most: a larger one is made smaller.
+    pub max_side: Option<u32>,
 }
 
 impl Rectangle {
@@ -82,8 +84,14 @@ impl Tab<'_> {
             }
             None => options.clip,
         };
+        let clip = match (clip, options.max_side) {
+            (None, Some(_)) => Some(self.viewport_of_page().await?),
+            (clip, _) => clip,
+        };
         if let Some(Rectangle { x, y, width, height }) = clip {
-            params["clip"] = json!({"x": x, "y": y, "width": width, "height": height, "scale": 1});
+            let most = options.max_side.map_or(f64::INFINITY, f64::from);
+            let scale = (most / width.max(height).max(1.0)).min(1.0);
+            params["clip"] = json!({"x": x, "y": y, "width": width, "height": height, "scale": scale});
         }
         if options.omit_background {
             let clear = json!({"color": {"r": 0, "g": 0, "b": 0, "a": 0}});
@@ -102,6 +110,14 @@ impl Tab<'_> {
             self.send("Emulation.setDefaultBackgroundColorOverride", json!({})).await?;
         }
         bytes(&taken?)
+    }
+
+    /// What the viewport shows, from the upper left corner of the page.
+    async fn viewport_of_page(&self) -> Result<Rectangle, ErrorReport> {
+        let metrics = self.send("Page.getLayoutMetrics", json!({})).await?;
+        let shown = |field: &str| metrics["cssVisualViewport"][field].as_f64().unwrap_or_default();
+        let (width, height) = (shown("clientWidth"), shown("clientHeight"));
+        Ok(Rectangle { x: shown("pageX"), y: shown("pageY"), width, height })
     }
 
     /// Where an element is, scrolled into view, from the upper left corner of the page.

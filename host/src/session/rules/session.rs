@@ -45,6 +45,8 @@ pub enum EndReason {
     Crashed,
     /// Its browser did not start.
     NotStarted,
+    /// A client stopped the browser: what is kept of its key stays.
+    Stopped,
     /// An operator closed the session.
     Operator,
 }
@@ -62,6 +64,7 @@ impl EndReason {
             Self::Idle => "nobody used it for its idle time",
             Self::Crashed => "its browser died or could not be reached",
             Self::NotStarted => "its browser did not start",
+            Self::Stopped => "its client stopped it",
             Self::Operator => "an operator closed it",
         }
     }

@@ -12,8 +12,11 @@ mod secrets;
 mod serve;
 mod sessions;
 mod setup;
+mod start;
 mod types;
 mod warm;
+
+pub use start::main;
 
 use super::{config::Config, mcp, text};
 use crate::service;
@@ -32,7 +35,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug, Parser)]
 #[command(name = "codemode", version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 it succeeded, 1 it failed, 2 the command line was wrong.")]
-pub struct Cli {
+struct Cli {
     #[command(flatten)]
     config: Config,
 
@@ -80,13 +83,12 @@ enum Command {
 
 impl Cli {
     /// Whether one thread is enough.
-    #[must_use]
-    pub const fn is_small(&self) -> bool {
+    const fn is_small(&self) -> bool {
         matches!(self.command, Command::Keep)
     }
 
     /// Carries out the command and prints its answer.
-    pub async fn run(self) -> ExitCode {
+    async fn run(self) -> ExitCode {
         let Self { config, command } = self;
         // A keeper is not stopped: it ends when its browser has.
         let stop = if matches!(command, Command::Keep) { CancellationToken::new() } else { stop_on_signal() };

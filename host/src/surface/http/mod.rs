@@ -7,6 +7,8 @@ mod guard;
 mod listener;
 mod sessions;
 mod tokens;
+mod uploads;
+mod vnext;
 
 use super::{
     config::Secret,
@@ -30,7 +32,11 @@ use sessions::Sessions;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 use tokens::Tokens;
 use tokio::{net::TcpListener, time::timeout};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::{
+    sync::CancellationToken,
+    task::{AbortOnDropHandle, TaskTracker},
+};
+use vnext::Vnext;
 
 /// The type of numbers for a monitoring system.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -51,6 +57,12 @@ pub(super) struct Options {
     pub allowed_origins: Vec<String>,
     /// Time that running executions are given when the host is told to stop.
     pub grace: Duration,
+    /// Where the contract vNext is served.
+    pub vnext: Option<SocketAddr>,
+    /// Whether its clients may evaluate functions in pages.
+    pub evaluates: bool,
+    /// The folder whose files clients may give to pages.
+    pub uploads: Option<PathBuf>,
 }
 
 /// A host that listens.
@@ -59,11 +71,21 @@ pub(super) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    /// The contract vNext, on a listener of its own.
+    vnext: Option<Face>,
     /// Answers that are being sent.
     answers: TaskTracker,
     /// Ends what clients of MCP have open.
     mcp: CancellationToken,
     grace: Duration,
+}
+
+/// A contract on a listener of its own.
+struct Face {
+    vnext: Arc<Vnext>,
+    listener: TcpListener,
+    address: SocketAddr,
+    router: Router,
 }
 
 impl Server {
@@ -73,25 +95,35 @@ impl Server {
     /// `INVALID_ARGUMENT` when there is no token though others than this machine could call, or tokens are wrong;
     /// `IO_ERROR` when the address cannot be listened on.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
-        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace } = options;
+        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace, vnext, evaluates, uploads } =
+            options;
         let tokens = Tokens::read(token.as_ref(), token_file.as_deref())?;
-        if tokens.is_empty() && !listen.ip().is_loopback() {
-            let message = format!("{} can be reached by other machines, and there is no token", listen.ip());
-            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
-                .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
-        }
-        let listener = TcpListener::bind(listen).await;
-        let listener = listener.map_err(|error| {
-            ErrorReport::new(ErrorCode::IoError, format!("{listen} cannot be listened on: {error}"))
-                .with_hint("Give another address with --listen; port 0 is any free one.")
-        })?;
-        let address = listener.local_addr().unwrap_or(listen);
         let mut hosts = allowed_hosts;
-        if !listen.ip().is_unspecified() {
-            hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
+        for listen in [Some(listen), vnext].into_iter().flatten() {
+            if tokens.is_empty() && !listen.ip().is_loopback() {
+                let message = format!("{} can be reached by other machines, and there is no token", listen.ip());
+                return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+                    .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
+            }
+            if !listen.ip().is_unspecified() {
+                hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
+            }
         }
+        let (listener, address) = listening(listen).await?;
         let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins));
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
+        let face = match vnext {
+            Some(listen) => {
+                let (listener, address) = listening(listen).await?;
+                let vnext = Vnext::new(shared.service.clone(), vnext::Options { evaluates, uploads });
+                let router = vnext::router(&vnext)
+                    .layer(middleware::from_fn_with_state(shared.clone(), unless_closing))
+                    .layer(middleware::from_fn_with_state(answers.clone(), tracked))
+                    .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded));
+                Some(Face { vnext, listener, address, router })
+            }
+            None => None,
+        };
         let router = Router::new()
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
@@ -104,7 +136,12 @@ impl Server {
                 let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
                 refusal_with(StatusCode::METHOD_NOT_ALLOWED, error)
             });
-        Ok(Self { shared, listener, address, router, answers, mcp, grace })
+        Ok(Self { shared, listener, address, router, vnext: face, answers, mcp, grace })
+    }
+
+    /// The address on which the contract vNext is served.
+    pub(super) fn vnext_address(&self) -> Option<SocketAddr> {
+        self.vnext.as_ref().map(|face| face.address)
     }
 
     /// The address that it listens on.
@@ -115,7 +152,7 @@ impl Server {
     /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
     /// are cancelled and their callers told so.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let Self { shared, listener, address: _, router, answers, mcp, grace } = self;
+        let Self { shared, listener, address: _, router, vnext, answers, mcp, grace } = self;
         let Shared { service, executions, closing, ending, .. } = shared;
         let (startup, stopped) = (service.clone(), stop.clone());
         let startup = tokio::spawn(async move {
@@ -124,6 +161,11 @@ impl Server {
             }
         });
         let closed = CancellationToken::new();
+        let (face, vnext) = vnext.map(|Face { vnext, listener, router, .. }| ((listener, router), vnext)).unzip();
+        let face = face.map(|(listener, router)| {
+            let closed = closed.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { listener::serve(listener, router, &closed).await }))
+        });
         let stopping = async {
             stop.cancelled().await;
             startup.abort();
@@ -139,6 +181,10 @@ impl Server {
                 }
                 let _ = timeout(LAST_WORDS, answers.wait()).await;
             }
+            if let Some(vnext) = vnext {
+                // Their browsers stay with their keepers.
+                let _ = timeout(Duration::from_millis(DISPOSE_MS_MAX), vnext.end()).await;
+            }
             mcp.cancel();
             closed.cancel();
             tokio::time::sleep(LAST_WORDS).await;
@@ -146,6 +192,30 @@ impl Server {
         tokio::select! {
             () = listener::serve(listener, router, &closed) => {}
             () = stopping => tracing::warn!("some clients did not read their last answer"),
+        }
+        drop(face);
+    }
+}
+
+/// Listens on an address.
+async fn listening(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ErrorReport> {
+    let listener = TcpListener::bind(address).await.map_err(|error| {
+        ErrorReport::new(ErrorCode::IoError, format!("{address} cannot be listened on: {error}"))
+            .with_hint("Give another address; port 0 is any free one.")
+    })?;
+    let address = listener.local_addr().unwrap_or(address);
+    Ok((listener, address))
+}
+
+/// Refuses requests once the host is told to stop, and ends those that are left when their grace is over.
+async fn unless_closing(State(shared): State<Shared>, request: axum::extract::Request, next: Next) -> Response {
+    if shared.closing.is_cancelled() {
+        return vnext::failed(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
+    }
+    tokio::select! {
+        answer = next.run(request) => answer,
+        () = shared.ending.cancelled() => {
+            vnext::failed(ErrorReport::new(ErrorCode::Cancelled, "the host is stopping, and the call was cancelled"))
         }
     }
 }

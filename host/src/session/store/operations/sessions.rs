@@ -214,7 +214,9 @@ pub(in crate::session::store) fn forget(
 
 const fn event_of(reason: EndReason) -> EventKind {
     match reason {
-        EndReason::Done | EndReason::Closed | EndReason::Replaced | EndReason::Operator => EventKind::SessionClosed,
+        EndReason::Done | EndReason::Closed | EndReason::Replaced | EndReason::Stopped | EndReason::Operator => {
+            EventKind::SessionClosed
+        }
         EndReason::Reset => EventKind::SessionReset,
         EndReason::Idle | EndReason::Abandoned => EventKind::SessionSwept,
         EndReason::Crashed | EndReason::NotStarted => EventKind::SessionCrashed,

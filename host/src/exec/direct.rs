@@ -1,0 +1,223 @@
+//! An execution without a script: a surface makes the calls, and all else is as for a script: place, lease, policy, audit,
+//! masks and bounds.
+
+use super::{
+    Executor, Granted, Inner,
+    admission::Share,
+    calls::{ArgumentRoom, Callees, carried_out},
+    created::Created,
+    new_id,
+    outcome::cancelled,
+    state::WaitingCall,
+};
+use crate::result::KeptFiles;
+use codemode_provider::{CallContext, Ending, ExecutionId};
+use codemode_spec::{
+    ErrorCode, ErrorReport, Value,
+    envelope::{Context, DataFile},
+    limits::{DIRECT_MS_MAX, REPLY_BYTES_MAX, WALL_MS_DEFAULT},
+    message::{Call, Encoded},
+    session::SessionRequest,
+    value::weigh,
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::oneshot, time::Instant};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::{Instrument as _, info_span};
+
+/// What an execution without a script begins with.
+#[derive(Clone, Debug)]
+pub struct DirectRequest {
+    /// What makes the calls, as `vnext`; the audit has its hash where that of a script would be.
+    pub program: &'static str,
+    /// The browser session.
+    pub session: SessionRequest,
+    /// What its caller may have of the executor's places.
+    pub share: Share,
+}
+
+/// An execution that goes on until it is ended, or dropped, or [`DIRECT_MS_MAX`] is over. Any number of calls run
+/// concurrently.
+pub struct Direct {
+    id: ExecutionId,
+    callees: Arc<Callees>,
+    room: ArgumentRoom,
+    calls: Arc<AtomicU32>,
+    kept: Arc<KeptFiles>,
+    /// Calls are given up from then on.
+    ending: CancellationToken,
+    /// Everything is disposed of.
+    ended: CancellationToken,
+    _ends: DropGuard,
+}
+
+impl Executor {
+    /// Begins an execution without a script. Nothing is opened before its first call.
+    ///
+    /// # Errors
+    /// As an execution of a script that could not begin: `CAPACITY_EXCEEDED`, `PROVIDER_CREATE_FAILED`, what is wrong with
+    /// the state folder.
+    ///
+    /// # Cancellation
+    /// Dropping the future ends what had begun.
+    pub async fn direct(&self, request: DirectRequest) -> Result<Direct, ErrorReport> {
+        let (id, ending) = (new_id(), CancellationToken::new());
+        let ends = ending.clone().drop_guard();
+        let (began, begun) = oneshot::channel();
+        let task = Arc::clone(&self.inner).hold(id.clone(), request, ending, began, ends);
+        tokio::spawn(task.instrument(info_span!("execution", id = %id)));
+        begun
+            .await
+            .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host")))
+    }
+}
+
+impl Inner {
+    /// Holds what an execution has until it ends, and disposes of that.
+    async fn hold(
+        self: Arc<Self>,
+        id: ExecutionId,
+        request: DirectRequest,
+        ending: CancellationToken,
+        began: oneshot::Sender<Result<Direct, ErrorReport>>,
+        ends: DropGuard,
+    ) {
+        let DirectRequest { program, session, share } = request;
+        let wait = Duration::from_millis(WALL_MS_DEFAULT);
+        let admitted = Box::pin(self.admit(&share, wait, Duration::from_millis(DIRECT_MS_MAX), &ending)).await;
+        let granted = match admitted {
+            Ok(granted) => granted,
+            Err(error) => return drop(began.send(Err(error))),
+        };
+        let (mut context, kept) = match self.context(&id, &session, serde_json::Map::new(), &granted, &ending) {
+            Ok(context) => context,
+            Err(error) => return drop(began.send(Err(error))),
+        };
+        let Granted { deadline, secrets, place: _place, .. } = granted;
+        let start = Instant::now();
+        self.settings.audit.started(&id, &share.caller, program, &session);
+        let mut created = Created::default();
+        let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
+        let (calls, ended) = (Arc::new(AtomicU32::new(0)), CancellationToken::new());
+        let outcome = match creation {
+            Ok(()) => {
+                let callees = Arc::new(self.callees(&created, &secrets));
+                let direct = Direct {
+                    id: id.clone(),
+                    callees,
+                    room: ArgumentRoom::new(self.argument_room.clone()),
+                    calls: Arc::clone(&calls),
+                    kept,
+                    ending: ending.clone(),
+                    ended: ended.clone(),
+                    _ends: ends,
+                };
+                // A surface that has gone drops it, which ends the execution.
+                let _ = began.send(Ok(direct));
+                tokio::select! {
+                    () = ending.cancelled() => {}
+                    () = tokio::time::sleep_until(deadline) => {}
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let code = error.code;
+                let _ = began.send(Err(secrets.masker.report(error)));
+                Err(code)
+            }
+        };
+        ending.cancel();
+        let disposed = if outcome.is_ok() { Ending::Succeeded } else { Ending::NotStarted };
+        for error in created.dispose_all(disposed).await {
+            tracing::warn!(error = %error.message, "an execution without a script did not clean up");
+        }
+        let mut about = Context { execution_id: Some(id.to_string()), ..Context::default() };
+        created.describe(&mut about, &mut Vec::new());
+        secrets.masker.context(&mut about);
+        let calls = u64::from(calls.load(Ordering::Relaxed));
+        self.settings.audit.ended(&id, outcome, calls, &about);
+        self.settings.meter.execution(start.elapsed(), Duration::ZERO, outcome);
+        ended.cancel();
+    }
+}
+
+impl Direct {
+    /// Which execution it is.
+    #[must_use]
+    pub fn id(&self) -> &ExecutionId {
+        &self.id
+    }
+
+    /// Whether no call can be made any more.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.ending.is_cancelled()
+    }
+
+    /// Calls a method of a namespace, as a script would.
+    ///
+    /// # Errors
+    /// What the method fails with; `CANCELLED` when the execution ends first.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time; the call is given up as when a script ends.
+    pub async fn call(
+        &self,
+        namespace: &str,
+        method: &str,
+        arguments: Vec<Value>,
+        deadline: Instant,
+    ) -> Result<Value, ErrorReport> {
+        let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        let arguments = Encoded::from(Value::Array(arguments));
+        let weight = weigh(&arguments.0).unwrap_or(0);
+        let call = Call { id: number, namespace: namespace.to_owned(), method: method.to_owned(), arguments };
+        let carried_out = async {
+            let context = CallContext { call: number, deadline, place: self.room.place(weight).await };
+            carried_out(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await
+        };
+        let reply = tokio::select! {
+            biased;
+            () = self.ending.cancelled() => Err(cancelled()),
+            completed = carried_out => completed.result,
+        };
+        let reply = reply.map_err(ErrorReport::bounded)?;
+        if reply.0.len() > REPLY_BYTES_MAX {
+            let message = format!("{namespace}.{method}: the reply is larger than {REPLY_BYTES_MAX} bytes");
+            return Err(ErrorReport::new(ErrorCode::CallFailed, message));
+        }
+        let broken = |error| ErrorReport::new(ErrorCode::HostFault, format!("the reply is {error}"));
+        reply.value().map_err(broken)
+    }
+
+    /// Keeps a file for the client of the surface, for as long as results of scripts are kept.
+    ///
+    /// # Errors
+    /// `RESULT_TOO_LARGE` or `IO_ERROR`.
+    pub async fn keep(&self, name: &'static str, content: Vec<u8>) -> Result<DataFile, ErrorReport> {
+        let kept = Arc::clone(&self.kept);
+        let put = tokio::task::spawn_blocking(move || kept.put(name, &content)).await;
+        put.unwrap_or_else(|error| {
+            Err(ErrorReport::new(ErrorCode::HostFault, format!("the file was not kept: {error}")))
+        })
+    }
+
+    /// Ends the execution: calls that run are given up.
+    pub fn end(&self) {
+        self.ending.cancel();
+    }
+
+    /// Returns when the execution has ended and everything is disposed of.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+}
