@@ -3,6 +3,7 @@
 //!
 //! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
 
+mod admin;
 mod admission;
 mod attacks;
 mod browser;

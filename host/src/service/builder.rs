@@ -81,8 +81,8 @@ impl ServiceBuilder {
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
-        let metrics = Arc::new(Metrics::new());
-        let inner = Inner { ingredients, manifests, administration, execution, metrics };
+        let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
+        let inner = Inner { ingredients, manifests, administration, execution, metrics, running };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

@@ -6,6 +6,7 @@ use super::{
     metrics::Metrics,
     parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
+    running::Running,
     settings::Settings,
     startup::Startup,
 };
@@ -33,6 +34,7 @@ pub(super) struct Inner {
     pub administration: Startup<Administration>,
     pub execution: Startup<Execution>,
     pub metrics: Arc<Metrics>,
+    pub running: Arc<Running>,
 }
 
 impl Service {
@@ -160,7 +162,9 @@ impl Service {
         let inner = Arc::clone(&self.inner);
         self.inner
             .execution
-            .get(progress, move |tell| Execution::open(&inner.ingredients, administration, &inner.metrics, tell))
+            .get(progress, move |tell| {
+                Execution::open(&inner.ingredients, administration, (&inner.metrics, &inner.running), tell)
+            })
             .await
     }
 }

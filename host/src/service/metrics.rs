@@ -2,6 +2,7 @@
 //!
 //! Labels have few values: codes of the table of errors, namespaces of the host, states of sessions.
 
+use super::running::Running;
 use crate::{
     exec::{AuditSink, Load, LoginAct, Meter},
     session::Stock,
@@ -151,14 +152,16 @@ impl Meter for Metrics {
     }
 }
 
-/// An audit whose refusals are counted.
+/// An audit whose refusals are counted, and which knows what runs.
 pub(super) struct Counted {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) running: Arc<Running>,
 }
 
 impl AuditSink for Counted {
     fn started(&self, id: &ExecutionId, caller: &str, code: &str, session: &SessionRequest) {
+        self.running.begin(id.as_str(), caller, session);
         self.audit.started(id, caller, code, session);
     }
 
@@ -186,5 +189,6 @@ impl AuditSink for Counted {
 
     fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {
         self.audit.ended(id, outcome, calls, context);
+        self.running.end(id.as_str());
     }
 }

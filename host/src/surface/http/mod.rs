@@ -1,8 +1,10 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`.
+//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`,
+//! administration below `/admin/v1`.
 //!
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
-//! with a handshake. What is answered comes from the service.
+//! with a handshake, `admin` administration. What is answered comes from the service.
 
+mod admin;
 mod guard;
 mod listener;
 mod sessions;
@@ -24,7 +26,7 @@ use axum::{
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
 use futures::StreamExt as _;
-use guard::{Guard, guarded, json, refusal, refusal_with};
+use guard::{Guard, guarded, json, not_for_this_method, refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sessions::Sessions;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -95,15 +97,14 @@ impl Server {
         let router = Router::new()
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
+            .merge(admin::router(shared.service.clone()))
+            .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
             .layer(middleware::from_fn_with_state(guard, guarded))
             .route("/healthz", get(healthz))
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
-            .method_not_allowed_fallback(async || {
-                let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
-                refusal_with(StatusCode::METHOD_NOT_ALLOWED, error)
-            });
+            .method_not_allowed_fallback(async || not_for_this_method());
         Ok(Self { shared, listener, address, router, answers, mcp, grace })
     }
 
@@ -163,7 +164,7 @@ fn mcp_service(shared: &Shared, guard: &Guard, cancel: &CancellationToken) -> St
 
 /// Counts answers to calls until they are sent. Streams that a client holds open to be told things are none.
 async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Request, next: Next) -> Response {
-    if request.method() != Method::POST {
+    if request.method() == Method::GET {
         return next.run(request).await;
     }
     let answer = answers.token();
