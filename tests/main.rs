@@ -23,6 +23,7 @@ mod life_cycle;
 mod logins;
 mod mcp;
 mod memory;
+mod metrics;
 mod network;
 mod randomness;
 mod readme;

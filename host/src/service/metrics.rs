@@ -5,7 +5,7 @@
 use super::running::Running;
 use crate::{
     exec::{AuditSink, Load, LoginAct, Meter},
-    session::Stock,
+    session::{Stock, store::audit::AuditHead},
 };
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, Secret};
 use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
@@ -19,7 +19,11 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// The outcome of what succeeded.
 const OK: &str = "OK";
@@ -55,6 +59,9 @@ pub(super) struct Metrics {
     call_time: Histogram,
     turn_time: Histogram,
     refusals: Family<Wall, Counter>,
+    sandbox_memory: Gauge,
+    audit_written: Counter,
+    audit_rows: Gauge,
     running: Gauge,
     waiting: Gauge,
     sessions: Family<State, Gauge>,
@@ -76,6 +83,9 @@ impl Metrics {
             call_time: times(),
             turn_time: times(),
             refusals: Family::default(),
+            sandbox_memory: Gauge::default(),
+            audit_written: Counter::default(),
+            audit_rows: Gauge::default(),
             running: Gauge::default(),
             waiting: Gauge::default(),
             sessions: Family::default(),
@@ -101,8 +111,19 @@ impl Metrics {
         registry.register("sessions", "Browser sessions of the state folder, by state", metrics.sessions.clone());
         registry.register("leases", "Leases that are held", metrics.leases.clone());
         registry.register("browsers", "Browsers of sessions that run", metrics.browsers.clone());
-        let memory = metrics.browser_memory.clone();
-        registry.register_with_unit("browser_memory", "Memory of these browsers", Unit::Bytes, memory);
+        for (name, help, memory) in [
+            (
+                "browser_memory",
+                "Memory of the browsers of sessions; what processes share counts in part",
+                &metrics.browser_memory,
+            ),
+            ("sandbox_memory", "Linear memory of the sandboxes of executions that run", &metrics.sandbox_memory),
+        ] {
+            registry.register_with_unit(name, help, Unit::Bytes, memory.clone());
+        }
+        let written = "Rows of the audit that were ever written to the state folder";
+        registry.register("audit_rows_written", written, metrics.audit_written.clone());
+        registry.register("audit_rows", "Rows of the audit that are kept", metrics.audit_rows.clone());
         metrics
     }
 
@@ -111,10 +132,13 @@ impl Metrics {
     }
 
     /// All numbers, in the text of `OpenMetrics`, with how much of everything there is now.
-    pub(super) fn text(&self, stock: &Stock, load: Load) -> Result<String, fmt::Error> {
+    pub(super) fn text(&self, stock: &Stock, audit: &AuditHead, load: Load) -> Result<String, fmt::Error> {
         let set = |gauge: &Gauge, count: u64| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
+        // What retention has removed counts as written.
+        self.audit_written.inner().store(audit.last, Ordering::Relaxed);
+        set(&self.audit_rows, audit.last - audit.removed);
         set(&self.running, load.running as u64);
         set(&self.waiting, load.waiting as u64);
         let states = [("starting", stock.starting), ("live", stock.live), ("closing", stock.closing)];
@@ -142,6 +166,11 @@ impl Meter for Metrics {
         if outcome == ErrorCode::PolicyRefused.as_str() {
             self.refused("policy");
         }
+    }
+
+    fn sandbox_memory(&self, before: usize, now: usize) {
+        let bytes = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.sandbox_memory.inc_by(bytes(now) - bytes(before));
     }
 
     fn execution(&self, took: Duration, cpu: Duration, outcome: Result<(), ErrorCode>) {
