@@ -141,6 +141,7 @@ on_each_kind! {
     sessions_are_forgotten_in_time_and_keys_later,
     after_another_boot_no_lease_holds_and_the_wall_clock_decides_what_is_old,
     the_audit_is_cut_now_and_then_and_stays_whole,
+    rows_of_the_audit_are_chosen_by_what_they_are_about,
 }
 
 const TTL_MS: u64 = 1_000_000;
@@ -562,6 +563,44 @@ async fn the_audit_is_cut_now_and_then_and_stays_whole<K: Kind>() {
     append(50).await;
     assert!(store.forget(&[], &retention).await.unwrap().audit_rows > 40);
     assert!(store.audit_verify(None).await.unwrap().intact);
+}
+
+async fn rows_of_the_audit_are_chosen_by_what_they_are_about<K: Kind>() {
+    let time = Still::new();
+    let store = K::new().open(&time);
+    let event = |kind, execution: &str, key: Option<&str>| Event::new(kind).execution(execution).key(key);
+    let events = [
+        event(EventKind::ExecutionStarted, "x-1", Some("shop")),
+        event(EventKind::ExecutionStarted, "x-2", None),
+        event(EventKind::Call, "x-1", Some("shop")).session("s-1"),
+        event(EventKind::ExecutionEnded, "x-2", None),
+        event(EventKind::ExecutionEnded, "x-1", Some("shop")).session("s-1"),
+        Event::new(EventKind::SessionSwept).session("s-1"),
+    ];
+    store.audit_append(&events).await.unwrap();
+    let ids = async |filter: AuditFilter| {
+        let filter = AuditFilter { limit: filter.limit.max(1), ..filter };
+        store.audit_read(&filter).await.unwrap().into_iter().map(|row| row.id).collect::<Vec<_>>()
+    };
+    let all = AuditFilter { limit: 100, ..AuditFilter::default() };
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    for (filter, expected) in [
+        (all.clone(), &[1, 2, 3, 4, 5, 6][..]),
+        (AuditFilter { limit: 2, ..all.clone() }, &[5, 6]),
+        (AuditFilter { before: Some(5), limit: 2, ..all.clone() }, &[3, 4]),
+        (AuditFilter { before: Some(1), ..all.clone() }, &[]),
+        (AuditFilter { executions: named(&["x-1"]), ..all.clone() }, &[1, 3, 5]),
+        (AuditFilter { executions: named(&["x-2", "x-1", "x-3"]), ..all.clone() }, &[1, 2, 3, 4, 5]),
+        (AuditFilter { executions: named(&["x'\"]"]), ..all.clone() }, &[]),
+        (AuditFilter { kind: Some(EventKind::ExecutionStarted), ..all.clone() }, &[1, 2]),
+        (AuditFilter { kind: Some(EventKind::ExecutionEnded), executions: named(&["x-1"]), ..all.clone() }, &[5]),
+        (AuditFilter { key: Some("shop".to_owned()), session: Some("s-1".to_owned()), ..all.clone() }, &[3, 5]),
+        (AuditFilter { since_ms: Some(i64::MAX), ..all.clone() }, &[]),
+    ] {
+        assert_eq!(ids(filter.clone()).await, expected, "{filter:?}");
+    }
+    let head = store.audit_head().await.unwrap();
+    assert_eq!((head.last, head.removed), (6, 0));
 }
 
 #[tokio::test]

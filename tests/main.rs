@@ -3,6 +3,7 @@
 //!
 //! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
 
+mod admin;
 mod admission;
 mod attacks;
 mod browser;
@@ -22,6 +23,7 @@ mod life_cycle;
 mod logins;
 mod mcp;
 mod memory;
+mod metrics;
 mod network;
 mod randomness;
 mod readme;

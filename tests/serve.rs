@@ -44,26 +44,9 @@ fn code(arguments: &str) -> Json {
     json!({ "code": arguments })
 }
 
-/// What an endless execution answers, with the connection on which it was asked for.
+/// What an endless execution answers.
 fn begin(serving: &Serving, headers: &[(&str, &str)]) -> thread::JoinHandle<Option<Reply>> {
-    let mut message = call(&json!({"code": ENDLESS, "timeout_ms": 600_000}));
-    message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
-    let mut stream = serving.connect();
-    stream.write_all(serving.message(headers, &message).as_bytes()).unwrap();
-    // Its console line says that it runs.
-    let mut seen = Vec::new();
-    while !String::from_utf8_lossy(&seen).contains("running") {
-        let mut bytes = [0; 4096];
-        let read = stream.read(&mut bytes).unwrap();
-        assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
-        seen.extend_from_slice(&bytes[..read]);
-    }
-    thread::spawn(move || {
-        stream.read_to_end(&mut seen).ok()?;
-        let text = String::from_utf8_lossy(&seen).into_owned();
-        let data = text.lines().filter_map(|line| line.strip_prefix("data:")).next_back()?.trim().to_owned();
-        Some(Reply { status: 200, headers: Vec::new(), body: data })
-    })
+    serving.begin(headers, &json!({"code": ENDLESS, "timeout_ms": 600_000}))
 }
 
 #[test]

@@ -13,6 +13,7 @@ mod demo;
 mod direct;
 mod doctor;
 mod dump;
+mod executions;
 mod files;
 mod health;
 mod host;
@@ -22,6 +23,7 @@ mod parts;
 mod preparation;
 mod record;
 mod request;
+mod running;
 mod secrets;
 mod sessions;
 mod settings;
@@ -34,13 +36,18 @@ pub use caller::{Caller, KeyPattern};
 pub use demo::{DemoData, SiteServed, Timings, serve_site};
 pub use direct::{DirectSession, DirectSessions};
 pub use doctor::{Check, Diagnosis, Status};
-pub use dump::{ExecutionDump, FileSize};
+pub use dump::ExecutionDump;
+pub use executions::{ExecutionShown, ExecutionsListed, ExecutionsQuery};
+pub use files::{FileSize, FilesListed};
 pub use health::Readiness;
 pub use host::Service;
 pub use preparation::{BrowserReady, ImageReady};
 pub use request::{ExecuteRequest, TOOL};
+pub use running::{ExecutionInfo, ExecutionState};
 pub use secrets::SecretsListed;
-pub use sessions::{Reaped, SessionClosed, SessionRevoked, SessionShown, SessionsListed, SessionsSwept, keep};
+pub use sessions::{
+    LeasesListed, Reaped, SessionClosed, SessionRevoked, SessionShown, SessionsListed, SessionsSwept, keep,
+};
 pub use settings::Settings;
 pub use startup::Progress;
 

@@ -26,6 +26,7 @@ pub struct Envelope {
 
 /// What an answer was about; what does not apply is absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Context {
     /// The execution.
@@ -50,6 +51,7 @@ pub struct Context {
 
 /// What else there is to say of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Meta {
     /// Wall time from question to answer.
@@ -80,6 +82,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// One place where a result was cut.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cut {
     /// JSON pointer (RFC 6901) into the result.
     pub path: String,

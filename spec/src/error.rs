@@ -165,6 +165,19 @@ error_codes! {
     HostFault = "HOST_FAULT", 500, true, "This is a defect of codemode; the log has the details.";
 }
 
+/// The codes as they are written, which the derivation does not see through the macro of the table.
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for ErrorCode {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
+        use utoipa::openapi::{ObjectBuilder, Type};
+        let codes = Self::ALL.iter().map(|code| code.as_str());
+        ObjectBuilder::new().schema_type(Type::String).enum_values(Some(codes)).into()
+    }
+}
+
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for ErrorCode {}
+
 impl fmt::Display for ErrorCode {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.as_str())
@@ -174,6 +187,7 @@ impl fmt::Display for ErrorCode {
 /// What crosses to an agent or a person when something failed: a stable code, a sentence, the next step.
 /// Internals stay in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorReport {
     /// Which of the closed table.
     pub code: ErrorCode,

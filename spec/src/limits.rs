@@ -285,6 +285,14 @@ pub const AUDIT_ROWS_PARTS: u64 = 10;
 pub const AUDIT_GATHER_MS: u64 = 10;
 /// Rows of the audit in one answer, unless the caller says otherwise.
 pub const AUDIT_ROWS_SHOWN: usize = 1_000;
+/// Rows of the audit in one answer over HTTP; earlier ones are in the next.
+pub const AUDIT_ROWS_ANSWERED_MAX: usize = AUDIT_ROWS_SHOWN;
+/// Executions in one list, unless the caller says otherwise.
+pub const EXECUTIONS_LISTED: usize = 100;
+/// Executions in one list over HTTP; earlier ones are in the next.
+pub const EXECUTIONS_ANSWERED_MAX: usize = 500;
+/// Files of answers that are sent to operators at the same time: each is held as a whole. Further ones wait.
+pub const ADMIN_FILES_SENT_MAX: usize = 4;
 /// Rows of the audit that one execution can bring about by going where no script may be.
 pub const AUDIT_REFUSALS_MAX: usize = 100;
 /// Time for shaping a result that is granted also when the execution's time is over: the script was in time.

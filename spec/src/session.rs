@@ -12,6 +12,7 @@ use std::{fmt, str::FromStr};
 
 /// How a browser session lives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionMode {
     /// A fresh browser, closed at the end.
@@ -57,6 +58,7 @@ impl FromStr for SessionMode {
 
 /// What an answer tells of the lease on its browser session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct LeaseFacts {
     /// As the session was asked for.
     pub mode: SessionMode,

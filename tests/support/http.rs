@@ -7,6 +7,7 @@ use std::{
     net::{Shutdown, SocketAddr, TcpStream},
     ops::Deref,
     process::Command,
+    thread,
 };
 
 pub const HANDSHAKE: &str = "2025-11-25";
@@ -109,6 +110,27 @@ impl Client {
         let told = self.send(&all, &json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
         assert_eq!(told.status, 202, "{told:?}");
         session
+    }
+
+    /// Begins an execution whose script warns that it is `running`, and waits until it says so; what it answers.
+    pub fn begin(&self, headers: &[(&str, &str)], arguments: &Json) -> thread::JoinHandle<Option<Reply>> {
+        let mut message = call(arguments);
+        message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
+        let mut stream = self.connect();
+        stream.write_all(self.message(headers, &message).as_bytes()).unwrap();
+        let mut seen = Vec::new();
+        while !String::from_utf8_lossy(&seen).contains("running") {
+            let mut bytes = [0; 4096];
+            let read = stream.read(&mut bytes).unwrap();
+            assert_ne!(read, 0, "{}", String::from_utf8_lossy(&seen));
+            seen.extend_from_slice(&bytes[..read]);
+        }
+        thread::spawn(move || {
+            stream.read_to_end(&mut seen).ok()?;
+            let text = String::from_utf8_lossy(&seen).into_owned();
+            let data = text.lines().filter_map(|line| line.strip_prefix("data:")).next_back()?.trim().to_owned();
+            Some(Reply { status: 200, headers: Vec::new(), body: data })
+        })
     }
 
     /// The envelope of an execution, in the revision without a handshake.

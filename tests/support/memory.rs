@@ -8,7 +8,7 @@ use codemode_host::session::{
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionState, Waiter},
     store::{
         Access, Database, Finish, StoreError, Tables, Work,
-        audit::{AuditFilter, AuditHead, AuditRow},
+        audit::{AuditFilter, AuditHead, AuditRow, EventKind},
     },
 };
 use std::{
@@ -236,11 +236,17 @@ impl Tables for MemoryTables<'_> {
     }
 
     fn audit_rows(&mut self, filter: &AuditFilter) -> Done<Vec<AuditRow>> {
-        let AuditFilter { key, session, execution, since_ms, limit } = filter;
+        let AuditFilter { key, session, executions, kind, since_ms, before, limit } = filter;
+        let kind = kind.map(EventKind::name);
         let passes = |row: &&Arc<AuditRow>| {
             let is = |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
-            let is_meant = is(key, &row.key) && is(session, &row.session) && is(execution, &row.execution);
-            is_meant && since_ms.is_none_or(|since| row.at_ms >= since)
+            let is_of = |execution: &String| executions.contains(execution);
+            let is_meant = is(key, &row.key) && is(session, &row.session);
+            is_meant
+                && (executions.is_empty() || row.execution.as_ref().is_some_and(is_of))
+                && kind.as_ref().is_none_or(|kind| row.kind == *kind)
+                && since_ms.is_none_or(|since| row.at_ms >= since)
+                && before.is_none_or(|before| row.id < before)
         };
         let mut rows: Vec<_> = self.rows.audit.iter().rev().filter(passes).take(*limit).cloned().collect();
         rows.reverse();

@@ -152,6 +152,12 @@ impl Sandbox {
         }
     }
 
+    /// Its linear memory, in bytes: what the script may read and write. It only grows.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.memory.data_size(&self.store)
+    }
+
     /// Processor time of the last turn, also of one that was stopped.
     #[must_use]
     pub fn turn_cpu(&self) -> Duration {

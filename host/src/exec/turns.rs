@@ -11,6 +11,7 @@ mod tests;
 use super::{
     audit::Observer,
     calls::{Callees, Calls, Completed, bytes_left, may_send_more, reply},
+    meter::SandboxMemory,
     outcome::{Returned, RunOutcome, cancelled, outcome, stopped, time_over},
     poll::poll_until,
     state::RunState,
@@ -55,6 +56,7 @@ pub(super) struct Run {
     cancel: CancellationToken,
     observer: Arc<dyn Observer>,
     sandbox: Option<Sandbox>,
+    memory: SandboxMemory,
     calls: Calls,
     /// Calls that the script made too late.
     unsent: Vec<String>,
@@ -82,6 +84,7 @@ impl Run {
             cancel,
             observer,
             sandbox: None,
+            memory: SandboxMemory::none(Arc::clone(&callees.meter)),
             calls: Calls::new(callees, argument_room, deadline),
             unsent: Vec::new(),
         })
@@ -159,6 +162,7 @@ impl Run {
             Some(ready) => self.resume(ready),
         };
         self.calls.meter().turn(began.elapsed());
+        self.memory.is(self.sandbox.as_ref().map_or(0, Sandbox::memory_bytes));
         self.state.cpu_used += self.sandbox.as_ref().map_or(Duration::ZERO, Sandbox::turn_cpu);
         let Turn { state, console, console_dropped } = turn.map_err(stopped)?;
         self.keep_console(console, console_dropped);
@@ -279,6 +283,7 @@ impl Run {
     /// The sandbox goes here, where it can: resetting its memory takes a while, which belongs on a turn thread.
     fn ended(&mut self, outcome: Result<Encoded, ErrorReport>) -> TurnProgress {
         self.sandbox = None;
+        self.memory.is(0);
         TurnProgress::Ended(outcome)
     }
 

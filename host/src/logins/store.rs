@@ -34,7 +34,7 @@ pub struct LoginStore {
 }
 
 /// A login state without its values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct LoginListed {
     /// Its name.
     pub name: String,
@@ -45,7 +45,7 @@ pub struct LoginListed {
 }
 
 /// The login states of a state folder.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct LoginsListed {
     /// By key and name.
     pub logins: Vec<LoginListed>,
@@ -54,7 +54,7 @@ pub struct LoginsListed {
 }
 
 /// A login state that is removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct LoginRemoved {
     /// Its name.
     pub removed: String,

@@ -46,7 +46,7 @@ pub struct SecretsOpened {
 }
 
 /// A secret without its value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SecretListed {
     /// Its name.
     pub name: String,
@@ -68,7 +68,7 @@ pub struct SecretStored {
 }
 
 /// A secret that an operator has removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SecretRemoved {
     /// Its name.
     pub removed: String,

@@ -18,15 +18,20 @@ pub struct AuditQuery {
     pub execution: Option<String>,
     /// At most so old, in milliseconds.
     pub since_ms: Option<u64>,
+    /// Before this row.
+    pub before: Option<u64>,
     /// The last of them, at most so many.
     pub limit: Option<usize>,
 }
 
 /// Rows of the audit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AuditShown {
     /// The rows that were asked for, oldest first.
     pub rows: Vec<AuditRow>,
+    /// The first of them, if there are earlier ones: those come when it is asked for what was before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
 }
 
 impl Service {
@@ -35,13 +40,28 @@ impl Service {
     /// # Errors
     /// When the store cannot be opened or read.
     pub async fn audit_show(&self, query: AuditQuery) -> Result<AuditShown, ErrorReport> {
-        let AuditQuery { key, session, execution, since_ms, limit } = query;
+        let AuditQuery { key, session, execution, since_ms, before, limit } = query;
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
         let since_ms = since_ms.map(|age| i64::try_from(now).unwrap_or(i64::MAX).saturating_sub_unsigned(age));
         let limit = limit.unwrap_or(AUDIT_ROWS_SHOWN);
-        let filter = AuditFilter { key, session, execution, since_ms, limit };
+        let executions = execution.into_iter().collect();
+        let filter = AuditFilter { key, session, executions, since_ms, before, ..AuditFilter::default() };
+        let (rows, before) = self.audit_page(filter, limit).await?;
+        Ok(AuditShown { rows, before })
+    }
+
+    /// The last rows that pass a filter, at most so many, and the first of them if there are earlier ones.
+    pub(super) async fn audit_page(
+        &self,
+        filter: AuditFilter,
+        limit: usize,
+    ) -> Result<(Vec<AuditRow>, Option<u64>), ErrorReport> {
         let store = self.administration().await?.sessions.store();
-        Ok(AuditShown { rows: store.audit_read(&filter).await? })
+        let mut rows = store.audit_read(&AuditFilter { limit: limit.saturating_add(1), ..filter }).await?;
+        let has_more = rows.len() > limit;
+        rows.drain(..rows.len().saturating_sub(limit));
+        let before = rows.first().filter(|_| has_more).map(|row| row.id);
+        Ok((rows, before))
     }
 
     /// Whether the audit is what was written, and still has a row that was noted.

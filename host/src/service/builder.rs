@@ -82,9 +82,9 @@ impl ServiceBuilder {
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
-        let metrics = Arc::new(Metrics::new());
+        let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
         let direct_places = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
-        let inner = Inner { ingredients, manifests, administration, execution, metrics, direct_places };
+        let inner = Inner { ingredients, manifests, administration, execution, metrics, running, direct_places };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

@@ -20,6 +20,8 @@ pub struct Caller {
     pub keys: Option<Vec<KeyPattern>>,
     /// What the browsers of its executions may reach, within what the operator allows all. A call can narrow it.
     pub network: Option<NetworkLists>,
+    /// Whether it may administer the host, and so see and end what others have. The user of the process always may.
+    pub admin: bool,
 }
 
 /// A session key, or with `*` as its last character all that begin so.
@@ -71,6 +73,19 @@ impl Caller {
         }))
     }
 
+    /// Refuses a caller who may not administer.
+    ///
+    /// # Errors
+    /// `POLICY_REFUSED`.
+    pub fn check_administers(&self) -> Result<(), ErrorReport> {
+        if self.admin || self.name.is_empty() {
+            return Ok(());
+        }
+        let message = format!("the caller {:?} may not administer this host", self.name);
+        Err(ErrorReport::new(ErrorCode::PolicyRefused, message)
+            .with_hint("Use the token of a caller with `admin = true` in the file of tokens, or the command line."))
+    }
+
     /// Checks what it was given.
     ///
     /// # Errors
@@ -110,6 +125,9 @@ mod tests {
         assert_eq!(error.hint, "Use one of this caller's keys: ci-*, shop.");
         caller(&[]).check(&asked(None)).unwrap();
         Caller::default().check(&asked(Some("mine"))).unwrap();
+        assert_eq!(caller(&["*"]).check_administers().unwrap_err().code, ErrorCode::PolicyRefused);
+        Caller { admin: true, ..caller(&[]) }.check_administers().unwrap();
+        Caller::default().check_administers().unwrap();
         assert!(KeyPattern::parse("").is_err() && KeyPattern::parse("a**").is_err());
     }
 }

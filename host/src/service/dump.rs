@@ -1,21 +1,14 @@
 //! What a report of a defect needs of one execution, without what is secret.
 
-use super::{host::Service, startup::blocking};
+use super::{files::FileSize, host::Service, running::unknown_execution, startup::blocking};
 use crate::session::store::audit::{AuditFilter, AuditRow};
-use codemode_chromium::PrivateDir;
-use codemode_spec::{
-    ErrorCode, ErrorReport,
-    limits::{AUDIT_ROWS_SHOWN, DATA_FILES_MAX},
-};
+use codemode_spec::{ErrorReport, limits::AUDIT_ROWS_SHOWN};
 use serde::{Deserialize, Serialize};
-use std::{collections::BTreeSet, env, io, path::Path, thread};
-
-/// Files that are listed: those of a result, of console lines, and the whole result.
-const FILES_LISTED_MAX: usize = 2 * DATA_FILES_MAX + 1;
+use std::{collections::BTreeSet, env, thread};
 
 /// One execution, as a report of a defect tells of it. It holds no script, argument, result or console line, which nothing
 /// but the answer has; no path of the machine; and keys only as `key-1`, `key-2` …, in the order in which they appear.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ExecutionDump {
     /// The version of this program.
     pub version: String,
@@ -36,15 +29,6 @@ pub struct ExecutionDump {
     pub files: Vec<FileSize>,
 }
 
-/// A file of an answer.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileSize {
-    /// As [`Service::file`] takes it.
-    pub name: String,
-    /// Its size.
-    pub bytes: u64,
-}
-
 impl Service {
     /// What a report of a defect needs of an execution, by the answer's `context.execution_id`.
     ///
@@ -58,12 +42,9 @@ impl Service {
         let store = administration.sessions.store();
         let read = |filter: AuditFilter| async move { store.audit_read(&filter).await };
         let filter = AuditFilter { limit: AUDIT_ROWS_SHOWN, ..AuditFilter::default() };
-        let mut rows = read(AuditFilter { execution: Some(execution.to_owned()), ..filter.clone() }).await?;
+        let mut rows = read(AuditFilter { executions: vec![execution.to_owned()], ..filter.clone() }).await?;
         if rows.is_empty() {
-            let message = format!("the audit knows no execution {execution:?}");
-            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message).with_hint(
-                "Every answer names its execution in context.execution_id; `codemode audit show` lists them.",
-            ));
+            return Err(unknown_execution(execution));
         }
         let sessions: BTreeSet<_> = rows.iter().filter_map(|row| row.session.clone()).collect();
         for session in sessions {
@@ -79,13 +60,14 @@ impl Service {
         };
         let settings = self.settings();
         let named = settings.browser.browser.clone();
-        let (folder, is_external) = (administration.state.artifacts(execution), settings.is_external());
+        let is_external = settings.is_external();
         let of_machine = move || {
             let browser =
                 || codemode_chromium::find(named.as_deref()).map_or_else(|_| "none".to_owned(), |it| it.version);
-            Ok(((!is_external).then(browser), files(&folder).unwrap_or_default()))
+            Ok((!is_external).then(browser))
         };
-        let (browser, files) = blocking(of_machine).await?;
+        let browser = blocking(of_machine).await?;
+        let files = self.files_list(execution).await.map_or_else(|_| Vec::new(), |listed| listed.files);
         Ok(ExecutionDump {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             system: format!("{} {}", env::consts::OS, env::consts::ARCH),
@@ -115,12 +97,4 @@ fn hide_keys(rows: &mut [AuditRow]) {
         row.detail = row.detail.replace(&*serde_json::Value::from(key.as_str()).to_string(), &format!("{hidden:?}"));
         *key = hidden;
     }
-}
-
-fn files(folder: &Path) -> io::Result<Vec<FileSize>> {
-    let Some(folder) = PrivateDir::find(folder)? else { return Ok(Vec::new()) };
-    let names = folder.names()?.into_iter().take(FILES_LISTED_MAX);
-    names
-        .map(|name| Ok(FileSize { bytes: folder.metadata(&name)?.len(), name: name.to_string_lossy().into_owned() }))
-        .collect()
 }

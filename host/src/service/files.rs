@@ -1,20 +1,59 @@
 //! The files of answers: data that is no text, and results that were cut.
 
-use super::{host::Service, startup::blocking};
+use super::{host::Service, running::unknown_execution, startup::blocking};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use codemode_chromium::PrivateDir;
 use codemode_spec::{
     ErrorCode, ErrorReport,
     envelope::ExecutionData,
-    limits::{ARTIFACT_BYTES_MAX, FILES_KEPT_MS},
+    limits::{ARTIFACT_BYTES_MAX, DATA_FILES_MAX, FILES_KEPT_MS, KEPT_FILES_MAX},
 };
+use serde::{Deserialize, Serialize};
 use std::{
     fs,
     io::{self, Read as _},
     path::{Path, PathBuf},
 };
+use utoipa::ToSchema;
+
+/// Files that are listed: those of a result, of console lines, those that the script put there, and the whole result.
+const FILES_LISTED_MAX: usize = 2 * DATA_FILES_MAX + KEPT_FILES_MAX + 1;
+
+/// The files of an answer that are still kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FilesListed {
+    /// In the order of their names.
+    pub files: Vec<FileSize>,
+}
+
+/// A file of an answer.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+pub struct FileSize {
+    /// As [`Service::file`] takes it.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
 
 impl Service {
+    /// The files that are kept of an execution's answer; none of an execution that is not known.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when that is no name of an execution; `IO_ERROR` when the folder cannot be read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn files_list(&self, execution: &str) -> Result<FilesListed, ErrorReport> {
+        if !is_name(execution) {
+            return Err(unknown_execution(execution));
+        }
+        let folder = self.administration().await?.state.artifacts(execution);
+        let failed =
+            |error| ErrorReport::new(ErrorCode::IoError, format!("the files of an answer cannot be listed: {error}"));
+        let files = blocking(move || list(&folder).map_err(failed)).await?;
+        Ok(FilesListed { files })
+    }
+
     /// The bytes of a file that an answer of this service, or of an earlier one with the same state folder, has named:
     /// by the answer's `context.execution_id`, and the last part of the file's path.
     ///
@@ -24,10 +63,6 @@ impl Service {
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn file(&self, execution: &str, name: &str) -> Result<Vec<u8>, ErrorReport> {
-        let is_name = |text: &str| {
-            let of_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
-            !text.is_empty() && !text.starts_with('.') && text.chars().all(of_ours)
-        };
         let missing = || {
             let days = FILES_KEPT_MS / 86_400_000;
             ErrorReport::new(ErrorCode::InvalidArgument, format!("execution {execution:?} has no file {name:?}"))
@@ -77,6 +112,23 @@ impl Service {
         }
         Ok(saved)
     }
+}
+
+/// Whether a text is as we name executions and files: no way leads out of a folder by it.
+fn is_name(text: &str) -> bool {
+    let of_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
+    !text.is_empty() && !text.starts_with('.') && text.chars().all(of_ours)
+}
+
+fn list(folder: &Path) -> io::Result<Vec<FileSize>> {
+    let Some(folder) = PrivateDir::find(folder)? else { return Ok(Vec::new()) };
+    let names = folder.names()?.into_iter().take(FILES_LISTED_MAX);
+    let size = |name: std::ffi::OsString| {
+        Ok(FileSize { bytes: folder.metadata(&name)?.len(), name: name.to_string_lossy().into_owned() })
+    };
+    let mut files = names.map(size).collect::<io::Result<Vec<_>>>()?;
+    files.sort();
+    Ok(files)
 }
 
 fn read(folder: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {

@@ -41,9 +41,10 @@ impl Service {
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn metrics(&self) -> Result<String, ErrorReport> {
-        let stock = self.administration().await?.sessions.stock().await?;
+        let sessions = &self.administration().await?.sessions;
+        let (stock, audit) = (sessions.stock().await?, sessions.store().audit_head().await?);
         let load = self.inner.execution.made().map(|execution| execution.executor.load()).unwrap_or_default();
-        let text = self.inner.metrics.text(&stock, load);
+        let text = self.inner.metrics.text(&stock, &audit, load);
         text.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("the numbers cannot be written: {error}")))
     }
 }

@@ -6,6 +6,7 @@ use super::{
     metrics::Metrics,
     parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
+    running::Running,
     settings::Settings,
     startup::Startup,
 };
@@ -36,6 +37,7 @@ pub(super) struct Inner {
     pub metrics: Arc<Metrics>,
     /// Places of executions without a script.
     pub direct_places: Arc<Semaphore>,
+    pub running: Arc<Running>,
 }
 
 impl Service {
@@ -170,7 +172,9 @@ impl Service {
         let inner = Arc::clone(&self.inner);
         self.inner
             .execution
-            .get(progress, move |tell| Execution::open(&inner.ingredients, administration, &inner.metrics, tell))
+            .get(progress, move |tell| {
+                Execution::open(&inner.ingredients, administration, (&inner.metrics, &inner.running), tell)
+            })
             .await
     }
 }

@@ -2,9 +2,10 @@
 //!
 //! Labels have few values: codes of the table of errors, namespaces of the host, states of sessions.
 
+use super::running::Running;
 use crate::{
     exec::{AuditSink, Load, LoginAct, Meter},
-    session::Stock,
+    session::{Stock, store::audit::AuditHead},
 };
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, Secret};
 use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
@@ -18,7 +19,11 @@ use prometheus_client::{
     },
     registry::{Registry, Unit},
 };
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 /// The outcome of what succeeded.
 const OK: &str = "OK";
@@ -54,6 +59,9 @@ pub(super) struct Metrics {
     call_time: Histogram,
     turn_time: Histogram,
     refusals: Family<Wall, Counter>,
+    sandbox_memory: Gauge,
+    audit_written: Counter,
+    audit_rows: Gauge,
     running: Gauge,
     waiting: Gauge,
     sessions: Family<State, Gauge>,
@@ -75,6 +83,9 @@ impl Metrics {
             call_time: times(),
             turn_time: times(),
             refusals: Family::default(),
+            sandbox_memory: Gauge::default(),
+            audit_written: Counter::default(),
+            audit_rows: Gauge::default(),
             running: Gauge::default(),
             waiting: Gauge::default(),
             sessions: Family::default(),
@@ -100,8 +111,19 @@ impl Metrics {
         registry.register("sessions", "Browser sessions of the state folder, by state", metrics.sessions.clone());
         registry.register("leases", "Leases that are held", metrics.leases.clone());
         registry.register("browsers", "Browsers of sessions that run", metrics.browsers.clone());
-        let memory = metrics.browser_memory.clone();
-        registry.register_with_unit("browser_memory", "Memory of these browsers", Unit::Bytes, memory);
+        for (name, help, memory) in [
+            (
+                "browser_memory",
+                "Memory of the browsers of sessions; what processes share counts in part",
+                &metrics.browser_memory,
+            ),
+            ("sandbox_memory", "Linear memory of the sandboxes of executions that run", &metrics.sandbox_memory),
+        ] {
+            registry.register_with_unit(name, help, Unit::Bytes, memory.clone());
+        }
+        let written = "Rows of the audit that were ever written to the state folder";
+        registry.register("audit_rows_written", written, metrics.audit_written.clone());
+        registry.register("audit_rows", "Rows of the audit that are kept", metrics.audit_rows.clone());
         metrics
     }
 
@@ -110,10 +132,13 @@ impl Metrics {
     }
 
     /// All numbers, in the text of `OpenMetrics`, with how much of everything there is now.
-    pub(super) fn text(&self, stock: &Stock, load: Load) -> Result<String, fmt::Error> {
+    pub(super) fn text(&self, stock: &Stock, audit: &AuditHead, load: Load) -> Result<String, fmt::Error> {
         let set = |gauge: &Gauge, count: u64| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
+        // What retention has removed counts as written.
+        self.audit_written.inner().store(audit.last, Ordering::Relaxed);
+        set(&self.audit_rows, audit.last - audit.removed);
         set(&self.running, load.running as u64);
         set(&self.waiting, load.waiting as u64);
         let states = [("starting", stock.starting), ("live", stock.live), ("closing", stock.closing)];
@@ -143,6 +168,11 @@ impl Meter for Metrics {
         }
     }
 
+    fn sandbox_memory(&self, before: usize, now: usize) {
+        let bytes = |bytes: usize| i64::try_from(bytes).unwrap_or(i64::MAX);
+        self.sandbox_memory.inc_by(bytes(now) - bytes(before));
+    }
+
     fn execution(&self, took: Duration, cpu: Duration, outcome: Result<(), ErrorCode>) {
         let outcome = outcome.map_or_else(ErrorCode::as_str, |()| OK);
         self.executions.get_or_create(&Outcome { outcome }).inc();
@@ -151,14 +181,16 @@ impl Meter for Metrics {
     }
 }
 
-/// An audit whose refusals are counted.
+/// An audit whose refusals are counted, and which knows what runs.
 pub(super) struct Counted {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) metrics: Arc<Metrics>,
+    pub(super) running: Arc<Running>,
 }
 
 impl AuditSink for Counted {
     fn started(&self, id: &ExecutionId, caller: &str, code: &str, session: &SessionRequest) {
+        self.running.begin(id.as_str(), caller, session);
         self.audit.started(id, caller, code, session);
     }
 
@@ -186,5 +218,6 @@ impl AuditSink for Counted {
 
     fn ended(&self, id: &ExecutionId, outcome: Result<(), ErrorCode>, calls: u64, context: &Context) {
         self.audit.ended(id, outcome, calls, context);
+        self.running.end(id.as_str());
     }
 }

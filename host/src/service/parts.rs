@@ -4,6 +4,7 @@ use super::{
     cleanup,
     metrics::{Counted, Metrics},
     record::Recorder,
+    running::Running,
     settings::Settings,
 };
 use crate::{
@@ -81,7 +82,7 @@ impl Execution {
     pub(super) fn open(
         ingredients: &Ingredients,
         administration: Administration,
-        metrics: &Arc<Metrics>,
+        (metrics, running): (&Arc<Metrics>, &Arc<Running>),
         progress: &dyn Fn(&str),
     ) -> Result<Self, ErrorReport> {
         let Ingredients { settings, providers, services, transform, has_browser } = ingredients;
@@ -108,7 +109,11 @@ impl Execution {
             queued_max: settings.queued_max,
             services: of_executions,
             transform: Arc::clone(transform),
-            audit: Arc::new(Counted { audit: Arc::clone(&recorder) as _, metrics: Arc::clone(metrics) }),
+            audit: Arc::new(Counted {
+                audit: Arc::clone(&recorder) as _,
+                metrics: Arc::clone(metrics),
+                running: Arc::clone(running),
+            }),
             meter: Arc::clone(metrics) as _,
             ..ExecutorSettings::new(state.path())
         };

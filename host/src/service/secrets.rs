@@ -15,7 +15,7 @@ use serde_json::json;
 use std::time::Duration;
 
 /// The secrets of a state folder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SecretsListed {
     /// Names and origins, in the order of the names.
     pub secrets: Vec<SecretListed>,

@@ -3,33 +3,41 @@
 use super::{host::Service, parts::Administration, startup::blocking};
 use crate::{
     secrets::SecretStore,
-    session::store::{Forgotten, Holder, SessionState},
+    session::store::{Forgotten, Holder, LeaseRow, SessionState},
     session::{SessionInfo, keeper},
     state_dir::StateDir,
 };
 use codemode_spec::ErrorReport;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+use utoipa::ToSchema;
 
 /// Ended sessions that are listed when they are asked for.
 const ENDED_LISTED_MAX: usize = 100;
 
 /// The sessions of a state folder.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionsListed {
     /// Those that live, then those that ended, the last first.
     pub sessions: Vec<SessionInfo>,
 }
 
+/// The leases of a state folder.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub struct LeasesListed {
+    /// Those that are held, whichever host runs the holder.
+    pub leases: Vec<LeaseRow>,
+}
+
 /// One session.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionShown {
     /// The session.
     pub session: SessionInfo,
 }
 
 /// A session that an operator ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionClosed {
     /// Its id.
     pub closed: String,
@@ -38,7 +46,7 @@ pub struct SessionClosed {
 }
 
 /// A session that an operator took from its holder.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionRevoked {
     /// Its id.
     pub session: String,
@@ -47,7 +55,7 @@ pub struct SessionRevoked {
 }
 
 /// What a sweep ended and removed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionsSwept {
     /// The sessions that were ended.
     pub sessions: Vec<String>,
@@ -60,7 +68,7 @@ pub struct SessionsSwept {
 }
 
 /// What dead hosts and keepers had left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reaped {
     /// Processes that were ended.
     pub processes: usize,
@@ -90,6 +98,14 @@ impl Service {
         let mut session = sessions.describe(row).await?;
         mask(secrets, std::slice::from_mut(&mut session));
         Ok(SessionShown { session })
+    }
+
+    /// The leases that are held.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read.
+    pub async fn leases_list(&self) -> Result<LeasesListed, ErrorReport> {
+        Ok(LeasesListed { leases: self.administration().await?.sessions.store().leases().await? })
     }
 
     /// Ends a session, even while an execution uses it. What is kept of its key goes too.

@@ -19,7 +19,7 @@ pub enum Claimed {
 }
 
 /// The holder of a lease or, while the lease is free, the execution that has waited longest for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Holder {
     /// The execution.
     pub execution: String,
@@ -34,7 +34,7 @@ pub struct Holder {
 }
 
 /// A lease that is held, for an operator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct LeaseRow {
     /// What is leased.
     pub name: String,

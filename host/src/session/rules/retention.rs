@@ -37,7 +37,7 @@ pub struct Stale {
 }
 
 /// What a sweep forgot.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Forgotten {
     /// Sessions of which even the tombstone is gone.
     pub sessions: usize,

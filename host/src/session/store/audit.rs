@@ -166,7 +166,7 @@ impl Event {
 }
 
 /// A row of the audit.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AuditRow {
     /// Its place, counted from 1 without gaps.
     pub id: u64,
@@ -232,10 +232,14 @@ pub struct AuditFilter {
     pub key: Option<String>,
     /// Of this session.
     pub session: Option<String>,
-    /// Of this execution.
-    pub execution: Option<String>,
+    /// Of one of these executions; of all if empty.
+    pub executions: Vec<String>,
+    /// Of this kind.
+    pub kind: Option<EventKind>,
     /// Not before this time, in milliseconds since the Unix epoch.
     pub since_ms: Option<i64>,
+    /// Before this place.
+    pub before: Option<u64>,
     /// At most this many rows, the last that match.
     pub limit: usize,
 }
@@ -264,7 +268,7 @@ impl std::str::FromStr for KnownRow {
 }
 
 /// What a check of the chain found.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Verdict {
     /// Whether every row is what was written, and none is missing.
     pub intact: bool,

@@ -2,7 +2,7 @@
 
 use super::{
     AuditStore, LeaseStore, SessionStore, StoreError,
-    audit::{AuditFilter, AuditRow, Batch, Event, KnownRow, Verdict},
+    audit::{AuditFilter, AuditHead, AuditRow, Batch, Event, KnownRow, Verdict},
     operations::{audit, leases, sessions},
     seen::Glance,
     tables::Tables,
@@ -253,6 +253,10 @@ impl<D: Database> AuditStore for D {
     async fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError> {
         let filter = filter.clone();
         run(self, Access::Read, move |tables| tables.audit_rows(&filter)).await
+    }
+
+    async fn audit_head(&self) -> Result<AuditHead, StoreError> {
+        run(self, Access::Read, |tables| Ok(tables.audit_head()?.unwrap_or_default())).await
     }
 
     async fn audit_verify(&self, known: Option<KnownRow>) -> Result<Verdict, StoreError> {

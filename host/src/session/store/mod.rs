@@ -26,7 +26,7 @@ pub use sqlite::{SqliteConnection, SqliteStore};
 pub use tables::Tables;
 
 use async_trait::async_trait;
-use audit::{AuditFilter, AuditRow, Batch, Event, KnownRow, Verdict};
+use audit::{AuditFilter, AuditHead, AuditRow, Batch, Event, KnownRow, Verdict};
 use std::time::Duration;
 
 /// All of the store.
@@ -217,6 +217,12 @@ pub trait AuditStore: Send + Sync {
     /// # Errors
     /// When the store fails.
     async fn audit_read(&self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
+
+    /// What the audit ends with, and what retention has removed of it.
+    ///
+    /// # Errors
+    /// When the store fails.
+    async fn audit_head(&self) -> Result<AuditHead, StoreError>;
 
     /// Checks the chain of the audit, and that `known`, a row that was seen before, is still part of the chain.
     ///

@@ -36,6 +36,9 @@ pub(super) struct ShowArgs {
     /// In the last time, as 30m or 2d
     #[arg(long, value_parser = age, value_name = "TIME")]
     since: Option<u64>,
+    /// Before this row
+    #[arg(long, value_name = "ROW")]
+    before: Option<u64>,
     /// The last rows, at most so many [default: 1000]
     #[arg(long, value_name = "ROWS")]
     limit: Option<usize>,
@@ -58,8 +61,8 @@ fn age(text: &str) -> Result<u64, String> {
 
 pub(super) async fn run(asked: &Asked, command: AuditCommand) -> ExitCode {
     match command {
-        AuditCommand::Show(ShowArgs { key, session, execution, since, limit, output }) => {
-            let query = AuditQuery { key, session, execution, since_ms: since, limit };
+        AuditCommand::Show(ShowArgs { key, session, execution, since, before, limit, output }) => {
+            let query = AuditQuery { key, session, execution, since_ms: since, before, limit };
             let work = async { asked.config.service()?.audit_show(query).await };
             answered("audit show", output, unless_stopped(&asked.stop, work)).await
         }
@@ -81,6 +84,9 @@ impl Answer for AuditShown {
         let mut table = vec![head.map(str::to_owned).to_vec()];
         table.extend(self.rows.iter().map(cells));
         words.out = text::table(&table);
+        if let Some(before) = self.before {
+            text::line(&mut words.err, format_args!("there are earlier rows: --before {before}"));
+        }
     }
 }
 

@@ -43,7 +43,7 @@ impl Answer for ExecutionDump {
             text::line(&mut words.out, format_args!("file: {}, {} bytes", file.name, file.bytes));
         }
         let mut table = Text::default();
-        AuditShown { rows: rows.clone() }.words(&mut table, took);
+        AuditShown { rows: rows.clone(), before: None }.words(&mut table, took);
         words.out.push_str(&table.out);
     }
 }

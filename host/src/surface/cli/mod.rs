@@ -5,6 +5,7 @@ mod audit;
 mod debug;
 mod demo;
 mod doctor;
+mod executions;
 mod logins;
 mod render;
 mod run;
@@ -64,6 +65,9 @@ enum Command {
     /// See and end browser sessions
     #[command(subcommand)]
     Sessions(sessions::SessionsCommand),
+    /// See what was executed
+    #[command(subcommand)]
+    Executions(executions::ExecutionsCommand),
     /// Keep values that scripts put into pages and never see
     #[command(subcommand)]
     Secrets(secrets::SecretsCommand),
@@ -101,6 +105,7 @@ impl Cli {
             Command::Warm(output) => warm::run(&asked, output).await,
             Command::Types => types::print(&asked),
             Command::Sessions(command) => sessions::run(&asked, command).await,
+            Command::Executions(command) => executions::run(&asked, command).await,
             Command::Secrets(command) => secrets::run(&asked, command).await,
             Command::Logins(command) => logins::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,

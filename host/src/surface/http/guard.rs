@@ -15,7 +15,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use codemode_spec::{
-    ErrorCode, ErrorReport,
+    Envelope, ErrorCode, ErrorReport,
     limits::{HTTP_BODIES_BYTES_MAX, HTTP_BODY_BYTES_MAX, HTTP_BODY_MS_MAX},
 };
 use std::{sync::Arc, time::Duration};
@@ -166,18 +166,32 @@ fn named_host(uri: &Uri, headers: &HeaderMap) -> String {
 
 /// The answer to a request that is not carried out.
 pub(super) fn refusal(error: ErrorReport) -> Response {
-    let status = StatusCode::from_u16(error.code.http_status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    refusal_with(status, error)
+    enveloped(&refused(error))
 }
 
-/// The same with another status than the code's.
-pub(super) fn refusal_with(status: StatusCode, error: ErrorReport) -> Response {
+/// The answer to a request of a method that its path is not for.
+pub(super) fn not_for_this_method() -> Response {
+    let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
+    with_status(StatusCode::METHOD_NOT_ALLOWED, &refused(error))
+}
+
+fn refused(error: ErrorReport) -> Envelope {
+    service::answer::<()>("serve", Err(error), Duration::ZERO)
+}
+
+/// An envelope with the status of its code.
+pub(super) fn enveloped(envelope: &Envelope) -> Response {
+    let status = envelope.error.as_ref().map_or(200, |error| error.code.http_status());
+    with_status(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), envelope)
+}
+
+fn with_status(status: StatusCode, envelope: &Envelope) -> Response {
     let header: Option<(HeaderName, HeaderValue)> = match status {
         StatusCode::UNAUTHORIZED => Some((WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"))),
         StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S))),
         _ => None,
     };
-    let mut response = json(status, &service::answer::<()>("serve", Err(error), Duration::ZERO));
+    let mut response = json(status, envelope);
     response.headers_mut().extend(header);
     response
 }

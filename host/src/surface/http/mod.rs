@@ -1,8 +1,10 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`.
+//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`,
+//! administration below `/admin/v1`.
 //!
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
-//! with a handshake. What is answered comes from the service.
+//! with a handshake, `admin` administration. What is answered comes from the service.
 
+mod admin;
 mod guard;
 mod listener;
 mod sessions;
@@ -26,7 +28,7 @@ use axum::{
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
 use futures::StreamExt as _;
-use guard::{Guard, guarded, json, refusal, refusal_with};
+use guard::{Guard, guarded, json, not_for_this_method, refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sessions::Sessions;
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
@@ -109,12 +111,12 @@ impl Server {
                 hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
             }
         }
-        let (listener, address) = listening(listen).await?;
+        let (listener, address) = listening(listen, "--listen").await?;
         let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins));
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
         let face = match vnext {
             Some(listen) => {
-                let (listener, address) = listening(listen).await?;
+                let (listener, address) = listening(listen, "--vnext").await?;
                 let vnext = Vnext::new(shared.service.clone(), vnext::Options { evaluates, uploads });
                 let router = vnext::router(&vnext)
                     .layer(middleware::from_fn_with_state(shared.clone(), unless_closing))
@@ -127,15 +129,14 @@ impl Server {
         let router = Router::new()
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
+            .merge(admin::router(shared.service.clone()))
+            .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
             .layer(middleware::from_fn_with_state(guard, guarded))
             .route("/healthz", get(healthz))
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
-            .method_not_allowed_fallback(async || {
-                let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
-                refusal_with(StatusCode::METHOD_NOT_ALLOWED, error)
-            });
+            .method_not_allowed_fallback(async || not_for_this_method());
         Ok(Self { shared, listener, address, router, vnext: face, answers, mcp, grace })
     }
 
@@ -198,10 +199,10 @@ impl Server {
 }
 
 /// Listens on an address.
-async fn listening(address: SocketAddr) -> Result<(TcpListener, SocketAddr), ErrorReport> {
+async fn listening(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr), ErrorReport> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         ErrorReport::new(ErrorCode::IoError, format!("{address} cannot be listened on: {error}"))
-            .with_hint("Give another address; port 0 is any free one.")
+            .with_hint(format!("Give another address with {flag}; port 0 is any free one."))
     })?;
     let address = listener.local_addr().unwrap_or(address);
     Ok((listener, address))
@@ -233,7 +234,7 @@ fn mcp_service(shared: &Shared, guard: &Guard, cancel: &CancellationToken) -> St
 
 /// Counts answers to calls until they are sent. Streams that a client holds open to be told things are none.
 async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Request, next: Next) -> Response {
-    if request.method() != Method::POST {
+    if request.method() == Method::GET {
         return next.run(request).await;
     }
     let answer = answers.token();

@@ -41,6 +41,8 @@ struct Entry {
     keys: Option<Vec<String>>,
     #[serde(default)]
     network: Option<NetworkLists>,
+    #[serde(default)]
+    admin: bool,
 }
 
 impl Tokens {
@@ -114,7 +116,7 @@ impl Tokens {
 
 impl Entry {
     fn caller(self, name: String) -> Result<(String, Caller), String> {
-        let Self { token, concurrent, queued, keys, network } = self;
+        let Self { token, concurrent, queued, keys, network, admin } = self;
         let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
         if name.is_empty() || name.len() > NAME_CHARS_MAX || !is_name(&name) {
             return Err(format!("1 to {NAME_CHARS_MAX} letters, digits and . _ - are a caller's name"));
@@ -124,7 +126,8 @@ impl Entry {
         }
         let count = |count: Option<u64>| count.map(|count| usize::try_from(count).unwrap_or(usize::MAX));
         let keys = keys.map(|keys| keys.iter().map(|key| KeyPattern::parse(key)).collect()).transpose()?;
-        let caller = Caller { name, concurrent_max: count(concurrent), queued_max: count(queued), keys, network };
+        let caller =
+            Caller { name, concurrent_max: count(concurrent), queued_max: count(queued), keys, network, admin };
         Ok((token, caller.checked().map_err(|error| error.message)?))
     }
 }
@@ -174,7 +177,7 @@ mod tests {
     fn a_token_has_its_caller_with_what_that_may_have() {
         let text = format!(
             "[ci]\ntoken = \"{ONE}\"\nconcurrent = 4.0\nqueued = 0\nkeys = [\"ci-*\"]\nnetwork = {{ allow = [\"*.test\"] }}\n\
-             [me]\ntoken = \"{TWO}\"\n"
+             [me]\ntoken = \"{TWO}\"\nadmin = true\n"
         );
         let tokens = read(&text, 0o600).unwrap();
         let ci = tokens.caller(ONE.as_bytes()).unwrap();
@@ -182,7 +185,8 @@ mod tests {
         assert_eq!(ci.keys, Some(vec![KeyPattern::parse("ci-*").unwrap()]));
         assert_eq!(ci.network.as_ref().unwrap().allow, ["*.test"]);
         let me = tokens.caller(TWO.as_bytes()).unwrap();
-        assert_eq!(*me, Caller { name: "me".to_owned(), ..Caller::default() });
+        assert_eq!(*me, Caller { name: "me".to_owned(), admin: true, ..Caller::default() });
+        assert!(!ci.admin);
         for wrong in ["", &ONE[1..], &format!("{ONE} "), &ONE.to_uppercase()] {
             assert!(tokens.caller(wrong.as_bytes()).is_none(), "{wrong}");
         }

@@ -6,11 +6,11 @@ use crate::session::{
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionRow, Waiter},
     store::{
         StoreError,
-        audit::{AuditFilter, AuditHead, AuditRow},
+        audit::{AuditFilter, AuditHead, AuditRow, EventKind},
         tables::Tables,
     },
 };
-use rusqlite::{OptionalExtension as _, Params, Row, Transaction, named_params, params};
+use rusqlite::{OptionalExtension as _, Params, Row, ToSql, Transaction, named_params, params};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value as Json;
 use std::path::Path;
@@ -264,19 +264,30 @@ impl Tables for SqliteTables<'_> {
     }
 
     fn audit_rows(&mut self, filter: &AuditFilter) -> Done<Vec<AuditRow>> {
-        let sql = format!(
-            "{AUDIT} WHERE (:key IS NULL OR key = :key) AND (:session IS NULL OR session = :session)
-                 AND (:execution IS NULL OR execution = :execution) AND (:since IS NULL OR at_ms >= :since)
-             ORDER BY id DESC LIMIT :limit"
-        );
-        let params = named_params! {
-            ":key": filter.key,
-            ":session": filter.session,
-            ":execution": filter.execution,
-            ":since": filter.since_ms,
-            ":limit": i64::try_from(filter.limit).unwrap_or(i64::MAX),
-        };
-        let mut rows = self.all(&sql, params, audit_row)?;
+        let AuditFilter { key, session, executions, kind, since_ms, before, limit } = filter;
+        let kind = kind.map(EventKind::name);
+        let executions = (!executions.is_empty()).then(|| Json::from(executions.as_slice()).to_string());
+        // Only what is asked for stands in the text: an index serves no condition that might not apply.
+        let mut conditions = vec!["TRUE"];
+        let mut values: Vec<&dyn ToSql> = Vec::new();
+        let wanted: [(&str, Option<&dyn ToSql>); 6] = [
+            ("key = ?", key.as_ref().map(|value| value as _)),
+            ("session = ?", session.as_ref().map(|value| value as _)),
+            ("execution IN (SELECT value FROM json_each(?))", executions.as_ref().map(|value| value as _)),
+            ("kind = ?", kind.as_ref().map(|value| value as _)),
+            ("at_ms >= ?", since_ms.as_ref().map(|value| value as _)),
+            ("id < ?", before.as_ref().map(|value| value as _)),
+        ];
+        for (condition, value) in wanted {
+            if let Some(value) = value {
+                conditions.push(condition);
+                values.push(value);
+            }
+        }
+        let limit = i64::try_from(*limit).unwrap_or(i64::MAX);
+        values.push(&limit);
+        let sql = format!("{AUDIT} WHERE {} ORDER BY id DESC LIMIT ?", conditions.join(" AND "));
+        let mut rows = self.all(&sql, values.as_slice(), audit_row)?;
         rows.reverse();
         Ok(rows)
     }

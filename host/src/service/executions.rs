@@ -1,0 +1,150 @@
+//! Executions as an operator sees them: those that run here, and those that the audit knows.
+
+use super::{
+    files::FileSize,
+    host::Service,
+    running::{ExecutionInfo, ExecutionState, unknown_execution},
+};
+use crate::session::store::audit::{AuditFilter, AuditRow, EventKind};
+use codemode_spec::{
+    ErrorReport,
+    limits::{AUDIT_ROWS_SHOWN, EXECUTIONS_LISTED},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+use std::collections::BTreeMap;
+use utoipa::ToSchema;
+
+/// Executions, the last that began first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ExecutionsListed {
+    /// The executions that were asked for.
+    pub executions: Vec<ExecutionInfo>,
+    /// If there are earlier ones: the audit row of the last of these, to ask for what was before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<u64>,
+}
+
+/// One execution, with what the audit has of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ExecutionShown {
+    /// The execution.
+    pub execution: ExecutionInfo,
+    /// The last rows of the audit that are about it, oldest first.
+    pub rows: Vec<AuditRow>,
+    /// The files that are kept of its answer.
+    pub files: Vec<FileSize>,
+}
+
+/// Which executions.
+#[derive(Clone, Debug, Default)]
+pub struct ExecutionsQuery {
+    /// Only those that this host runs.
+    pub running: bool,
+    /// Of this session key.
+    pub key: Option<String>,
+    /// That began before this row of the audit.
+    pub before: Option<u64>,
+    /// The last of them, at most so many.
+    pub limit: Option<usize>,
+}
+
+impl Service {
+    /// The executions that are asked for, the last that began first.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn executions_list(&self, query: ExecutionsQuery) -> Result<ExecutionsListed, ErrorReport> {
+        let ExecutionsQuery { running, key, before, limit } = query;
+        let limit = limit.unwrap_or(EXECUTIONS_LISTED);
+        let is_meant = |execution: &ExecutionInfo| key.is_none() || execution.key == key;
+        let of_here: Vec<_> = self.inner.running.all().into_iter().filter(is_meant).collect();
+        if running {
+            return Ok(ExecutionsListed { executions: of_here.into_iter().take(limit).collect(), before: None });
+        }
+        let kind = Some(EventKind::ExecutionStarted);
+        let filter = AuditFilter { key: key.clone(), kind, before, ..AuditFilter::default() };
+        let (mut started, earlier) = self.audit_page(filter, limit).await?;
+        started.reverse();
+        let ids: Vec<String> = started.iter().filter_map(|row| row.execution.clone()).collect();
+        let mut ended = BTreeMap::new();
+        if !ids.is_empty() {
+            let filter = AuditFilter {
+                kind: Some(EventKind::ExecutionEnded),
+                limit: ids.len(),
+                executions: ids,
+                ..AuditFilter::default()
+            };
+            let rows = self.administration().await?.sessions.store().audit_read(&filter).await?;
+            ended.extend(rows.into_iter().filter_map(|row| Some((row.execution.clone()?, row))));
+        }
+        // Those that have just begun may not stand in the audit yet.
+        let is_known = |execution: &ExecutionInfo| {
+            started.iter().any(|row| row.execution.as_deref() == Some(execution.id.as_str()))
+        };
+        let mut executions: Vec<_> = match before {
+            None => of_here
+                .iter()
+                .filter(|execution| is_started_after(execution, started.first()))
+                .filter(|execution| !is_known(execution))
+                .cloned()
+                .collect(),
+            Some(_) => Vec::new(),
+        };
+        executions.extend(started.iter().filter_map(|row| {
+            let id = row.execution.as_deref()?;
+            self.of_rows(id, std::iter::once(row).chain(ended.get(id)))
+        }));
+        Ok(ExecutionsListed { executions, before: earlier })
+    }
+
+    /// One execution, by the answer's `context.execution_id`.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when neither this host nor the audit knows it; when the store cannot be opened or read.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time.
+    pub async fn executions_show(&self, execution: &str) -> Result<ExecutionShown, ErrorReport> {
+        let filter = AuditFilter { executions: vec![execution.to_owned()], ..AuditFilter::default() };
+        let (rows, _) = self.audit_page(filter, AUDIT_ROWS_SHOWN).await?;
+        let found = self.of_rows(execution, &rows).or_else(|| self.inner.running.find(execution));
+        let found = found.ok_or_else(|| unknown_execution(execution))?;
+        let files = self.files_list(execution).await?.files;
+        Ok(ExecutionShown { execution: found, rows, files })
+    }
+
+    /// An execution, as rows of the audit and this host tell of it; `None` without a row.
+    fn of_rows<'a>(&self, id: &str, rows: impl IntoIterator<Item = &'a AuditRow>) -> Option<ExecutionInfo> {
+        let mut rows = rows.into_iter().peekable();
+        rows.peek()?;
+        let mut found = ExecutionInfo::new(id);
+        let (started, ended) = (EventKind::ExecutionStarted.name(), EventKind::ExecutionEnded.name());
+        for row in rows {
+            let detail: Json = serde_json::from_str(&row.detail).unwrap_or_default();
+            let text = |name: &str| detail[name].as_str().map(str::to_owned);
+            found.session = row.session.clone().or(found.session);
+            if row.kind == started {
+                (found.started_ms, found.key) = (Some(row.at_ms), row.key.clone());
+                (found.caller, found.mode) = (text("caller"), text("mode"));
+            } else if row.kind == ended {
+                (found.ended_ms, found.outcome) = (Some(row.at_ms), text("outcome"));
+                found.calls = detail["calls"].as_u64();
+            }
+        }
+        found.state = match found.ended_ms {
+            Some(_) => ExecutionState::Ended,
+            None if self.inner.running.find(id).is_some() => ExecutionState::Running,
+            None => ExecutionState::Unknown,
+        };
+        Some(found)
+    }
+}
+
+/// Whether an execution began no earlier than the last one of the audit.
+fn is_started_after(execution: &ExecutionInfo, last: Option<&AuditRow>) -> bool {
+    last.is_none_or(|last| execution.started_ms.is_some_and(|started| started >= last.at_ms))
+}
