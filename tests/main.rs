@@ -11,6 +11,7 @@ mod browser_layer;
 mod cases;
 mod circles;
 mod cli;
+mod config;
 mod door;
 mod embedder;
 mod layers;

@@ -14,7 +14,7 @@ use codemode_cdp::CdpProvider;
 use codemode_provider::{Provider, ServiceProvider};
 use codemode_secret::SecretProvider;
 use codemode_spec::ErrorReport;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 
 /// A service that is being put together.
 pub struct ServiceBuilder {
@@ -79,10 +79,11 @@ impl ServiceBuilder {
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
+        let of_calls = RwLock::new((settings.session.clone(), settings.result_chars));
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
         let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
-        let inner = Inner { ingredients, manifests, administration, execution, metrics, running };
+        let inner = Inner { ingredients, manifests, administration, execution, metrics, running, of_calls };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

@@ -18,7 +18,10 @@ use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     limits::{HTTP_BODIES_BYTES_MAX, HTTP_BODY_BYTES_MAX, HTTP_BODY_MS_MAX},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Time after which a client that was refused for want of room may ask again, in seconds.
@@ -28,7 +31,7 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// What requests are judged by.
 pub(super) struct Guard {
-    tokens: Tokens,
+    tokens: RwLock<Tokens>,
     /// Host names, without ports.
     hosts: Vec<String>,
     origins: Vec<String>,
@@ -41,7 +44,18 @@ impl Guard {
         let lower = |text: &String| text.trim_end_matches('/').to_ascii_lowercase();
         let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(hosts.iter().map(lower)).collect();
         let origins = origins.iter().map(lower).collect();
+        let tokens = RwLock::new(tokens);
         Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX) }
+    }
+
+    /// Whether callers need a token.
+    pub(super) fn has_tokens(&self) -> bool {
+        !self.tokens.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Takes other tokens: from the next request on.
+    pub(super) fn set_tokens(&self, tokens: Tokens) {
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
     }
 
     /// Host names that requests may name.
@@ -73,7 +87,9 @@ impl Guard {
 
     /// The caller whose token the request has.
     fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, ErrorReport> {
-        if self.tokens.is_empty() {
+        // Nothing panics while it is held.
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        if tokens.is_empty() {
             return Ok(Arc::default());
         }
         let mut authorizations = headers.get_all(AUTHORIZATION).iter();
@@ -85,7 +101,7 @@ impl Guard {
             _ => None,
         };
         let token = token.ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request has no token"))?;
-        self.tokens
+        tokens
             .caller(token)
             .ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request's token is not known"))
     }

@@ -29,7 +29,12 @@ use futures::StreamExt as _;
 use guard::{Guard, guarded, json, not_for_this_method, refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sessions::Sessions;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokens::Tokens;
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -61,6 +66,7 @@ pub(super) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    guard: Arc<Guard>,
     /// Answers that are being sent.
     answers: TaskTracker,
     /// Ends what clients of MCP have open.
@@ -76,12 +82,7 @@ impl Server {
     /// `IO_ERROR` when the address cannot be listened on.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
         let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace } = options;
-        let tokens = Tokens::read(token.as_ref(), token_file.as_deref())?;
-        if tokens.is_empty() && !listen.ip().is_loopback() {
-            let message = format!("{} can be reached by other machines, and there is no token", listen.ip());
-            return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
-                .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
-        }
+        let tokens = tokens(token.as_ref(), token_file.as_deref(), listen.ip())?;
         let listener = TcpListener::bind(listen).await;
         let listener = listener.map_err(|error| {
             ErrorReport::new(ErrorCode::IoError, format!("{listen} cannot be listened on: {error}"))
@@ -100,12 +101,12 @@ impl Server {
             .merge(admin::router(shared.service.clone()))
             .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
-            .layer(middleware::from_fn_with_state(guard, guarded))
+            .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded))
             .route("/healthz", get(healthz))
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
             .method_not_allowed_fallback(async || not_for_this_method());
-        Ok(Self { shared, listener, address, router, answers, mcp, grace })
+        Ok(Self { shared, listener, address, router, guard, answers, mcp, grace })
     }
 
     /// The address that it listens on.
@@ -113,10 +114,15 @@ impl Server {
         self.address
     }
 
+    /// What can be reloaded while it serves.
+    pub(super) fn reload(&self) -> Reload {
+        Reload { guard: Arc::clone(&self.guard), listen: self.address.ip() }
+    }
+
     /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
     /// are cancelled and their callers told so.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let Self { shared, listener, address: _, router, answers, mcp, grace } = self;
+        let Self { shared, listener, address: _, router, guard: _, answers, mcp, grace } = self;
         let Shared { service, executions, closing, ending, .. } = shared;
         let (startup, stopped) = (service.clone(), stop.clone());
         let startup = tokio::spawn(async move {
@@ -148,6 +154,40 @@ impl Server {
             () = listener::serve(listener, router, &closed) => {}
             () = stopping => tracing::warn!("some clients did not read their last answer"),
         }
+    }
+}
+
+/// The tokens of a host that listens there.
+fn tokens(token: Option<&Secret>, file: Option<&Path>, listen: IpAddr) -> Result<Tokens, ErrorReport> {
+    let tokens = Tokens::read(token, file)?;
+    if tokens.is_empty() && !listen.is_loopback() {
+        let message = format!("{listen} can be reached by other machines, and there is no token");
+        return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+            .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
+    }
+    Ok(tokens)
+}
+
+/// What a host that serves takes over while it does.
+pub(super) struct Reload {
+    guard: Arc<Guard>,
+    listen: IpAddr,
+}
+
+impl Reload {
+    /// Reads the tokens again; those of before hold if these are wrong. How many callers there are.
+    ///
+    /// # Errors
+    /// As [`Server::bind`] of tokens; and when none are left where there were some: nobody may come in by a slip.
+    pub(super) fn tokens(&self, token: Option<&Secret>, file: Option<&Path>) -> Result<usize, ErrorReport> {
+        let tokens = tokens(token, file, self.listen)?;
+        let callers = tokens.len();
+        if callers == 0 && self.guard.has_tokens() {
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, "there is no token any more")
+                .with_hint("A host that shall need none is started anew."));
+        }
+        self.guard.set_tokens(tokens);
+        Ok(callers)
     }
 }
 
