@@ -12,6 +12,7 @@ mod cases;
 mod circles;
 mod cli;
 mod config;
+mod dist;
 mod door;
 mod embedder;
 mod layers;
