@@ -391,6 +391,7 @@ mod tests {
             allowed_hosts = ["h"]
             allowed_origins = ["o"]
             grace_ms = 7
+            patience_ms = 8
         };
         examples
     }

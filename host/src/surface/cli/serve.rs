@@ -44,6 +44,7 @@ fn options(said: &Said) -> Options {
         token_file: serve.token_file,
         allowed_hosts: serve.allowed_hosts,
         allowed_origins: serve.allowed_origins,
+        patience: serve.patience_ms.map_or(Duration::MAX, Duration::from_millis),
         grace: Duration::from_millis(serve.grace_ms.expect("it is declared with a default")),
     }
 }

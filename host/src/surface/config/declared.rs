@@ -349,4 +349,10 @@ pub const SETTINGS: &[Setting] = &[
     .variable("CODEMODE_GRACE")
     .of_serve()
     .usual(Usual::Number(SERVE_GRACE_MS_DEFAULT)),
+    Setting::new("serve.patience_ms", Kind::Number, "How long clients may keep a host waiting at most, in milliseconds")
+        .flag("patience-ms", "MS")
+        .variable("CODEMODE_PATIENCE_MS")
+        .of_serve()
+        .hidden()
+        .usual(Usual::Found("as the bounds say")),
 ];

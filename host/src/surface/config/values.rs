@@ -158,6 +158,8 @@ pub(in crate::surface) struct ServeValues {
     pub allowed_origins: Vec<String>,
     #[serde(deserialize_with = "whole::optional")]
     pub grace_ms: Option<u64>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub patience_ms: Option<u64>,
 }
 
 impl Values {

@@ -37,15 +37,18 @@ pub(super) struct Guard {
     origins: Vec<String>,
     /// Room for bodies; a permit is a byte.
     bodies: Semaphore,
+    /// How long a body may take.
+    patience: Duration,
 }
 
 impl Guard {
-    pub(super) fn new(tokens: Tokens, hosts: &[String], origins: &[String]) -> Self {
+    pub(super) fn new(tokens: Tokens, hosts: &[String], origins: &[String], patience: Duration) -> Self {
         let lower = |text: &String| text.trim_end_matches('/').to_ascii_lowercase();
         let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(hosts.iter().map(lower)).collect();
         let origins = origins.iter().map(lower).collect();
         let tokens = RwLock::new(tokens);
-        Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX) }
+        let patience = patience.min(Duration::from_millis(HTTP_BODY_MS_MAX));
+        Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX), patience }
     }
 
     /// Whether callers need a token.
@@ -121,7 +124,7 @@ impl Guard {
             return Err(too_large());
         }
         let most = hint.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(HTTP_BODY_BYTES_MAX);
-        let patience = Duration::from_millis(HTTP_BODY_MS_MAX);
+        let patience = self.patience;
         let room = u32::try_from(most.min(HTTP_BODY_BYTES_MAX)).unwrap_or(u32::MAX);
         let Ok(Ok(_room)) = timeout(patience, self.bodies.acquire_many(room)).await else {
             return Err(ErrorReport::new(ErrorCode::CapacityExceeded, "too many requests are being read")
@@ -224,7 +227,12 @@ mod tests {
 
     #[test]
     fn hosts_and_origins_are_judged_by_name() {
-        let guard = Guard::new(Tokens::default(), &["Tools.example".to_owned()], &["https://app.example/".to_owned()]);
+        let guard = Guard::new(
+            Tokens::default(),
+            &["Tools.example".to_owned()],
+            &["https://app.example/".to_owned()],
+            Duration::MAX,
+        );
         for (host, is_known) in [
             ("127.0.0.1:8222", true),
             ("LOCALHOST", true),

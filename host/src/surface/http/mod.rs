@@ -58,6 +58,8 @@ pub(super) struct Options {
     pub allowed_origins: Vec<String>,
     /// Time that running executions are given when the host is told to stop.
     pub grace: Duration,
+    /// How long clients may keep it waiting; what the bounds say, if that is less.
+    pub patience: Duration,
 }
 
 /// A host that listens.
@@ -72,6 +74,7 @@ pub(super) struct Server {
     /// Ends what clients of MCP have open.
     mcp: CancellationToken,
     grace: Duration,
+    patience: Duration,
 }
 
 impl Server {
@@ -81,7 +84,7 @@ impl Server {
     /// `INVALID_ARGUMENT` when there is no token though others than this machine could call, or tokens are wrong;
     /// `IO_ERROR` when the address cannot be listened on.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
-        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace } = options;
+        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace, patience } = options;
         let tokens = tokens(token.as_ref(), token_file.as_deref(), listen.ip())?;
         let listener = TcpListener::bind(listen).await;
         let listener = listener.map_err(|error| {
@@ -93,7 +96,7 @@ impl Server {
         if !listen.ip().is_unspecified() {
             hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
         }
-        let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins));
+        let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins, patience));
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
         let router = Router::new()
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
@@ -106,7 +109,7 @@ impl Server {
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
             .method_not_allowed_fallback(async || not_for_this_method());
-        Ok(Self { shared, listener, address, router, guard, answers, mcp, grace })
+        Ok(Self { shared, listener, address, router, guard, answers, mcp, grace, patience })
     }
 
     /// The address that it listens on.
@@ -122,7 +125,7 @@ impl Server {
     /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
     /// are cancelled and their callers told so.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let Self { shared, listener, address: _, router, guard: _, answers, mcp, grace } = self;
+        let Self { shared, listener, address: _, router, guard: _, answers, mcp, grace, patience } = self;
         let Shared { service, executions, closing, ending, .. } = shared;
         let (startup, stopped) = (service.clone(), stop.clone());
         let startup = tokio::spawn(async move {
@@ -151,7 +154,7 @@ impl Server {
             tokio::time::sleep(LAST_WORDS).await;
         };
         tokio::select! {
-            () = listener::serve(listener, router, &closed) => {}
+            () = listener::serve(listener, router, patience, &closed) => {}
             () = stopping => tracing::warn!("some clients did not read their last answer"),
         }
     }
