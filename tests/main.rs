@@ -3,6 +3,7 @@
 //!
 //! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
 
+mod abp;
 mod admin;
 mod admission;
 mod attacks;
@@ -11,6 +12,8 @@ mod browser_layer;
 mod cases;
 mod circles;
 mod cli;
+mod config;
+mod dist;
 mod door;
 mod embedder;
 mod layers;

@@ -463,3 +463,142 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
     wait_until("all browsers' end", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
     wait_until("all files are closed", PATIENCE, || used() <= before + 4);
 }
+
+/// A host that lets no client keep it waiting for long.
+fn impatient(place: &Place) -> Serving {
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.env("CODEMODE_PATIENCE_MS", "2000");
+    Serving::of(command)
+}
+
+/// The sockets that a host has open.
+fn sockets(serving: &Serving) -> usize {
+    let open = fs::read_dir(format!("/proc/{}/fd", serving.program.pid())).unwrap().flatten();
+    let of_clients = open.filter_map(|entry| fs::read_link(entry.path()).ok());
+    of_clients.filter(|to| to.to_string_lossy().starts_with("socket:")).count()
+}
+
+/// Reads to the end of a connection; how much came, and whether the other side ended it in order.
+fn rest(mut stream: std::net::TcpStream) -> (usize, bool) {
+    let (mut read, mut bytes) = (0, vec![0; 1 << 16]);
+    loop {
+        match stream.read(&mut bytes) {
+            Ok(0) => return (read, true),
+            Ok(more) => read += more,
+            Err(error) => {
+                assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "it did not end in time: {error}");
+                return (read, false);
+            }
+        }
+    }
+}
+
+#[test]
+fn clients_that_do_not_go_on_are_let_go_and_keep_nobody_waiting() {
+    let place = Place::new();
+    let serving = impatient(&place);
+    let host = format!("host: {}\r\n", serving.address);
+    let open = |words: &str| {
+        let mut stream = serving.connect();
+        stream.write_all(words.as_bytes()).unwrap();
+        stream
+    };
+    let (began, before) = (Instant::now(), sockets(&serving));
+    let silent: Vec<_> = (0..20).map(|_| open("")).collect();
+    let half_a_head: Vec<_> = (0..20).map(|_| open(&format!("POST /mcp HTTP/1.1\r\n{host}x: "))).collect();
+    let kind = "content-type: application/json\r\naccept: application/json, text/event-stream\r\n";
+    let half_a_body: Vec<_> =
+        (0..20).map(|_| open(&format!("POST /mcp HTTP/1.1\r\n{host}{kind}content-length: 100\r\n\r\n{{"))).collect();
+    let kept_alive = open(&format!("GET /healthz HTTP/1.1\r\n{host}\r\n"));
+    // Beside them another one has its answer at once.
+    assert_eq!(serving.ask("GET", "/healthz", &[], "").status, 200);
+    assert_eq!(serving.execute(&[], &code("1 + 1"))["data"]["result"], 2);
+    for stream in half_a_body {
+        let reply = Reply::read(stream);
+        assert_eq!((reply.status, &reply.json()["error"]["code"]), (408, &json!("REQUEST_TIMEOUT")));
+    }
+    for stream in silent.into_iter().chain(half_a_head).chain([kept_alive]) {
+        rest(stream);
+    }
+    let took = began.elapsed();
+    assert!(took >= Duration::from_secs(2) && took < PATIENCE, "{took:?}");
+    wait_until("closed connections", PATIENCE, || sockets(&serving) <= before);
+}
+
+#[test]
+fn clients_that_do_not_read_are_let_go_and_give_back_what_they_held() {
+    let place = Place::new();
+    let serving = impatient(&place);
+    let idle = sockets(&serving);
+    let ran = serving.execute(&[], &code("'x'.repeat(50_000)"));
+    let execution = ran["context"]["execution_id"].as_str().unwrap_or_else(|| panic!("{ran}"));
+    // More than the sockets of both sides hold.
+    let bytes = 30_000_000;
+    fs::write(place.folder().join("state/artifacts").join(execution).join("result.json"), vec![b'x'; bytes]).unwrap();
+    let path = format!("/admin/v1/executions/{execution}/files/result.json");
+    let request = serving.request("GET", &path, &[], "");
+    wait_until("closed connections", PATIENCE, || sockets(&serving) <= idle);
+    // As many as may be sent at the same time.
+    let slow: Vec<_> = (0..codemode_spec::limits::ADMIN_FILES_SENT_MAX)
+        .map(|_| {
+            let mut stream = serving.connect();
+            // Some systems let a socket hold all of it.
+            rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 1 << 16).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut first = [0; 1];
+            stream.read_exact(&mut first).unwrap();
+            stream
+        })
+        .collect();
+    let began = Instant::now();
+    let next = serving.ask("GET", &path, &[], "");
+    assert_eq!((next.status, next.body.len()), (200, bytes), "the next one has its turn");
+    assert!(began.elapsed() > Duration::from_secs(1), "its turn came when the others were let go");
+    wait_until("closed connections", PATIENCE, || sockets(&serving) <= idle);
+    for stream in slow {
+        let (read, _) = rest(stream);
+        assert!(read < bytes, "{read} bytes, though nobody read them");
+    }
+    assert_eq!(serving.execute(&[], &code("1 + 1"))["data"]["result"], 2);
+}
+
+#[test]
+fn a_host_with_all_places_taken_stops_in_time_and_each_caller_is_told() {
+    need_browser();
+    let place = Place::new();
+    let mut serving = Serving::start(&place, &["--grace", "1s"]);
+    let key = json!({"mode": "reuse", "key": "shop"});
+    let browsing = format!("await browser.open('about:blank'); {ENDLESS}");
+    let mut running = vec![serving.begin(&[], &json!({"code": browsing, "session": key, "timeout_ms": 600_000}))];
+    for number in 1..codemode_spec::limits::EXECUTIONS_CONCURRENT_MAX {
+        let code = if number < 4 { &browsing } else { ENDLESS };
+        running.push(serving.begin(&[], &json!({"code": code, "timeout_ms": 600_000})));
+    }
+    let numbers = serving.ask("GET", "/metrics", &[], "").body;
+    assert!(numbers.contains("\ncodemode_executions_running 32\n"), "{numbers}");
+    // One more waits for a place, and gets none.
+    let mut waiting = serving.connect();
+    waiting.write_all(serving.message(&[], &call(&code("1"))).as_bytes()).unwrap();
+    wait_until("one that waits", PATIENCE, || {
+        serving.ask("GET", "/metrics", &[], "").body.contains("\ncodemode_executions_waiting 1\n")
+    });
+    let began = Instant::now();
+    serving.program.signal(Signal::TERM);
+    assert!(serving.program.ended(PATIENCE).success());
+    let took = began.elapsed();
+    for running in running {
+        let answer = running.join().unwrap().expect("an answer").json();
+        let error = &answer["result"]["structuredContent"]["error"];
+        assert_eq!(error["code"], "CANCELLED", "{answer}");
+        assert!(error["message"].as_str().unwrap().contains("the host is stopping"), "{error}");
+    }
+    let waited = Reply::read(waiting).message();
+    assert_eq!(waited["result"]["structuredContent"]["error"]["code"], "CANCELLED", "{waited}");
+    // The grace, the browsers' ends, and the last words.
+    assert!(took < Duration::from_secs(1 + 20 + 5 + 2), "{took:?}");
+    wait_until("one browser, that of the key", PATIENCE, || {
+        place.processes().into_iter().filter(|line| line.contains(" keep")).count() == 1
+    });
+    assert!(place.run(&["sessions", "close", "shop"]).status.success());
+    wait_until("no process", PATIENCE, || place.processes().is_empty());
+}

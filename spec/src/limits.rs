@@ -202,6 +202,16 @@ pub const DIRECT_NAVIGATE_MS: u64 = VERB_TIMEOUT_MS;
 pub const UPLOAD_FILES_MAX: usize = 32;
 /// Bytes of such files, all together: they are one argument of a call.
 pub const UPLOAD_BYTES_MAX: usize = 3 * MIB;
+/// Time in which a tab comes to rest after an action of ABP, where nothing is said.
+pub const ABP_WAIT_MS: u64 = 30_000;
+/// The most of that.
+pub const ABP_WAIT_MS_MAX: u64 = 120_000;
+/// The longest pause of ABP.
+pub const ABP_PAUSE_MS_MAX: u64 = 60_000;
+/// Open file choosers that a client of ABP can answer, the latest.
+pub const ABP_CHOOSERS_MAX: usize = 64;
+/// Downloads that a client of ABP is told of, the latest.
+pub const ABP_DOWNLOADS_MAX: usize = 256;
 /// Tabs of a client of the contract vNext.
 pub const VNEXT_PAGES_MAX: usize = 256;
 /// Time for an action of the contract vNext that is given none.

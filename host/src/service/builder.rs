@@ -14,7 +14,7 @@ use codemode_cdp::CdpProvider;
 use codemode_provider::{Provider, ServiceProvider};
 use codemode_secret::SecretProvider;
 use codemode_spec::{ErrorReport, limits::DIRECT_EXECUTIONS_MAX};
-use std::sync::Arc;
+use std::sync::{Arc, RwLock};
 use tokio::sync::Semaphore;
 
 /// A service that is being put together.
@@ -80,11 +80,13 @@ impl ServiceBuilder {
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
+        let of_calls = RwLock::new((settings.session.clone(), settings.result_chars));
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
         let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
         let direct_places = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
-        let inner = Inner { ingredients, manifests, administration, execution, metrics, running, direct_places };
+        let inner =
+            Inner { ingredients, manifests, administration, execution, metrics, running, of_calls, direct_places };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

@@ -16,7 +16,10 @@ use codemode_spec::{
     limits::WALL_MS_DEFAULT,
     session::{SessionMode, SessionRequest},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
@@ -35,9 +38,11 @@ pub(super) struct Inner {
     pub administration: Startup<Administration>,
     pub execution: Startup<Execution>,
     pub metrics: Arc<Metrics>,
+    pub running: Arc<Running>,
     /// Places of executions without a script.
     pub direct_places: Arc<Semaphore>,
-    pub running: Arc<Running>,
+    /// What executions have that do not say: the session, and the characters of a result.
+    pub of_calls: RwLock<(SessionRequest, u64)>,
 }
 
 impl Service {
@@ -122,16 +127,17 @@ impl Service {
     ) -> Result<Request, ErrorReport> {
         let settings = self.settings();
         let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
+        let (usual_session, usual_chars) = self.inner.of_calls.read().unwrap_or_else(PoisonError::into_inner).clone();
         let session = match session {
             Some(session) => session,
             // The settings are for browsers of our own.
             None if settings.is_external() => SessionRequest::default(),
-            None => settings.session.clone(),
+            None => usual_session,
         };
         let session = self.session(caller, session)?;
         let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
         // A number that is too large for the platform is too large for the executor, which says so.
-        let result_chars = usize::try_from(result_chars.unwrap_or(settings.result_chars)).unwrap_or(usize::MAX);
+        let result_chars = usize::try_from(result_chars.unwrap_or(usual_chars)).unwrap_or(usize::MAX);
         Ok(Request { timeout, result_chars, cancel, session, share: caller.share(), ..Request::new(code) })
     }
 
@@ -156,6 +162,19 @@ impl Service {
         caller.check(&session)?;
         session.caller_network.clone_from(&caller.network);
         Ok(session)
+    }
+
+    /// Takes another session, and other characters of a result, for executions that begin from now on and do not say: in the
+    /// place of [`Settings::session`] and [`Settings::result_chars`].
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` when they are wrong; nothing is taken then.
+    pub fn set_defaults_of_calls(&self, session: SessionRequest, result_chars: u64) -> Result<(), ErrorReport> {
+        let request = ExecuteRequest::new("");
+        ExecuteRequest { session: Some(session.clone()), result_chars: Some(result_chars), ..request }.check()?;
+        // Nothing panics while it is held.
+        *self.inner.of_calls.write().unwrap_or_else(PoisonError::into_inner) = (session, result_chars);
+        Ok(())
     }
 
     pub(super) fn settings(&self) -> &Settings {

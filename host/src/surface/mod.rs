@@ -7,3 +7,5 @@ mod http;
 pub mod mcp;
 pub mod terminal;
 mod text;
+
+pub use config::{LogFormat, LogValues};

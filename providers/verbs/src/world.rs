@@ -116,9 +116,18 @@ impl Tab<'_> {
 
     async fn run_once(&self, frame: &Frame, op: &str, args: Json, given: Option<i64>) -> Result<Json, Failure> {
         const RUN: &str = "function(op, args, given) { return this.run(op, args, given ?? null); }";
-        let world = self.world(frame).await.map_err(Failure::before)?;
+        let mut world = self.world(frame).await.map_err(Failure::before)?;
         let given = match given {
-            Some(node) => json!({"objectId": self.object_in(&world, frame, node).await.map_err(Failure::before)?}),
+            Some(node) => {
+                let mut object = self.object_in(&world, frame, node).await;
+                if object.as_ref().is_err_and(|report| report.message.contains(OTHER_DOCUMENT)) {
+                    // The world may be that of the document before: its number is given again.
+                    self.forget_world(frame);
+                    world = self.world(frame).await.map_err(Failure::before)?;
+                    object = self.object_in(&world, frame, node).await;
+                }
+                json!({"objectId": object.map_err(Failure::before)?})
+            }
             None => json!({"value": null}),
         };
         let params = json!({
@@ -370,5 +379,7 @@ pub(crate) fn is_lost(report: &ErrorReport) -> bool {
     report.code == ErrorCode::CdpProtocolError && WORDS.iter().chain(UNKNOWN_FRAME).any(is_said)
 }
 
+/// How Chromium says that a node is of another document than the world in which it is wanted.
+const OTHER_DOCUMENT: &str = "does not belong to the document";
 /// How Chromium says that a process has no such frame.
 const UNKNOWN_FRAME: &[&str] = &["No frame for given id", "Frame with the given"];

@@ -80,3 +80,15 @@ const page = await browser.open('{{site}}/upload');
 const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.click('label')]);
 await page.goto('{{site}}/news');
 await chooser.setFiles({ name: 'a', buffer: 'x' })
+// --- a chooser that a raw click opened in a document that came after another one
+//! result: ["a.txt","b.txt"]
+const page = await browser.open('{{site}}/upload');
+const named = [];
+for (const name of ['a.txt', 'b.txt']) {
+  const box = await page.evaluate(() => { const { x, y } = document.querySelector('#files').getBoundingClientRect(); return { x: x + 20, y: y + 10 }; });
+  const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.mouse.click(box.x, box.y)]);
+  await chooser.setFiles({ name, mimeType: 'text/plain', buffer: 'x' });
+  named.push(await page.evaluate(() => document.querySelector('#files').files[0].name));
+  await page.reload();
+}
+named

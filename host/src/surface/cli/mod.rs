@@ -2,6 +2,7 @@
 
 mod asked;
 mod audit;
+mod config;
 mod debug;
 mod demo;
 mod doctor;
@@ -19,7 +20,10 @@ mod warm;
 
 pub use start::main;
 
-use super::{config::Config, mcp, text};
+use super::{
+    config::{Config, LogValues, ServeArgs},
+    mcp, text,
+};
 use crate::service;
 use asked::{Asked, Output};
 use clap::{Parser, Subcommand};
@@ -51,7 +55,7 @@ enum Command {
     /// Serve the tool `browser_execute` over MCP on standard input and output
     Mcp,
     /// Serve the tool over HTTP to many clients, until a signal ends it
-    Serve(serve::ServeArgs),
+    Serve(ServeArgs),
     /// Check everything that an execution needs, and say what to do about what is missing
     Doctor(Output),
     /// Log in to a small site of its own, and show script, answer and timings
@@ -77,6 +81,9 @@ enum Command {
     /// Read the audit, and check that it was not changed
     #[command(subcommand)]
     Audit(audit::AuditCommand),
+    /// See the settings
+    #[command(subcommand)]
+    Config(config::ConfigCommand),
     /// Help to report a defect
     #[command(subcommand)]
     Debug(debug::DebugCommand),
@@ -91,11 +98,21 @@ impl Cli {
         matches!(self.command, Command::Keep)
     }
 
+    /// What is logged.
+    fn log(&self) -> LogValues {
+        self.config.log()
+    }
+
     /// Carries out the command and prints its answer.
     async fn run(self) -> ExitCode {
         let Self { config, command } = self;
         // A keeper is not stopped: it ends when its browser has.
-        let stop = if matches!(command, Command::Keep) { CancellationToken::new() } else { stop_on_signal() };
+        let stop = match command {
+            Command::Keep => CancellationToken::new(),
+            // A hangup tells a host that serves to read its settings again.
+            Command::Serve(_) => stop_on_signal(false),
+            _ => stop_on_signal(true),
+        };
         let asked = Asked { config, progress: Arc::new(say), stop };
         match command {
             Command::Run(args) => run::run(&asked, args).await,
@@ -109,9 +126,13 @@ impl Cli {
             Command::Secrets(command) => secrets::run(&asked, command).await,
             Command::Logins(command) => logins::run(&asked, command).await,
             Command::Audit(command) => audit::run(&asked, command).await,
+            Command::Config(command) => config::run(asked, command).await,
             Command::Debug(command) => debug::run(&asked, command).await,
             Command::Serve(args) => ended(serve::run(asked, args).await),
-            Command::Keep => ended(service::keep(asked.config.state_dir).await),
+            Command::Keep => match asked.config.state_dir() {
+                Ok(state_dir) => ended(service::keep(state_dir).await),
+                Err(error) => ended(Err(error)),
+            },
             Command::Mcp => match asked.config.service() {
                 Ok(service) => ended(mcp::serve(service, asked.stop).await),
                 Err(error) => ended(Err(error)),
@@ -132,21 +153,21 @@ fn ended(outcome: Result<(), ErrorReport>) -> ExitCode {
 }
 
 /// Cancelled by the first signal to end; the second ends the process at once.
-fn stop_on_signal() -> CancellationToken {
+fn stop_on_signal(hang_up_ends: bool) -> CancellationToken {
     let stop = CancellationToken::new();
     let told = stop.clone();
     tokio::spawn(async move {
         // Fails only without a runtime that listens to signals.
-        let (Ok(mut interrupt), Ok(mut terminate), Ok(mut hang_up)) =
-            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
         else {
             return;
         };
+        let mut hang_up = hang_up_ends.then(|| signal(SignalKind::hangup()).ok()).flatten();
         let mut signalled = async || {
             tokio::select! {
                 _ = interrupt.recv() => 2,
                 _ = terminate.recv() => 15,
-                _ = hang_up.recv() => 1,
+                _ = async { hang_up.as_mut()?.recv().await }, if hang_up.is_some() => 1,
             }
         };
         signalled().await;

@@ -1,72 +1,24 @@
 //! `codemode serve`.
 
 use super::{asked::Asked, render::say};
-use crate::surface::{
-    config::Secret,
-    http::{Options, Server},
-    text,
+use crate::{
+    service::Service,
+    surface::{
+        config::{Config, Said, ServeArgs},
+        http::{Options, Reload, Server},
+    },
 };
-use clap::Args;
-use codemode_spec::{
-    ErrorReport,
-    limits::{SERVE_GRACE_MS_DEFAULT, SERVE_GRACE_MS_MAX},
-};
-use std::{io::Write as _, net::SocketAddr, path::PathBuf, time::Duration};
-
-#[derive(Debug, Args)]
-pub(super) struct ServeArgs {
-    /// Where to listen; port 0 is any free one
-    #[arg(long, env = "CODEMODE_LISTEN", value_name = "ADDRESS", default_value = "127.0.0.1:8222")]
-    listen: SocketAddr,
-
-    /// The file of named tokens; needed, or CODEMODE_TOKEN, where others than this machine can call
-    #[arg(long, env = "CODEMODE_TOKEN_FILE", value_name = "FILE")]
-    token_file: Option<PathBuf>,
-
-    /// A name of this host besides localhost and the address; may be repeated
-    #[arg(long, env = "CODEMODE_ALLOWED_HOST", value_name = "NAME", value_delimiter = ',')]
-    allowed_host: Vec<String>,
-
-    /// An origin whose pages may use this host; may be repeated
-    #[arg(long, env = "CODEMODE_ALLOWED_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
-    allowed_origin: Vec<String>,
-
-    /// Time that running executions are given to end when the host is told to stop, as 30s [default: 10s]
-    #[arg(long, env = "CODEMODE_GRACE", value_name = "TIME")]
-    #[arg(value_parser = |text: &str| text::milliseconds(text, 0..=SERVE_GRACE_MS_MAX))]
-    grace: Option<u64>,
-
-    /// Serve the contract "browser control vNext" too, on this address, as 127.0.0.1:8223
-    #[arg(long, env = "CODEMODE_VNEXT", value_name = "ADDRESS")]
-    vnext: Option<SocketAddr>,
-
-    /// Its clients may evaluate no functions in pages
-    #[arg(long, env = "CODEMODE_NO_EVALUATE")]
-    no_evaluate: bool,
-
-    /// The folder whose files its clients may give to pages [default: none]
-    #[arg(long, env = "CODEMODE_UPLOADS", value_name = "FOLDER")]
-    uploads: Option<PathBuf>,
-}
-
-/// The one token of a host that needs no names.
-const TOKEN_VARIABLE: &str = "CODEMODE_TOKEN";
+use codemode_spec::ErrorReport;
+use std::{io::Write as _, time::Duration};
+use tokio::signal::unix::{SignalKind, signal};
 
 pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport> {
-    let ServeArgs { listen, token_file, allowed_host, allowed_origin, grace, vnext, no_evaluate, uploads } = args;
-    let options = Options {
-        listen,
-        // No flag: other users of the machine could see it.
-        token: std::env::var(TOKEN_VARIABLE).ok().filter(|token| !token.is_empty()).map(Secret),
-        token_file,
-        allowed_hosts: allowed_host,
-        allowed_origins: allowed_origin,
-        grace: Duration::from_millis(grace.unwrap_or(SERVE_GRACE_MS_DEFAULT)),
-        vnext,
-        evaluates: !no_evaluate,
-        uploads,
-    };
-    let server = Server::bind(asked.config.service()?, options).await?;
+    let config = asked.config.and(args);
+    // Before anything else: until then the signal would end the process.
+    let hang_up = signal(SignalKind::hangup());
+    let said = config.read()?;
+    let service = Service::builder(said.settings()?).build()?;
+    let server = Server::bind(service.clone(), options(&said)).await?;
     // Data: what a program that started this one needs to know. Nobody need read it.
     let _ = writeln!(std::io::stdout().lock(), "http://{}", server.address());
     if let Some(address) = server.vnext_address() {
@@ -74,6 +26,56 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
         say(&format!("serving browser control vNext at http://{address}"));
     }
     say(&format!("serving MCP at http://{}/mcp", server.address()));
-    server.run(asked.stop).await;
+    let reload = server.reload();
+    let reloading = async {
+        let Ok(mut hang_up) = hang_up else { return std::future::pending().await };
+        while hang_up.recv().await.is_some() {
+            reloaded(&config, &said, &service, &reload);
+        }
+    };
+    tokio::select! {
+        () = server.run(asked.stop) => {}
+        () = reloading => {}
+    }
     Ok(())
+}
+
+fn options(said: &Said) -> Options {
+    let serve = said.serve();
+    Options {
+        listen: serve.listen.expect("it is declared with a default"),
+        token: serve.token,
+        token_file: serve.token_file,
+        allowed_hosts: serve.allowed_hosts,
+        allowed_origins: serve.allowed_origins,
+        patience: serve.patience_ms.map_or(Duration::MAX, Duration::from_millis),
+        grace: Duration::from_millis(serve.grace_ms.expect("it is declared with a default")),
+        vnext: serve.vnext,
+        evaluates: !serve.no_evaluate,
+        uploads: serve.uploads,
+    }
+}
+
+/// Reads the file of defaults and the file of tokens again, and takes over what a host that runs can. All stays as it was if
+/// either is wrong. What is told to need a restart is what is other than at the start.
+fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload) {
+    let again = config.read().and_then(|again| {
+        let serve = again.serve();
+        let callers = reload.tokens(serve.token.as_ref(), serve.token_file.as_deref())?;
+        let (session, result_chars) = again.of_calls();
+        service.set_defaults_of_calls(session, result_chars)?;
+        Ok((again, callers))
+    });
+    let (again, callers) = match again {
+        Ok(again) => again,
+        Err(error) => {
+            tracing::error!(%error, "nothing was reloaded: the settings are as they were");
+            return;
+        }
+    };
+    let (taken, left) = at_start.changed(&again);
+    tracing::info!(callers, since_start = taken.join(", "), "the settings were reloaded");
+    if !left.is_empty() {
+        tracing::warn!(settings = left.join(", "), "these settings have changed, and need a restart");
+    }
 }

@@ -18,7 +18,10 @@ use codemode_spec::{
     Envelope, ErrorCode, ErrorReport,
     limits::{HTTP_BODIES_BYTES_MAX, HTTP_BODY_BYTES_MAX, HTTP_BODY_MS_MAX},
 };
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 use tokio::{sync::Semaphore, time::timeout};
 
 /// Time after which a client that was refused for want of room may ask again, in seconds.
@@ -28,20 +31,34 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 /// What requests are judged by.
 pub(super) struct Guard {
-    tokens: Tokens,
+    tokens: RwLock<Tokens>,
     /// Host names, without ports.
     hosts: Vec<String>,
     origins: Vec<String>,
     /// Room for bodies; a permit is a byte.
     bodies: Semaphore,
+    /// How long a body may take.
+    patience: Duration,
 }
 
 impl Guard {
-    pub(super) fn new(tokens: Tokens, hosts: &[String], origins: &[String]) -> Self {
+    pub(super) fn new(tokens: Tokens, hosts: &[String], origins: &[String], patience: Duration) -> Self {
         let lower = |text: &String| text.trim_end_matches('/').to_ascii_lowercase();
         let hosts = LOOPBACK.map(str::to_owned).into_iter().chain(hosts.iter().map(lower)).collect();
         let origins = origins.iter().map(lower).collect();
-        Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX) }
+        let tokens = RwLock::new(tokens);
+        let patience = patience.min(Duration::from_millis(HTTP_BODY_MS_MAX));
+        Self { tokens, hosts, origins, bodies: Semaphore::new(HTTP_BODIES_BYTES_MAX), patience }
+    }
+
+    /// Whether callers need a token.
+    pub(super) fn has_tokens(&self) -> bool {
+        !self.tokens.read().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Takes other tokens: from the next request on.
+    pub(super) fn set_tokens(&self, tokens: Tokens) {
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
     }
 
     /// Host names that requests may name.
@@ -73,7 +90,9 @@ impl Guard {
 
     /// The caller whose token the request has.
     fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, ErrorReport> {
-        if self.tokens.is_empty() {
+        // Nothing panics while it is held.
+        let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
+        if tokens.is_empty() {
             return Ok(Arc::default());
         }
         let mut authorizations = headers.get_all(AUTHORIZATION).iter();
@@ -85,7 +104,7 @@ impl Guard {
             _ => None,
         };
         let token = token.ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request has no token"))?;
-        self.tokens
+        tokens
             .caller(token)
             .ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request's token is not known"))
     }
@@ -105,7 +124,7 @@ impl Guard {
             return Err(too_large());
         }
         let most = hint.upper().and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(HTTP_BODY_BYTES_MAX);
-        let patience = Duration::from_millis(HTTP_BODY_MS_MAX);
+        let patience = self.patience;
         let room = u32::try_from(most.min(HTTP_BODY_BYTES_MAX)).unwrap_or(u32::MAX);
         let Ok(Ok(_room)) = timeout(patience, self.bodies.acquire_many(room)).await else {
             return Err(ErrorReport::new(ErrorCode::CapacityExceeded, "too many requests are being read")
@@ -208,7 +227,12 @@ mod tests {
 
     #[test]
     fn hosts_and_origins_are_judged_by_name() {
-        let guard = Guard::new(Tokens::default(), &["Tools.example".to_owned()], &["https://app.example/".to_owned()]);
+        let guard = Guard::new(
+            Tokens::default(),
+            &["Tools.example".to_owned()],
+            &["https://app.example/".to_owned()],
+            Duration::MAX,
+        );
         for (host, is_known) in [
             ("127.0.0.1:8222", true),
             ("LOCALHOST", true),

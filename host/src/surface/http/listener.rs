@@ -20,12 +20,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 /// How long accepting rests when the process has no descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections until `closing`; then no more are accepted, and those that are open end with their next answer.
+/// Serves connections, whose clients may keep it waiting for so long, until `closing`; then no more are accepted, and those that are open end with their next answer.
 /// Returns when all have ended.
 ///
 /// # Cancellation
 /// When the future is dropped, no more connections are accepted, and those that are open go on.
-pub(super) async fn serve(listener: TcpListener, router: Router, closing: &CancellationToken) {
+pub(super) async fn serve(listener: TcpListener, router: Router, patience: Duration, closing: &CancellationToken) {
     let places = Arc::new(Semaphore::new(HTTP_CONNECTIONS_MAX));
     let connections = TaskTracker::new();
     while let Some(Ok(place)) = closing.run_until_cancelled(Arc::clone(&places).acquire_owned()).await {
@@ -34,7 +34,7 @@ pub(super) async fn serve(listener: TcpListener, router: Router, closing: &Cance
             Ok((stream, _)) => {
                 let (router, closing) = (router.clone(), closing.clone());
                 connections.spawn(async move {
-                    serve_one(stream, router, closing).await;
+                    serve_one(stream, router, patience, closing).await;
                     drop(place);
                 });
             }
@@ -49,12 +49,12 @@ pub(super) async fn serve(listener: TcpListener, router: Router, closing: &Cance
     connections.wait().await;
 }
 
-async fn serve_one(stream: TcpStream, router: Router, closing: CancellationToken) {
+async fn serve_one(stream: TcpStream, router: Router, patience: Duration, closing: CancellationToken) {
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(Duration::from_millis(HTTP_STALL_MS_MAX)));
+    stream.set_write_timeout(Some(patience.min(Duration::from_millis(HTTP_STALL_MS_MAX))));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(Duration::from_millis(HTTP_HEAD_MS_MAX))
+        .header_read_timeout(patience.min(Duration::from_millis(HTTP_HEAD_MS_MAX)))
         .max_headers(HTTP_HEADERS_MAX)
         .max_buf_size(HTTP_HEAD_BYTES_MAX)
         .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));

@@ -4,7 +4,9 @@
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
 //! with a handshake, `admin` administration. What is answered comes from the service.
 
+mod abp;
 mod admin;
+mod face;
 mod guard;
 mod listener;
 mod sessions;
@@ -17,6 +19,7 @@ use super::{
     mcp::{BEFORE_CLEAN_UP, Handler, Shared},
 };
 use crate::service::Service;
+use abp::Abp;
 use axum::{
     Router,
     body::Body,
@@ -31,7 +34,12 @@ use futures::StreamExt as _;
 use guard::{Guard, guarded, json, not_for_this_method, refusal};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use sessions::Sessions;
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokens::Tokens;
 use tokio::{net::TcpListener, time::timeout};
 use tokio_util::{
@@ -59,6 +67,8 @@ pub(super) struct Options {
     pub allowed_origins: Vec<String>,
     /// Time that running executions are given when the host is told to stop.
     pub grace: Duration,
+    /// How long clients may keep it waiting; what the bounds say, if that is less.
+    pub patience: Duration,
     /// Where the contract vNext is served.
     pub vnext: Option<SocketAddr>,
     /// Whether its clients may evaluate functions in pages.
@@ -73,13 +83,16 @@ pub(super) struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
+    guard: Arc<Guard>,
     /// The contract vNext, on a listener of its own.
     vnext: Option<Face>,
+    abp: Arc<Abp>,
     /// Answers that are being sent.
     answers: TaskTracker,
     /// Ends what clients of MCP have open.
     mcp: CancellationToken,
     grace: Duration,
+    patience: Duration,
 }
 
 /// A contract on a listener of its own.
@@ -97,27 +110,21 @@ impl Server {
     /// `INVALID_ARGUMENT` when there is no token though others than this machine could call, or tokens are wrong;
     /// `IO_ERROR` when the address cannot be listened on.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
-        let Options { listen, token, token_file, allowed_hosts, allowed_origins, grace, vnext, evaluates, uploads } =
-            options;
-        let tokens = Tokens::read(token.as_ref(), token_file.as_deref())?;
+        let Options { listen, token, token_file, allowed_hosts, allowed_origins, .. } = options;
+        let Options { grace, patience, vnext, evaluates, uploads, .. } = options;
+        let addresses: Vec<IpAddr> = [Some(listen), vnext].into_iter().flatten().map(|listen| listen.ip()).collect();
+        let tokens = tokens(token.as_ref(), token_file.as_deref(), &addresses)?;
         let mut hosts = allowed_hosts;
-        for listen in [Some(listen), vnext].into_iter().flatten() {
-            if tokens.is_empty() && !listen.ip().is_loopback() {
-                let message = format!("{} can be reached by other machines, and there is no token", listen.ip());
-                return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
-                    .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
-            }
-            if !listen.ip().is_unspecified() {
-                hosts.push(if listen.is_ipv6() { format!("[{}]", listen.ip()) } else { listen.ip().to_string() });
-            }
+        for address in addresses.iter().filter(|address| !address.is_unspecified()) {
+            hosts.push(if address.is_ipv6() { format!("[{address}]") } else { address.to_string() });
         }
         let (listener, address) = listening(listen, "--listen").await?;
-        let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins));
+        let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins, patience));
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
         let face = match vnext {
             Some(listen) => {
                 let (listener, address) = listening(listen, "--vnext").await?;
-                let vnext = Vnext::new(shared.service.clone(), vnext::Options { evaluates, uploads });
+                let vnext = Vnext::new(shared.service.clone(), vnext::Options { evaluates, uploads: uploads.clone() });
                 let router = vnext::router(&vnext)
                     .layer(middleware::from_fn_with_state(shared.clone(), unless_closing))
                     .layer(middleware::from_fn_with_state(answers.clone(), tracked))
@@ -126,18 +133,20 @@ impl Server {
             }
             None => None,
         };
+        let abp = Abp::new(shared.service.clone(), uploads);
         let router = Router::new()
+            .nest(abp::PREFIX, abp::router(&abp).layer(middleware::from_fn_with_state(shared.clone(), unless_closing)))
             .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
             .merge(admin::router(shared.service.clone()))
             .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
-            .layer(middleware::from_fn_with_state(guard, guarded))
+            .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded))
             .route("/healthz", get(healthz))
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
             .method_not_allowed_fallback(async || not_for_this_method());
-        Ok(Self { shared, listener, address, router, vnext: face, answers, mcp, grace })
+        Ok(Self { shared, listener, address, router, guard, vnext: face, abp, answers, mcp, grace, patience })
     }
 
     /// The address on which the contract vNext is served.
@@ -150,10 +159,17 @@ impl Server {
         self.address
     }
 
+    /// What can be reloaded while it serves.
+    pub(super) fn reload(&self) -> Reload {
+        let vnext = self.vnext_address().map(|address| address.ip());
+        let addresses = [Some(self.address.ip()), vnext].into_iter().flatten().collect();
+        Reload { guard: Arc::clone(&self.guard), addresses }
+    }
+
     /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
     /// are cancelled and their callers told so.
     pub(super) async fn run(self, stop: CancellationToken) {
-        let Self { shared, listener, address: _, router, vnext, answers, mcp, grace } = self;
+        let Self { shared, listener, address: _, router, guard: _, vnext, abp, answers, mcp, grace, patience } = self;
         let Shared { service, executions, closing, ending, .. } = shared;
         let (startup, stopped) = (service.clone(), stop.clone());
         let startup = tokio::spawn(async move {
@@ -165,7 +181,9 @@ impl Server {
         let (face, vnext) = vnext.map(|Face { vnext, listener, router, .. }| ((listener, router), vnext)).unzip();
         let face = face.map(|(listener, router)| {
             let closed = closed.clone();
-            AbortOnDropHandle::new(tokio::spawn(async move { listener::serve(listener, router, &closed).await }))
+            AbortOnDropHandle::new(tokio::spawn(
+                async move { listener::serve(listener, router, patience, &closed).await },
+            ))
         });
         let stopping = async {
             stop.cancelled().await;
@@ -182,19 +200,58 @@ impl Server {
                 }
                 let _ = timeout(LAST_WORDS, answers.wait()).await;
             }
-            if let Some(vnext) = vnext {
-                // Their browsers stay with their keepers.
-                let _ = timeout(Duration::from_millis(DISPOSE_MS_MAX), vnext.end()).await;
-            }
+            // Their browsers stay with their keepers.
+            let ends = async {
+                tokio::join!(abp.end(), async {
+                    if let Some(vnext) = &vnext {
+                        vnext.end().await
+                    }
+                })
+            };
+            let _ = timeout(Duration::from_millis(DISPOSE_MS_MAX), ends).await;
             mcp.cancel();
             closed.cancel();
             tokio::time::sleep(LAST_WORDS).await;
         };
         tokio::select! {
-            () = listener::serve(listener, router, &closed) => {}
+            () = listener::serve(listener, router, patience, &closed) => {}
             () = stopping => tracing::warn!("some clients did not read their last answer"),
         }
         drop(face);
+    }
+}
+
+/// The tokens of a host that listens on these addresses.
+fn tokens(token: Option<&Secret>, file: Option<&Path>, addresses: &[IpAddr]) -> Result<Tokens, ErrorReport> {
+    let tokens = Tokens::read(token, file)?;
+    if let Some(address) = addresses.iter().find(|address| tokens.is_empty() && !address.is_loopback()) {
+        let message = format!("{address} can be reached by other machines, and there is no token");
+        return Err(ErrorReport::new(ErrorCode::InvalidArgument, message)
+            .with_hint("Give --token-file FILE or the variable CODEMODE_TOKEN, or listen on 127.0.0.1."));
+    }
+    Ok(tokens)
+}
+
+/// What a host that serves takes over while it does.
+pub(super) struct Reload {
+    guard: Arc<Guard>,
+    addresses: Vec<IpAddr>,
+}
+
+impl Reload {
+    /// Reads the tokens again; those of before hold if these are wrong. How many callers there are.
+    ///
+    /// # Errors
+    /// As [`Server::bind`] of tokens; and when none are left where there were some: nobody may come in by a slip.
+    pub(super) fn tokens(&self, token: Option<&Secret>, file: Option<&Path>) -> Result<usize, ErrorReport> {
+        let tokens = tokens(token, file, &self.addresses)?;
+        let callers = tokens.len();
+        if callers == 0 && self.guard.has_tokens() {
+            return Err(ErrorReport::new(ErrorCode::InvalidArgument, "there is no token any more")
+                .with_hint("A host that shall need none is started anew."));
+        }
+        self.guard.set_tokens(tokens);
+        Ok(callers)
     }
 }
 
@@ -211,12 +268,12 @@ async fn listening(address: SocketAddr, flag: &str) -> Result<(TcpListener, Sock
 /// Refuses requests once the host is told to stop, and ends those that are left when their grace is over.
 async fn unless_closing(State(shared): State<Shared>, request: axum::extract::Request, next: Next) -> Response {
     if shared.closing.is_cancelled() {
-        return vnext::failed(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
+        return face::failed(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
     }
     tokio::select! {
         answer = next.run(request) => answer,
         () = shared.ending.cancelled() => {
-            vnext::failed(ErrorReport::new(ErrorCode::Cancelled, "the host is stopping, and the call was cancelled"))
+            face::failed(ErrorReport::new(ErrorCode::Cancelled, "the host is stopping, and the call was cancelled"))
         }
     }
 }

@@ -64,6 +64,10 @@ impl Tokens {
                 let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
                 of_file(format!("line {line} is not as it must be"))
             })?;
+            if entries.is_empty() {
+                // Not a host that asks for none.
+                return Err(of_file("it names no caller".to_owned()));
+            }
             for (name, entry) in entries {
                 let (token, caller) =
                     entry.caller(name.clone()).map_err(|fault| of_file(format!("[{name}]: {fault}")))?;
@@ -76,6 +80,11 @@ impl Tokens {
     /// Whether callers need none.
     pub(super) fn is_empty(&self) -> bool {
         self.callers.is_empty()
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.callers.len()
     }
 
     /// The caller of a token. Takes the same time whichever it is, and whether there is one.
@@ -199,6 +208,7 @@ mod tests {
     fn what_is_wrong_is_said_and_no_token_is_shown() {
         for (text, mode, word) in [
             (format!("[ci]\ntoken = \"{ONE}\"\n"), 0o640, "chmod 600"),
+            (String::new(), 0o600, "names no caller"),
             (format!("[ci]\ntoken = \"{ONE}\"\n[me]\ntoken = \"{ONE}\"\n"), 0o600, "the same token"),
             (format!("[ci]\ntoken = \"{}\"\n", &ONE[1..]), 0o600, "31 characters"),
             (format!("[ci]\ntoken = \"{}\"\n", ONE.replace('a', "é")), 0o600, "a header cannot carry"),

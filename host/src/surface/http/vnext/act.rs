@@ -1,10 +1,10 @@
 //! `POST /act`: the eleven kinds, each as a verb.
 
 use super::{
-    ask::{Ask, At, Fields},
+    ask::{Ask, At},
     browser::Vnext,
-    failure::{Answered, Failure},
 };
+use crate::surface::http::face::{Answered, Failure, Fields};
 use axum::{extract::State, http::StatusCode};
 use codemode_spec::limits::{
     VNEXT_ACT_MS, VNEXT_ACT_MS_MAX, VNEXT_ACT_MS_MIN, VNEXT_WAIT_MS, VNEXT_WAIT_MS_MAX, VNEXT_WAIT_MS_MIN,

@@ -1,20 +1,18 @@
 //! The browser of a client: an execution without a script on a session key, its tabs, and what is kept with it.
 
-use super::failure::Failure;
-use crate::service::{DirectSession, DirectSessions, Service};
+use crate::{
+    service::{DirectSession, DirectSessions, Service},
+    surface::http::face::{Failure, Page},
+};
 use axum::http::StatusCode;
-use codemode_spec::{ErrorReport, Value, limits::DIRECT_NAVIGATE_MS};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError},
-    time::Duration,
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// The namespace that the contract is translated into.
-const NAMESPACE: &str = "browser";
 /// What a verb is given beyond its own time, to say what kept it.
 pub(super) const GRACE_MS: u64 = 2_000;
 /// How the audit knows these executions, and the session key of a caller without a name.
@@ -87,25 +85,9 @@ impl Kept {
     }
 }
 
-/// A tab.
-pub(super) struct Page {
-    pub(super) id: String,
-    pub(super) url: String,
-    pub(super) title: String,
-}
-
-impl Page {
-    pub(super) fn told(self) -> Json {
-        json!({"targetId": self.id, "title": self.title, "url": self.url, "type": "page"})
-    }
-}
-
-/// The tabs of a browser, which is started if need be.
-pub(super) async fn pages(session: &DirectSession<Kept>) -> Result<Vec<Page>, Failure> {
-    let told = call(session, "pages", json!({}), DIRECT_NAVIGATE_MS).await?;
-    let text = |page: &Json, field: &str| page[field].as_str().unwrap_or_default().to_owned();
-    let page = |page: &Json| Page { id: text(page, "page"), url: text(page, "url"), title: text(page, "title") };
-    Ok(told["pages"].as_array().into_iter().flatten().map(page).collect())
+/// A tab as it is told.
+pub(super) fn told(page: Page) -> Json {
+    json!({"targetId": page.id, "title": page.title, "url": page.url, "type": "page"})
 }
 
 /// The tab with an id, or the one whose id begins so.
@@ -119,24 +101,4 @@ pub(super) fn chosen(pages: Vec<Page>, target: &str) -> Result<Page, Failure> {
         (Some(_), false) => Err(Failure::new(StatusCode::CONFLICT, "ambiguous target id prefix")),
         (None, _) => Err(Failure::new(StatusCode::NOT_FOUND, "tab not found")),
     }
-}
-
-/// Calls a verb; its whole answer as plain JSON.
-pub(super) async fn call(
-    session: &DirectSession<Kept>,
-    verb: &str,
-    argument: impl Into<Value>,
-    time_ms: u64,
-) -> Result<Json, ErrorReport> {
-    Ok(call_whole(session, verb, argument, time_ms).await?.to_plain_json().unwrap_or_default())
-}
-
-/// Calls a verb; its whole answer, also what is no JSON.
-pub(super) async fn call_whole(
-    session: &DirectSession<Kept>,
-    verb: &str,
-    argument: impl Into<Value>,
-    time_ms: u64,
-) -> Result<Value, ErrorReport> {
-    session.call(NAMESPACE, verb, argument, Duration::from_millis(time_ms)).await
 }

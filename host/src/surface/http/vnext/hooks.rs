@@ -4,13 +4,15 @@
 use super::{
     act::target,
     ask::{Ask, At},
-    browser::{Hook, Session, Vnext, call},
-    failure::{Answered, Failure},
+    browser::{Hook, Session, Vnext},
 };
-use crate::surface::http::uploads::read;
+use crate::surface::http::{
+    face::{Answered, Failure, call, give},
+    uploads::read,
+};
 use axum::{extract::State, http::StatusCode};
 use codemode_spec::{
-    ErrorReport, Value,
+    ErrorReport,
     limits::{DIRECT_NAVIGATE_MS, VNEXT_ACT_MS, VNEXT_HOOK_MS, VNEXT_HOOK_MS_MIN},
 };
 use serde_json::{Value as Json, json};
@@ -78,7 +80,7 @@ pub(super) async fn file_chooser(State(vnext): State<Arc<Vnext>>, ask: Ask) -> A
     let time = armed_for(&ask);
     let at = ask.page(&vnext).await?;
     if let Some(input) = input {
-        given(&at.session, "upload", json!({"page": at.page, "target": input}), files).await?;
+        give(&at.session, "upload", json!({"page": at.page, "target": input}), files).await?;
         return Ok(json!({"ok": true}).into());
     }
     let since = begin(&at, Hook::FileChooser).await?;
@@ -87,7 +89,7 @@ pub(super) async fn file_chooser(State(vnext): State<Arc<Vnext>>, ask: Ask) -> A
         Hook::FileChooser,
         async move |session: Session, page: String, deadline: Instant| {
             if let Some(chooser) = next(&session, &page, Hook::FileChooser, since, deadline).await {
-                told(given(&session, "chooser", json!({"page": page, "chooser": chooser["chooser"]}), files).await);
+                told(give(&session, "chooser", json!({"page": page, "chooser": chooser["chooser"]}), files).await);
             }
         },
         time,
@@ -142,13 +144,4 @@ async fn next(session: &Session, page: &str, hook: Hook, since: u64, deadline: I
     let query = json!({"page": page, "since": since, "types": [hook.news()], "timeoutMs": left_ms});
     let news = call(session, "events", query, left_ms + DIRECT_NAVIGATE_MS).await.ok()?;
     news["events"].as_array()?.first().cloned()
-}
-
-/// Gives files to a verb: their bytes are no JSON.
-async fn given(session: &Session, verb: &str, argument: Json, files: Vec<Value>) -> Result<(), ErrorReport> {
-    let mut argument = Value::from(argument);
-    if let Value::Object(fields) = &mut argument {
-        fields.push(("files".into(), Value::Array(files)));
-    }
-    call(session, verb, argument, DIRECT_NAVIGATE_MS).await.map(drop)
 }

@@ -1,19 +1,18 @@
 //! Browser control vNext: the second of the HTTP contracts, as a translation into the verbs of `browser`.
 //!
-//! `browser` is what a client works on, `ask` a request, `failure` what is answered; `act` has the eleven kinds of actions, `page` what is read of a page, `hooks`
+//! `browser` is what a client works on, `ask` a request, `act` has the eleven kinds of actions, `page` what is read of a page, `hooks`
 //! what is armed. A client's browser is that of a session key, used by an execution without a script: lease, policy, audit and
 //! bounds are those of scripts. Defaults, clamps and statuses are those of the contract.
 
 mod act;
 mod ask;
 mod browser;
-mod failure;
 mod hooks;
 mod page;
 
 pub(super) use browser::{Options, Vnext};
-pub(super) use failure::failed;
 
+use super::face::{Answered, Failure, call, pages};
 use ask::Ask;
 use axum::{
     Router,
@@ -21,12 +20,11 @@ use axum::{
     http::StatusCode,
     routing::{delete, get, post},
 };
-use browser::{Page, call, chosen, pages};
+use browser::{chosen, told};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{DIRECT_NAVIGATE_MS, VNEXT_PAGES_MAX},
 };
-use failure::{Answered, Failure};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -79,7 +77,7 @@ async fn tabs(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
     let Some(session) = ask.running(&vnext).await? else {
         return Ok(json!({"running": false, "tabs": []}).into());
     };
-    let tabs: Vec<Json> = pages(&session).await?.into_iter().map(Page::told).collect();
+    let tabs: Vec<Json> = pages(&session).await?.into_iter().map(told).collect();
     Ok(json!({"running": true, "tabs": tabs}).into())
 }
 

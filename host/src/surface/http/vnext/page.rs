@@ -4,8 +4,8 @@ use super::{
     act::target,
     ask::{Ask, At},
     browser::Vnext,
-    failure::{Answered, Failure},
 };
+use crate::surface::http::face::{Answered, Failure};
 use axum::extract::State;
 use codemode_spec::limits::{
     DIRECT_NAVIGATE_MS, VNEXT_ARIA_NODES, VNEXT_ARIA_NODES_MAX, VNEXT_CONSOLE_LINES_MAX, VNEXT_SCREENSHOT_BYTES_MAX,

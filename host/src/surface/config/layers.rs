@@ -1,0 +1,146 @@
+//! What was said of the settings, and where: flag before variable before file before default.
+
+use super::declared::{SETTINGS, Setting};
+use clap::{ArgMatches, parser::ValueSource};
+use std::{env, fmt, path::PathBuf};
+use toml::{Table, Value};
+
+/// Where a setting's value is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// The file of defaults.
+    File,
+    /// The environment.
+    Variable,
+    /// The command line.
+    Flag,
+}
+
+/// What a flag or a variable says of a setting.
+#[derive(Clone)]
+pub struct Given {
+    pub(super) setting: &'static Setting,
+    pub(super) value: Value,
+    pub(super) origin: Origin,
+}
+
+impl fmt::Debug for Given {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let value: &dyn fmt::Debug = if self.setting.is_secret { &"(secret)" } else { &self.value };
+        out.debug_struct("Given").field("name", &self.setting.name).field("value", value).finish()
+    }
+}
+
+/// What the command line and the environment say of these settings.
+pub(super) fn given(matches: &ArgMatches, of_serve: bool) -> Vec<Given> {
+    let settings = SETTINGS.iter().filter(|setting| setting.of_serve == of_serve);
+    settings.filter_map(|setting| given_of(matches, setting)).collect()
+}
+
+fn given_of(matches: &ArgMatches, setting: &'static Setting) -> Option<Given> {
+    if setting.flag.is_none() {
+        // No flag: other users of the machine could see it.
+        let value = env::var(setting.variable?).ok().filter(|value| !value.is_empty())?;
+        return Some(Given { setting, value: Value::from(value), origin: Origin::Variable });
+    }
+    let origin = match matches.value_source(setting.name)? {
+        ValueSource::CommandLine => Origin::Flag,
+        ValueSource::EnvVariable => Origin::Variable,
+        _ => return None,
+    };
+    let value = if setting.is_switch() {
+        Value::Boolean(matches.get_flag(setting.name))
+    } else if setting.is_list() {
+        Value::Array(matches.get_many::<Value>(setting.name)?.cloned().collect())
+    } else {
+        matches.get_one::<Value>(setting.name)?.clone()
+    };
+    Some(Given { setting, value, origin })
+}
+
+/// All that was said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Layers {
+    pub given: Vec<Given>,
+    /// The file of defaults, if there is one.
+    pub path: Option<PathBuf>,
+    pub file: Table,
+}
+
+impl Layers {
+    /// The value of a setting, and where it is from.
+    pub(super) fn value(&self, setting: &Setting) -> (Option<Value>, Origin) {
+        if let Some(given) = self.given.iter().find(|given| given.setting.name == setting.name) {
+            return (Some(given.value.clone()), given.origin);
+        }
+        match at(&self.file, setting.name) {
+            Some(value) => (Some(value.clone()), Origin::File),
+            None => (setting.usual.value(), Origin::Default),
+        }
+    }
+
+    /// The file's table, with what was given in its places. Below it are the defaults of a host that serves; others are the
+    /// service's own.
+    pub(super) fn merged(&self) -> Table {
+        let mut table = self.file.clone();
+        for setting in SETTINGS.iter().filter(|setting| setting.of_serve && at(&self.file, setting.name).is_none()) {
+            if let Some(usual) = setting.usual.value() {
+                put(&mut table, setting.name, usual);
+            }
+        }
+        for Given { setting, value, .. } in self.given.iter().filter(|given| given.setting.name != "config") {
+            put(&mut table, setting.name, value.clone());
+        }
+        table
+    }
+
+    /// The settings whose values are other ones there.
+    pub(super) fn changed(&self, other: &Self) -> Vec<&'static Setting> {
+        SETTINGS.iter().filter(|setting| self.value(setting).0 != other.value(setting).0).collect()
+    }
+}
+
+fn at<'a>(table: &'a Table, name: &str) -> Option<&'a Value> {
+    match name.split_once('.') {
+        Some((first, rest)) => at(table.get(first)?.as_table()?, rest),
+        None => table.get(name),
+    }
+}
+
+fn put(table: &mut Table, name: &str, value: Value) {
+    match name.split_once('.') {
+        Some((first, rest)) => {
+            let inner = table.entry(first).or_insert_with(|| Value::Table(Table::new()));
+            if let Value::Table(inner) = inner {
+                put(inner, rest, value);
+            }
+        }
+        None => drop(table.insert(name.to_owned(), value)),
+    }
+}
+
+/// Names in a table that no setting has in the file.
+pub(super) fn unknown(table: &Table) -> Vec<String> {
+    fn walk(table: &Table, before: &str, unknown: &mut Vec<String>) {
+        for (name, value) in table {
+            let name = format!("{before}{name}");
+            let is_known = SETTINGS.iter().any(|setting| setting.in_file && setting.name == name);
+            match value {
+                _ if is_known => {}
+                Value::Table(inner) if is_section(&name) => walk(inner, &format!("{name}."), unknown),
+                _ => unknown.push(name),
+            }
+        }
+    }
+    let mut found = Vec::new();
+    walk(table, "", &mut found);
+    found
+}
+
+/// Whether settings lie below a name.
+fn is_section(name: &str) -> bool {
+    SETTINGS.iter().any(|setting| setting.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
+}

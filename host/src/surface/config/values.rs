@@ -1,0 +1,184 @@
+//! The settings as typed values: what the file of defaults may say, and with it flags and variables.
+
+use crate::service::{ConfineMode, DevicePermission, NetworkLists, NetworkRules, SessionRequest};
+use codemode_spec::{
+    limits::{RESULT_CHARS_MAX, RESULT_CHARS_MIN, SERVE_GRACE_MS_MAX},
+    whole,
+};
+use serde::Deserialize;
+use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
+
+/// A value that must not be shown: its `Debug` prints a name.
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("(secret)")
+    }
+}
+
+/// An HTTP header of an endpoint, written `Name: value`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Header {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    pub value: Secret,
+}
+
+impl FromStr for Header {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (name, value) = text.split_once(':').ok_or("a header is written as `Name: value`")?;
+        let (name, value) = (name.trim(), value.trim());
+        let token = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if name.is_empty() || !name.bytes().all(token) {
+            return Err("the header's name is not an HTTP token");
+        }
+        Ok(Self { name: name.to_owned(), value: Secret(value.to_owned()) })
+    }
+}
+
+impl TryFrom<String> for Header {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
+    }
+}
+
+/// Everything that can be set; each field has the place of its setting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Values {
+    pub state_dir: Option<PathBuf>,
+    pub image_dir: Option<PathBuf>,
+    pub keeper: Option<PathBuf>,
+    pub session: SessionRequest,
+    pub result: ResultValues,
+    pub keep: Keep,
+    pub lease: LeaseValues,
+    pub executions: Executions,
+    pub policy: Policy,
+    pub browser: BrowserValues,
+    pub network: NetworkLists,
+    pub log: LogValues,
+    pub serve: ServeValues,
+}
+
+/// What answers carry of results, of calls that do not say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ResultValues {
+    #[serde(deserialize_with = "whole::optional")]
+    pub chars: Option<u64>,
+}
+
+/// How long what is over is remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Keep {
+    #[serde(deserialize_with = "whole::optional")]
+    pub sessions_ms: Option<u64>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub logins_ms: Option<u64>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub audit_rows: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct LeaseValues {
+    #[serde(deserialize_with = "whole::optional")]
+    pub ttl_ms: Option<u64>,
+}
+
+/// How many executions there may be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Executions {
+    #[serde(deserialize_with = "whole::optional")]
+    pub concurrent: Option<u64>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub queued: Option<u64>,
+}
+
+/// What scripts may do beyond what all may.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Policy {
+    pub device_permissions: Vec<DevicePermission>,
+}
+
+/// Which browsers there are, and how they are started.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct BrowserValues {
+    pub path: Option<PathBuf>,
+    pub cdp_url: Option<String>,
+    pub cdp_headers: Vec<Header>,
+    pub headed: bool,
+    pub confine: ConfineMode,
+    pub readable: Vec<PathBuf>,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LogValues {
+    /// Which events.
+    pub filter: Option<String>,
+    /// How they are written.
+    pub format: LogFormat,
+}
+
+/// How events are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// An object a line, for programs.
+    Json,
+}
+
+/// How a host serves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(in crate::surface) struct ServeValues {
+    pub listen: Option<SocketAddr>,
+    pub token: Option<Secret>,
+    pub token_file: Option<PathBuf>,
+    pub allowed_hosts: Vec<String>,
+    pub allowed_origins: Vec<String>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub grace_ms: Option<u64>,
+    #[serde(deserialize_with = "whole::optional")]
+    pub patience_ms: Option<u64>,
+    pub vnext: Option<SocketAddr>,
+    pub no_evaluate: bool,
+    pub uploads: Option<PathBuf>,
+}
+
+impl Values {
+    /// Everything that is wrong with them.
+    pub(super) fn faults(&self) -> Vec<String> {
+        let mut faults = self.session.faults();
+        let of_session = self.session.network.iter().filter_map(|lists| NetworkRules::parse(lists).err());
+        faults.extend(of_session.flat_map(|wrong| wrong.lines()).map(|line| format!("session.{line}")));
+        let chars = RESULT_CHARS_MIN as u64..=RESULT_CHARS_MAX as u64;
+        if self.result.chars.is_some_and(|wanted| !chars.contains(&wanted)) {
+            faults.push(format!("result.chars must be between {RESULT_CHARS_MIN} and {RESULT_CHARS_MAX}"));
+        }
+        if self.serve.grace_ms.is_some_and(|wanted| wanted > SERVE_GRACE_MS_MAX) {
+            faults.push(format!("serve.grace_ms must be at most {SERVE_GRACE_MS_MAX}"));
+        }
+        faults.extend(NetworkRules::parse(&self.network).err().into_iter().flat_map(|wrong| wrong.lines()));
+        faults
+    }
+}

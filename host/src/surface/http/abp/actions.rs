@@ -1,0 +1,295 @@
+//! What is done with a tab: navigation, mouse, keyboard, scripts, pictures, text, dialogs.
+
+use super::{
+    browser::{Abp, Ask, At, not_found},
+    envelope::{Envelope, as_bad_request, markup, picture, whole},
+    events::Happened,
+};
+use crate::surface::http::face::{Answered, Failure, Fields};
+use axum::{
+    extract::{Path, State},
+    http::header::CONTENT_TYPE,
+    response::{IntoResponse as _, Response},
+};
+use codemode_spec::{
+    Value,
+    limits::{ABP_PAUSE_MS_MAX, DIRECT_NAVIGATE_MS},
+};
+use serde_json::{Value as Json, json};
+use std::{sync::Arc, time::Duration};
+
+/// Milliseconds between the keys of a text.
+const KEY_MS: u64 = 2;
+/// Whether there is an entry of the history in a direction.
+const CAN_GO: [&str; 2] = ["navigation.canGoBack", "navigation.canGoForward"];
+
+type OfTab = (State<Arc<Abp>>, Path<String>, Ask);
+
+/// Carries out an action in its envelope.
+async fn act(
+    (State(abp), Path(id), ask): OfTab,
+    navigation: &'static str,
+    action: impl AsyncFnOnce(&At, &Fields) -> Result<Json, Failure>,
+) -> Answered {
+    let envelope = Envelope::read(&ask.body)?;
+    let at = ask.tab(&abp, &id).await?;
+    // The contract has the fields of an action beside those of its envelope, or within `action_params`.
+    let params = ask.body.0.get("action_params").and_then(Json::as_object).cloned().map(Fields);
+    let params = params.as_ref().unwrap_or(&ask.body);
+    envelope.around(&at, navigation, async |at| action(at, params).await).await
+}
+
+pub(super) async fn navigate(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let url = params.text("url").ok_or_else(|| Failure::bad("url is required"))?;
+        let argument = json!({"url": url, "referer": params.text("referrer"), "waitUntil": "commit"});
+        at.act("goto", argument, DIRECT_NAVIGATE_MS).await?;
+        Ok(json!({"status": "navigated", "url": null}))
+    })
+    .await
+}
+
+pub(super) async fn back(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    history(abp, id, ask, -1).await
+}
+
+pub(super) async fn forward(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    history(abp, id, ask, 1).await
+}
+
+async fn history(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask, delta: i32) -> Answered {
+    act((abp, id, ask), "back_forward", async |at, _| {
+        let can_go = CAN_GO[usize::from(delta > 0)];
+        if evaluated(at, can_go).await?["value"] != true {
+            let direction = if delta > 0 { "forward" } else { "back" };
+            return Err(Failure::bad(&format!("there is no {direction} history")));
+        }
+        at.act("history", json!({"delta": delta, "waitUntil": "commit"}), DIRECT_NAVIGATE_MS).await?;
+        Ok(json!({"status": "navigated", "url": null}))
+    })
+    .await
+}
+
+pub(super) async fn reload(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "reload", async |at, _| {
+        at.act("history", json!({"delta": 0, "waitUntil": "commit"}), DIRECT_NAVIGATE_MS).await?;
+        Ok(json!({"status": "reloaded", "url": null}))
+    })
+    .await
+}
+
+pub(super) async fn stop(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    evaluated(&at, "window.stop()").await?;
+    Ok(json!({"status": "stopped", "tab_id": id}).into())
+}
+
+pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let (x, y) = point(params)?;
+        let button = params.text("button").unwrap_or_else(|| "left".to_owned());
+        if !["left", "right", "middle"].contains(&button.as_str()) {
+            return Err(Failure::bad("button must be left, right or middle"));
+        }
+        let count = params.number("click_count").unwrap_or(1.0).clamp(1.0, 3.0) as u32;
+        let click = json!({"op": "click", "x": x, "y": y, "button": button, "clickCount": count});
+        with_modifiers(at, &modifiers(params)?, "mouse", click).await?;
+        Ok(json!({"status": "clicked", "x": whole(x), "y": whole(y)}))
+    })
+    .await
+}
+
+pub(super) async fn mouse_move(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let (x, y) = point(params)?;
+        at.input("mouse", json!({"op": "move", "x": x, "y": y})).await?;
+        Ok(json!({"status": "moved", "x": whole(x), "y": whole(y)}))
+    })
+    .await
+}
+
+pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let (x, y) = point(params)?;
+        let delta = |name: &str| params.number(name).unwrap_or(0.0);
+        let (dx, dy) = (delta("delta_x"), delta("delta_y"));
+        if dx == 0.0 && dy == 0.0 {
+            return Err(Failure::bad("delta_x or delta_y must be non-zero"));
+        }
+        at.input("mouse", json!({"op": "move", "x": x, "y": y})).await?;
+        at.input("mouse", json!({"op": "wheel", "dx": dx, "dy": dy})).await?;
+        Ok(json!({"status": "scrolled", "delta_x": whole(dx), "delta_y": whole(dy)}))
+    })
+    .await
+}
+
+pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "form_submit", async |at, params| {
+        let Some(Json::String(text)) = params.0.get("text") else { return Err(Failure::bad("text is required")) };
+        let time_ms = DIRECT_NAVIGATE_MS.saturating_add(4 * KEY_MS * text.chars().count() as u64);
+        at.act("keyboard", json!({"op": "type", "text": text, "delay": KEY_MS}), time_ms).await?;
+        Ok(json!({"status": "typed", "text": text}))
+    })
+    .await
+}
+
+pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "form_submit", async |at, params| {
+        let key = key(params)?;
+        let keys: Vec<&str> = modifiers(params)?.into_iter().chain([key.as_str()]).collect();
+        at.input("keyboard", json!({"op": "press", "key": keys.join("+")})).await?;
+        Ok(json!({"status": "pressed", "key": key}))
+    })
+    .await
+}
+
+pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let key = key(params)?;
+        with_modifiers(at, &modifiers(params)?, "keyboard", json!({"op": "down", "key": key})).await?;
+        Ok(json!({"status": "down", "key": key}))
+    })
+    .await
+}
+
+pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let key = key(params)?;
+        at.input("keyboard", json!({"op": "up", "key": key})).await?;
+        Ok(json!({"status": "up", "key": key}))
+    })
+    .await
+}
+
+pub(super) async fn execute(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |at, params| {
+        let script = params.text("script").ok_or_else(|| Failure::bad("script is required"))?;
+        evaluated(at, &script).await.map_err(as_bad_request)
+    })
+    .await
+}
+
+pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |_, params| {
+        let ms = params.number("ms").filter(|ms| (0.0..=ABP_PAUSE_MS_MAX as f64).contains(ms));
+        let ms = ms.ok_or_else(|| Failure::bad(&format!("ms is required, from 0 to {ABP_PAUSE_MS_MAX}")))? as u64;
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        Ok(json!({"status": "waited", "ms": ms}))
+    })
+    .await
+}
+
+pub(super) async fn screenshot(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    act((abp, id, ask), "", async |_, _| Ok(json!({"status": "captured"}))).await
+}
+
+/// The picture alone.
+pub(super) async fn screenshot_file(
+    State(abp): State<Arc<Abp>>,
+    Path(id): Path<String>,
+    ask: Ask,
+) -> Result<Response, Failure> {
+    let disabled = ask.body.text("disable_markup").unwrap_or_default();
+    let disabled: Vec<String> =
+        disabled.split(',').filter(|tag| !tag.is_empty()).map(|tag| tag.trim().to_owned()).collect();
+    let markup = markup(&disabled)?;
+    let at = ask.tab(&abp, &id).await?;
+    let bytes = picture(&at, &markup).await?;
+    Ok(([(CONTENT_TYPE, "image/webp")], bytes).into_response())
+}
+
+pub(super) async fn text(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    let function = "(selector) => { const found = selector ? document.querySelector(selector) : document.body; \
+                    return found === null ? null : found.innerText; }";
+    let argument = json!({"function": function, "isFunction": true, "arg": ask.body.text("selector")});
+    let answer = at.call("evaluate", argument, DIRECT_NAVIGATE_MS).await.map_err(as_bad_request)?;
+    Ok(json!({"text": answer["value"]}).into())
+}
+
+pub(super) async fn dialog(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    at.watch().await?;
+    Happened::default().read(&at, Duration::ZERO).await?;
+    let dialog = at.session.state.known().tab(&id).dialog.clone();
+    let mut told = dialog.unwrap_or_else(|| json!({}));
+    told["present"] = json!(told.get("dialog_type").is_some());
+    Ok(told.into())
+}
+
+pub(super) async fn accept(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    answer(abp, id, ask, true).await
+}
+
+pub(super) async fn dismiss(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
+    answer(abp, id, ask, false).await
+}
+
+async fn answer(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask, accept: bool) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    at.watch().await?;
+    Happened::default().read(&at, Duration::ZERO).await?;
+    if at.session.state.known().tab(&id).dialog.take().is_none() {
+        return Err(not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")));
+    }
+    let text = ask.body.text("prompt_text");
+    at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS).await?;
+    Ok(json!({"success": true}).into())
+}
+
+/// What an expression comes to in the page, with its type.
+async fn evaluated(at: &At, expression: &str) -> Result<Json, Failure> {
+    let argument = json!({"function": expression, "isFunction": false});
+    let value = at.act("evaluate", argument, DIRECT_NAVIGATE_MS).await?.unwrap_or(Value::Undefined);
+    let kind = match &value {
+        Value::Undefined => "undefined",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        Value::BigInt(_) => "bigint",
+        Value::String(_) => "string",
+        _ => "object",
+    };
+    Ok(json!({"value": value.to_plain_json(), "type": kind}))
+}
+
+fn point(params: &Fields) -> Result<(f64, f64), Failure> {
+    match (params.number("x"), params.number("y")) {
+        (Some(x), Some(y)) => Ok((x, y)),
+        _ => Err(Failure::bad("x and y are required")),
+    }
+}
+
+fn key(params: &Fields) -> Result<String, Failure> {
+    // A blank is a key too.
+    match params.0.get("key") {
+        Some(Json::String(key)) if !key.is_empty() => Ok(key.clone()),
+        _ => Err(Failure::bad("key is required")),
+    }
+}
+
+/// The modifiers in the verbs' names; the left and the right one are the same.
+fn modifiers(params: &Fields) -> Result<Vec<&'static str>, Failure> {
+    let known = ["Shift", "Control", "Alt", "Meta"];
+    let named = |name: &String| {
+        let plain = name.strip_suffix("Left").or_else(|| name.strip_suffix("Right")).unwrap_or(name);
+        known.into_iter().find(|known| *known == plain)
+    };
+    let found: Option<Vec<_>> = params.texts("modifiers").iter().map(named).collect();
+    found.ok_or_else(|| Failure::bad("modifiers must be Shift, Control, Alt or Meta"))
+}
+
+/// Calls a verb while modifiers are held down. They are let go whatever comes of it.
+async fn with_modifiers(at: &At, modifiers: &[&str], verb: &'static str, argument: Json) -> Result<(), Failure> {
+    let key = async |op: &str, key: &str| at.input("keyboard", json!({"op": op, "key": key})).await;
+    let mut done = Ok(());
+    for modifier in modifiers {
+        done = done.and(key("down", modifier).await);
+    }
+    if done.is_ok() {
+        done = at.input(verb, argument).await;
+    }
+    for modifier in modifiers.iter().rev() {
+        done = done.and(key("up", modifier).await);
+    }
+    done
+}

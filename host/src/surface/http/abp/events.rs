@@ -1,0 +1,167 @@
+//! What happened in a tab, from the news of the verbs to the events of ABP, and what of its requests is under way.
+
+use super::browser::{At, Download, KINDS};
+use crate::surface::http::face::{Failure, call};
+use codemode_spec::limits::DIRECT_NAVIGATE_MS;
+use serde_json::{Value as Json, json};
+use std::{
+    collections::HashSet,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::time::Instant;
+
+/// So many requests may be under way when a tab is at rest.
+const REQUESTS_AT_REST: usize = 2;
+/// For so long no further one may begin or end.
+const QUIET: Duration = Duration::from_millis(500);
+/// For so long nothing need have happened at all.
+const IDLE: Duration = Duration::from_millis(100);
+
+/// What happened since an action began.
+#[derive(Default)]
+pub(super) struct Happened {
+    pub(super) events: Vec<Json>,
+    under_way: HashSet<String>,
+    pub(super) requests: usize,
+    pub(super) completed: usize,
+    /// A new document whose parts are not loaded yet.
+    loads: bool,
+    last: Option<Instant>,
+    /// How a navigation came about.
+    navigation: &'static str,
+}
+
+impl Happened {
+    /// Nothing yet; a navigation would come about so.
+    pub(super) fn by(navigation: &'static str) -> Self {
+        Self { navigation, ..Self::default() }
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.requests.saturating_sub(self.completed)
+    }
+
+    /// How much longer nothing may happen until the tab is at rest. `None`: it is not near it.
+    fn until_rest(&self, began: Instant) -> Option<Duration> {
+        if self.loads || self.under_way.len() > REQUESTS_AT_REST {
+            return None;
+        }
+        let (last, quiet) = self.last.map_or((began, IDLE), |last| (last, QUIET));
+        Some(quiet.saturating_sub(last.elapsed()))
+    }
+
+    /// Reads what has happened; with `wait`, waits for the first of it.
+    pub(super) async fn read(&mut self, at: &At, wait: Duration) -> Result<(), Failure> {
+        let tab = &at.page.id;
+        let since = at.session.state.known().tab(tab).since;
+        let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+        let query = json!({"page": tab, "since": since, "types": KINDS, "timeoutMs": wait_ms});
+        let news = call(&at.session, "events", query, wait_ms.saturating_add(DIRECT_NAVIGATE_MS)).await?;
+        at.session.state.known().tab(tab).since = news["next"].as_u64();
+        for event in news["events"].as_array().into_iter().flatten() {
+            self.take(at, event);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, at: &At, event: &Json) {
+        let tab = &at.page.id;
+        let id = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+        let mut known = at.session.state.known();
+        let told = match event["type"].as_str().unwrap_or_default() {
+            "request" => {
+                self.requests += 1;
+                self.under_way.insert(id("requestId"));
+                self.last = Some(Instant::now());
+                return;
+            }
+            "response" => {
+                self.completed += 1;
+                return;
+            }
+            "requestfinished" | "requestfailed" => {
+                self.under_way.remove(&id("requestId"));
+                self.last = Some(Instant::now());
+                return;
+            }
+            "load" => {
+                self.loads = false;
+                self.last = Some(Instant::now());
+                return;
+            }
+            "framenavigated" if event["frame"] == tab.as_str() => {
+                // A move within the document has no name of a frame, and loads nothing.
+                self.loads |= event.get("name").is_some();
+                self.last = Some(Instant::now());
+                let navigation = if self.navigation.is_empty() { "link_click" } else { self.navigation };
+                ("navigation", json!({"tab_id": tab, "url": event["url"], "navigation_type": navigation}))
+            }
+            "dialog" => {
+                let dialog = json!({
+                    "dialog_type": event["kind"], "message": event["message"],
+                    "default_prompt": event["defaultValue"].as_str().unwrap_or_default(),
+                });
+                let mut told = dialog.clone();
+                told["tab_id"] = json!(tab);
+                told["pending"] = json!(true);
+                known.tab(tab).dialog = Some(dialog);
+                ("dialog", told)
+            }
+            "filechooser" => {
+                let multiple = event["multiple"] == true;
+                let chooser = known.add_chooser(tab, &id("chooser"));
+                let kind = if multiple { "open_multiple" } else { "open" };
+                let told =
+                    json!({"id": chooser, "tab_id": tab, "chooser_type": kind, "multiple": multiple, "pending": true});
+                ("file_chooser", told)
+            }
+            "popup" => (
+                "popup",
+                json!({"source_tab_id": tab, "new_tab_id": event["popup"], "url": event["url"], "popup_type": "tab"}),
+            ),
+            "close" => {
+                known.tabs.remove(tab);
+                ("tab_closed", json!({"tab_id": tab, "reason": "script"}))
+            }
+            "download" => {
+                let download = Download {
+                    id: id("download"),
+                    url: id("url"),
+                    filename: id("suggestedFilename"),
+                    start_ms: now_ms(),
+                };
+                let told = json!({"download_id": download.id, "url": download.url, "filename": download.filename});
+                known.add_download(download);
+                ("download_started", told)
+            }
+            _ => return,
+        };
+        self.events.push(json!({"type": told.0, "virtual_time_ms": now_ms(), "data": told.1}));
+    }
+
+    /// Waits until the tab is at rest: its document is loaded and hardly a request under way. A dialog ends the wait.
+    pub(super) async fn rest(&mut self, at: &At, time: Duration) -> Result<(), Failure> {
+        let began = Instant::now();
+        loop {
+            self.read(at, Duration::ZERO).await?;
+            let left = time.saturating_sub(began.elapsed());
+            let stands_still = at.session.state.known().tabs.get(&at.page.id).is_none_or(|tab| tab.dialog.is_some());
+            if self.loads && self.until_rest(began).is_none() && self.under_way.len() <= REQUESTS_AT_REST {
+                // A document out of the cache of the history tells of no load.
+                let state = json!({"function": "document.readyState", "isFunction": false});
+                self.loads = at.call("evaluate", state, DIRECT_NAVIGATE_MS).await?["value"] != "complete";
+            }
+            let wait = self.until_rest(began).unwrap_or(QUIET);
+            if left.is_zero() || stands_still || wait.is_zero() {
+                return Ok(());
+            }
+            self.read(at, wait.min(left)).await?;
+        }
+    }
+}
+
+/// The wall clock, in milliseconds since the Unix epoch.
+pub(super) fn now_ms() -> u64 {
+    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since_epoch.as_millis()).unwrap_or_default()
+}

@@ -1,0 +1,161 @@
+//! Files from pages and to them: downloads, file choosers, and requests in a tab's session.
+
+use super::{
+    browser::{Abp, Ask, Download, Kept, not_found},
+    envelope::whole,
+    events::Happened,
+};
+use crate::{
+    service::DirectSession,
+    surface::http::{
+        face::{Answered, Failure, call, call_whole, give, pages, value_of},
+        uploads::read,
+    },
+};
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use codemode_spec::{Value, limits::DIRECT_NAVIGATE_MS};
+use serde_json::{Map, Value as Json, json};
+use std::{sync::Arc, time::Duration};
+
+/// Reads the news of the tabs that are watched, so that all downloads are known that have begun.
+async fn known_downloads(session: &Arc<DirectSession<Kept>>) -> Result<Vec<Download>, Failure> {
+    for page in pages(session).await? {
+        let is_watched = session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.since.is_some());
+        if is_watched {
+            let at = super::browser::At { session: Arc::clone(session), page };
+            Happened::default().read(&at, Duration::ZERO).await?;
+        }
+    }
+    Ok(session.state.known().downloads.iter().cloned().collect())
+}
+
+/// A download as it is told.
+async fn told(session: &DirectSession<Kept>, download: &Download) -> Result<Json, Failure> {
+    let asked = json!({"download": download.id, "op": "progress"});
+    let progress = call(session, "download", asked, DIRECT_NAVIGATE_MS).await?["value"].take();
+    let state = match progress["state"].as_str() {
+        Some("completed") => "completed",
+        Some("canceled") => "cancelled",
+        _ => "in_progress",
+    };
+    let (received, total) = (progress["receivedBytes"].as_f64(), progress["totalBytes"].as_f64());
+    let percent = match (received, total) {
+        _ if state == "completed" => 100,
+        (Some(received), Some(total)) if total > 0.0 => (received / total * 100.0) as u64,
+        _ => 0,
+    };
+    Ok(json!({
+        "id": download.id, "url": download.url, "filename": download.filename, "state": state,
+        "bytes_received": received.map(whole), "total_bytes": total.map(whole), "percent_complete": percent, "start_time": download.start_ms,
+    }))
+}
+
+pub(super) async fn downloads(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    let session = ask.session(&abp).await?;
+    let wanted = ask.body.text("state");
+    if wanted
+        .as_ref()
+        .is_some_and(|state| !["in_progress", "completed", "cancelled", "failed"].contains(&state.as_str()))
+    {
+        return Err(Failure::bad("state must be in_progress, completed, cancelled or failed"));
+    }
+    let limit = ask.body.number("limit").map_or(usize::MAX, |limit| limit.max(0.0) as usize);
+    let mut list = Vec::new();
+    for download in known_downloads(&session).await?.iter().rev() {
+        let told = told(&session, download).await?;
+        if list.len() < limit && wanted.as_ref().is_none_or(|state| told["state"] == state.as_str()) {
+            list.push(told);
+        }
+    }
+    Ok(json!({ "downloads": list }).into())
+}
+
+pub(super) async fn download(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let session = ask.session(&abp).await?;
+    let download = find(&session, &id).await?;
+    Ok(told(&session, &download).await?.into())
+}
+
+pub(super) async fn cancel_download(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let session = ask.session(&abp).await?;
+    let download = find(&session, &id).await?;
+    call(&session, "download", json!({"download": download.id, "op": "cancel"}), DIRECT_NAVIGATE_MS).await?;
+    Ok(json!({"success": true, "message": "Download cancelled"}).into())
+}
+
+async fn find(session: &Arc<DirectSession<Kept>>, id: &str) -> Result<Download, Failure> {
+    let found = known_downloads(session).await?.into_iter().find(|download| download.id == id);
+    found.ok_or_else(|| not_found("DOWNLOAD_NOT_FOUND", format!("Download {id} not found")))
+}
+
+/// Gives files to an open chooser, or none to dismiss it.
+pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let cancel = ask.body.truth("cancel").unwrap_or(false);
+    let paths = ask.body.texts("files");
+    if !cancel && paths.is_empty() {
+        return Err(Failure::bad("files are required, or cancel"));
+    }
+    let files = match (&abp.uploads, cancel) {
+        (_, true) => Vec::new(),
+        (Some(folder), false) => {
+            let folder = folder.clone();
+            let files = tokio::task::spawn_blocking(move || read(&folder, &paths)).await;
+            files.map_err(|_| Failure::bad("the files could not be read"))??
+        }
+        (None, false) => {
+            return Err(Failure::new(StatusCode::FORBIDDEN, "clients of this host may give no files to pages")
+                .with_hint(
+                    "The operator names the folder whose files they may give: codemode serve --uploads FOLDER.",
+                ));
+        }
+    };
+    let session = ask.session(&abp).await?;
+    let chooser = {
+        let mut known = session.state.known();
+        let place = known.choosers.iter().position(|(of, _, _)| *of == id);
+        place.and_then(|place| known.choosers.remove(place))
+    };
+    let message = format!("File chooser {id} not found or already closed");
+    let (_, tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
+    give(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
+    Ok(if cancel { json!({"success": true, "cancelled": true}) } else { json!({"success": true}) }.into())
+}
+
+/// Sends a request with what the browser of the tab would send along.
+pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let url = ask.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
+    let at = ask.tab(&abp, &id).await?;
+    let headers = ask.body.0.get("headers").cloned().filter(Json::is_object).unwrap_or_else(|| json!({}));
+    let mut argument = json!({
+        "page": id, "timeoutMs": DIRECT_NAVIGATE_MS, "url": url, "headers": headers,
+        "method": ask.body.text("method").unwrap_or_else(|| "GET".to_owned()),
+    });
+    if let Some(body) = ask.body.text("body") {
+        argument["body"] = json!(body);
+    }
+    let answer = value_of(call_whole(&at.session, "fetch", argument, DIRECT_NAVIGATE_MS + 2_000).await?);
+    let Value::Object(fields) = answer else { return Err(Failure::bad("the request has no answer")) };
+    let field = |wanted: &str| fields.iter().find(|(name, _)| name.to_string_lossy() == wanted).map(|(_, value)| value);
+    let told = field("answer").and_then(Value::to_plain_json).unwrap_or_default();
+    let bytes: &[u8] = if let Some(Value::Bytes(_, bytes)) = field("body") { bytes } else { &[] };
+    let (body, encoding) = match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), "text"),
+        Err(_) => (BASE64_STANDARD.encode(bytes), "base64"),
+    };
+    let headers: Map<String, Json> = told["headers"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|header| Some((header[0].as_str()?.to_ascii_lowercase(), header[1].clone())))
+        .collect();
+    let redirected = told["url"] != url.as_str();
+    Ok(json!({
+        "status": told["status"], "headers": headers, "body": body, "body_encoding": encoding, "url": told["url"],
+        "redirected": redirected,
+    })
+    .into())
+}

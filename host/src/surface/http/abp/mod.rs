@@ -1,0 +1,85 @@
+//! Agent Browser Protocol: the first of the HTTP contracts, as a translation into the verbs of `browser`.
+//!
+//! `browser` is what a client works on, `envelope` what surrounds each action, `events` what happened meanwhile; `tabs`,
+//! `actions` and `files` are the routes. Of the document's routes those that this host has no translation for answer 501
+//! and name themselves.
+
+mod actions;
+mod browser;
+mod envelope;
+mod events;
+mod files;
+mod tabs;
+
+pub(super) use browser::{Abp, PREFIX};
+
+use super::face::Failure;
+use axum::{
+    Router,
+    http::StatusCode,
+    routing::{any, get, post},
+};
+use std::sync::Arc;
+
+/// What the document has and this host has not.
+const PLANNED: &[&str] = &[
+    "/browser/session-data",
+    "/network",
+    "/network/save",
+    "/network/{*rest}",
+    "/select/{id}",
+    "/tabs/{id}/execution",
+    "/history",
+    "/history/{*rest}",
+    "/tabs/{id}/pin",
+    "/tabs/{id}/mute",
+    "/tabs/{id}/duplicate",
+    "/tabs/{id}/drag",
+    "/tabs/{id}/hover",
+    "/tabs/{id}/mouse/{op}",
+    "/tabs/{id}/cookies",
+    "/window",
+    "/cookies",
+];
+
+/// The routes, below `/api/v1`.
+pub(super) fn router(abp: &Arc<Abp>) -> Router {
+    let implemented = Router::new()
+        .route("/browser/status", get(tabs::status))
+        .route("/browser/shutdown", post(tabs::shutdown))
+        .route("/browser/input-mode", get(tabs::input_mode).post(tabs::planned))
+        .route("/tabs", get(tabs::list).post(tabs::open))
+        .route("/tabs/{id}", get(tabs::show).delete(tabs::close))
+        .route("/tabs/{id}/activate", post(tabs::activate))
+        .route("/tabs/{id}/stop", post(actions::stop))
+        .route("/tabs/{id}/navigate", post(actions::navigate))
+        .route("/tabs/{id}/back", post(actions::back))
+        .route("/tabs/{id}/forward", post(actions::forward))
+        .route("/tabs/{id}/reload", post(actions::reload))
+        .route("/tabs/{id}/click", post(actions::click))
+        .route("/tabs/{id}/move", post(actions::mouse_move))
+        .route("/tabs/{id}/scroll", post(actions::scroll))
+        .route("/tabs/{id}/type", post(actions::type_text))
+        .route("/tabs/{id}/keyboard/press", post(actions::press))
+        .route("/tabs/{id}/keyboard/down", post(actions::key_down))
+        .route("/tabs/{id}/keyboard/up", post(actions::key_up))
+        .route("/tabs/{id}/execute", post(actions::execute))
+        .route("/tabs/{id}/screenshot", get(actions::screenshot_file).post(actions::screenshot))
+        .route("/tabs/{id}/text", post(actions::text))
+        .route("/tabs/{id}/wait", post(actions::wait))
+        .route("/tabs/{id}/dialog", get(actions::dialog))
+        .route("/tabs/{id}/dialog/accept", post(actions::accept))
+        .route("/tabs/{id}/dialog/dismiss", post(actions::dismiss))
+        .route("/tabs/{id}/curl", post(files::curl))
+        .route("/downloads", get(files::downloads))
+        .route("/downloads/{id}", get(files::download))
+        .route("/downloads/{id}/cancel", post(files::cancel_download))
+        .route("/file-chooser/{id}", post(files::file_chooser));
+    let routes = PLANNED.iter().fold(implemented, |routes, path| routes.route(path, any(tabs::planned)));
+    routes
+        .with_state(Arc::clone(abp))
+        .fallback(async || Failure::new(StatusCode::NOT_FOUND, "there is nothing at this path"))
+        .method_not_allowed_fallback(async || {
+            Failure::new(StatusCode::METHOD_NOT_ALLOWED, "this path is not for this method")
+        })
+}

@@ -1,0 +1,103 @@
+//! The browser and its tabs.
+
+use super::browser::{Abp, Ask, PREFIX};
+use crate::surface::http::face::{Answered, Failure, call, pages};
+use axum::{
+    extract::{Path, State},
+    http::StatusCode,
+};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{DIRECT_NAVIGATE_MS, VNEXT_PAGES_MAX},
+};
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+pub(super) async fn status(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let readiness = abp.service.readiness().await;
+    let mut data = json!({
+        "ready": readiness.ready, "state": if readiness.ready { "ready" } else { "initializing" },
+        "components": {"http_server": true, "browser_window": readiness.ready, "devtools": readiness.ready},
+    });
+    if let Some(reason) = readiness.reasons.first() {
+        data["message"] = json!(reason);
+    }
+    Ok(json!({"success": true, "data": data}).into())
+}
+
+/// Ends the browser of the client; what is kept of its key stays.
+pub(super) async fn shutdown(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    if let Some(session) = abp.sessions.find(&ask.client.caller, &ask.client.key).await {
+        session.end().await;
+    }
+    let stopped = abp.service.stop_browser(&ask.client.key).await?;
+    Ok(json!({"success": true, "stopped": stopped}).into())
+}
+
+/// People have no hand in a browser of this host.
+pub(super) async fn input_mode(_: State<Arc<Abp>>, _: Ask) -> Answered {
+    Ok(json!({"input_mode": "agent"}).into())
+}
+
+pub(super) async fn list(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    let session = ask.session(&abp).await?;
+    let pages = pages(&session).await?;
+    let active = session.state.known().active.clone();
+    let has_active = pages.iter().any(|page| Some(&page.id) == active.as_ref());
+    let tabs = pages.into_iter().enumerate().map(|(number, page)| {
+        let is_active = if has_active { Some(&page.id) == active.as_ref() } else { number == 0 };
+        json!({"id": page.id, "url": page.url, "title": page.title, "active": is_active})
+    });
+    Ok(tabs.collect::<Json>().into())
+}
+
+pub(super) async fn show(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    let has_dialog = at.has_dialog();
+    let state = json!({"function": "document.readyState", "isFunction": false});
+    let state =
+        if has_dialog { Json::Null } else { at.call("evaluate", state, DIRECT_NAVIGATE_MS).await?["value"].take() };
+    let loading = state != "complete";
+    Ok(json!({"id": id, "url": at.page.url, "title": at.page.title, "loading": loading}).into())
+}
+
+pub(super) async fn open(
+    State(abp): State<Arc<Abp>>,
+    ask: Ask,
+) -> Result<(StatusCode, crate::surface::http::face::Told), Failure> {
+    let session = ask.session(&abp).await?;
+    if pages(&session).await?.len() >= VNEXT_PAGES_MAX {
+        let message = format!("the browser has {VNEXT_PAGES_MAX} tabs open");
+        return Err(ErrorReport::new(ErrorCode::CapacityExceeded, message).with_hint("Close some of them.").into());
+    }
+    let url = ask.body.text("url").filter(|url| url != "about:blank");
+    let opened = call(&session, "open", json!({ "url": url }), DIRECT_NAVIGATE_MS).await?;
+    let id = opened["page"].as_str().unwrap_or_default().to_owned();
+    if ask.body.truth("active").unwrap_or(true) {
+        session.state.known().active = Some(id.clone());
+    }
+    Ok((StatusCode::CREATED, json!({"id": id, "url": opened["url"]}).into()))
+}
+
+pub(super) async fn close(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    at.call("closePage", json!({}), DIRECT_NAVIGATE_MS).await?;
+    at.session.state.known().tabs.remove(&id);
+    Ok(json!({}).into())
+}
+
+pub(super) async fn activate(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    at.call("bringToFront", json!({}), DIRECT_NAVIGATE_MS).await?;
+    let index = pages(&at.session).await?.iter().position(|page| page.id == id);
+    at.session.state.known().active = Some(id.clone());
+    Ok(json!({"status": "activated", "tab_id": id, "index": index}).into())
+}
+
+/// What the document of the contract plans, or this host does not do: named, so that nobody looks for it.
+pub(super) async fn planned(method: axum::http::Method, uri: axum::http::Uri) -> Failure {
+    let message = format!("{method} {PREFIX}{} is not implemented by this host", uri.path());
+    Failure::new(StatusCode::NOT_IMPLEMENTED, &message)
+}

@@ -1,0 +1,343 @@
+//! Agent Browser Protocol over HTTP, as its clients use it: a real host, a real browser.
+
+use crate::support::{
+    http::{Reply, Serving},
+    lab,
+    leases::told,
+    pages::Pages,
+    program::{PATIENCE, Place, need_browser, wait_until},
+};
+use serde_json::{Value as Json, json};
+use std::fs;
+
+/// A host that serves the contract, and pages.
+struct Abp {
+    serving: Serving,
+    pages: Pages,
+    _browsers: Browsers,
+}
+
+/// The state folder. At the end the browsers are gone that the host has left to their keepers.
+struct Browsers(Place);
+
+impl Drop for Browsers {
+    fn drop(&mut self) {
+        let listed = told(self.0.command(&["sessions", "list", "--json"]));
+        for session in listed["data"]["sessions"].as_array().into_iter().flatten() {
+            self.0.run(&["sessions", "close", session["id"].as_str().unwrap_or_default()]);
+        }
+        if !std::thread::panicking() {
+            wait_until("the end of all processes", PATIENCE, || self.0.processes().is_empty());
+        }
+    }
+}
+
+impl Abp {
+    fn start(arguments: &[&str]) -> Self {
+        need_browser();
+        let browsers = Browsers(Place::new());
+        let serving = Serving::start(&browsers.0, arguments);
+        let pages = lab::block_on(Pages::serve());
+        wait_until("readiness", PATIENCE, || serving.ask("GET", "/readyz", &[], "").status == 200);
+        Self { serving, pages, _browsers: browsers }
+    }
+
+    fn reply(&self, method: &str, path: &str, body: &Json) -> Reply {
+        let body = if body.is_null() { String::new() } else { self.pages.place(&body.to_string()) };
+        self.serving.ask(method, &format!("/api/v1{path}"), &[("content-type", "application/json")], &body)
+    }
+
+    /// What is answered, with its status.
+    fn ask(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
+        let reply = self.reply(method, path, &body);
+        (reply.status, reply.json())
+    }
+
+    /// What is answered to a request that succeeds.
+    fn done(&self, method: &str, path: &str, body: Json) -> Json {
+        let (status, answer) = self.ask(method, path, body.clone());
+        assert!(status / 100 == 2, "{status} to {method} {path} {body}: {answer}");
+        answer
+    }
+
+    /// An action without pictures.
+    fn act(&self, tab: &str, action: &str, mut body: Json) -> Json {
+        body["screenshot"] = json!({"area": "none"});
+        self.done("POST", &format!("/tabs/{tab}/{action}"), body)
+    }
+
+    fn evaluate(&self, tab: &str, script: &str) -> Json {
+        let body = json!({"script": script, "wait_until": {"type": "immediate"}});
+        self.act(tab, "execute", body)["result"]["value"].take()
+    }
+
+    fn open(&self, path: &str) -> String {
+        let opened = self.done("POST", "/tabs", json!({"url": format!("{{{{site}}}}{path}")}));
+        opened["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The middle of an element.
+    fn middle(&self, tab: &str, selector: &str) -> Json {
+        let script = format!(
+            "(() => {{ const b = document.querySelector({selector:?}).getBoundingClientRect(); \
+                              return [b.x + b.width / 2, b.y + b.height / 2]; }})()"
+        );
+        let point = self.evaluate(tab, &script);
+        json!({"x": point[0], "y": point[1]})
+    }
+
+    fn click(&self, tab: &str, selector: &str) -> Json {
+        self.act(tab, "click", self.middle(tab, selector))
+    }
+}
+
+fn kinds(answer: &Json) -> Vec<&str> {
+    answer["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn tabs_and_navigation_as_the_document_has_them() {
+    let abp = Abp::start(&[]);
+    let status = abp.done("GET", "/browser/status", Json::Null);
+    let all = json!({"http_server": true, "browser_window": true, "devtools": true});
+    assert_eq!(status, json!({"success": true, "data": {"ready": true, "state": "ready", "components": all}}));
+    assert_eq!(abp.done("GET", "/browser/input-mode", Json::Null), json!({"input_mode": "agent"}));
+
+    let (status, blank) = abp.ask("POST", "/tabs", json!({}));
+    assert_eq!((status, &blank["url"]), (201, &json!("about:blank")));
+    let tab = abp.open("/controls");
+    let url = |path: &str| abp.pages.place(&format!("{{{{site}}}}{path}"));
+    let list = abp.done("GET", "/tabs", Json::Null);
+    assert!(
+        list.as_array()
+            .unwrap()
+            .contains(&json!({"id": tab, "url": url("/controls"), "title": "Controls", "active": true})),
+        "{list}"
+    );
+    let shown = json!({"id": tab, "url": url("/controls"), "title": "Controls", "loading": false});
+    assert_eq!(abp.done("GET", &format!("/tabs/{tab}"), Json::Null), shown);
+
+    let gone = abp.act(&tab, "navigate", json!({"url": "{{site}}/keys", "network": {"tag": "login-flow"}}));
+    assert_eq!(gone["result"], json!({"status": "navigated", "url": url("/keys")}));
+    let event = &gone["events"][0];
+    assert_eq!((&event["type"], &event["data"]["url"]), (&json!("navigation"), &json!(url("/keys"))), "{gone}");
+    assert!(gone["network"]["total"].as_u64() >= Some(1) && gone["network"]["tag"] == "login-flow", "{gone}");
+    let timing = ["action_started_ms", "action_completed_ms", "wait_completed_ms"]
+        .map(|name| gone["timing"][name].as_u64().unwrap());
+    assert!(timing.is_sorted() && gone["timing"]["duration_ms"] == timing[2] - timing[0], "{gone}");
+    assert!(gone.get("screenshot_before").is_none() && gone["scroll"]["viewport_width"].as_u64() > Some(0), "{gone}");
+
+    let back = abp.act(&tab, "back", json!({}));
+    assert_eq!(
+        (&back["result"]["url"], &back["events"][0]["data"]["navigation_type"]),
+        (&json!(url("/controls")), &json!("back_forward"))
+    );
+    assert_eq!(abp.act(&tab, "forward", json!({}))["result"]["url"], url("/keys"));
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/forward"), json!({})).0, 400);
+    assert_eq!(abp.act(&tab, "reload", json!({}))["events"][0]["data"]["navigation_type"], "reload");
+    assert_eq!(abp.done("POST", &format!("/tabs/{tab}/stop"), json!({})), json!({"status": "stopped", "tab_id": tab}));
+    let activated = abp.done("POST", &format!("/tabs/{tab}/activate"), json!({}));
+    assert_eq!((&activated["status"], &activated["tab_id"]), (&json!("activated"), &json!(tab)));
+    assert_eq!(abp.done("DELETE", &format!("/tabs/{tab}"), Json::Null), json!({}));
+    let (status, lost) = abp.ask("GET", &format!("/tabs/{tab}"), Json::Null);
+    assert_eq!(
+        (status, &lost["error"], &lost["code"]),
+        (404, &json!(format!("Tab {tab} not found")), &json!("TAB_NOT_FOUND"))
+    );
+    assert_eq!(abp.done("POST", "/browser/shutdown", json!({"timeout_ms": 5000}))["success"], true);
+}
+
+#[test]
+fn a_login_by_mouse_and_keyboard_with_pictures_before_and_after() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/login");
+    abp.click(&tab, "[name=user]");
+    assert_eq!(abp.act(&tab, "type", json!({"text": "ada"}))["result"], json!({"status": "typed", "text": "ada"}));
+    abp.act(&tab, "keyboard/press", json!({"key": "Tab"}));
+    abp.act(&tab, "type", json!({"text": "lovelacE"}));
+    abp.act(&tab, "keyboard/press", json!({"key": "Backspace"}));
+    abp.act(&tab, "type", json!({"text": "e"}));
+    let body = abp.middle(&tab, "button");
+    let clicked = abp.done("POST", &format!("/tabs/{tab}/click"), body);
+    assert_eq!(kinds(&clicked), ["navigation"], "{}", clicked["events"]);
+    assert_eq!(abp.evaluate(&tab, "document.querySelector('#user').textContent"), "ada");
+    let (before, after) = (&clicked["screenshot_before"], &clicked["screenshot_after"]);
+    for picture in [before, after] {
+        assert!(picture["data"].as_str().unwrap().starts_with("UklGR"), "a WebP in base64");
+        assert_eq!((&picture["format"], picture["width"].as_u64() > Some(100)), (&json!("webp"), true));
+    }
+    assert_ne!(before["data"], after["data"]);
+    let text = abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "#user"}));
+    assert_eq!(text, json!({"text": "ada"}));
+    assert_eq!(abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "#none"})), json!({"text": null}));
+
+    // Overlays are in the picture unless they are disabled, and never left in the page.
+    let bare = abp.reply(
+        "GET",
+        &format!("/tabs/{tab}/screenshot?disable_markup=clickable,typeable,scrollable,grid,selected"),
+        &Json::Null,
+    );
+    let marked = abp.reply("GET", &format!("/tabs/{tab}/screenshot"), &Json::Null);
+    assert_eq!((bare.header("content-type"), bare.body == marked.body), (Some("image/webp"), false));
+    let posted =
+        abp.done("POST", &format!("/tabs/{tab}/screenshot"), json!({"screenshot": {"disable_markup": ["grid"]}}));
+    assert!(posted["screenshot_after"]["data"].is_string(), "{posted}");
+    assert_eq!(abp.evaluate(&tab, "document.documentElement.outerHTML.includes('codemode')"), false);
+}
+
+#[test]
+fn the_mouse_the_wheel_keys_and_scripts() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/controls");
+    abp.act(&tab, "move", abp.middle(&tab, "nav a"));
+    assert_eq!(abp.evaluate(&tab, "document.querySelector('nav a').matches(':hover')"), true);
+    abp.evaluate(&tab, "void (window.seen = [], addEventListener('click', (e) => seen.push([e.detail, e.shiftKey])))");
+    let mut twice = abp.middle(&tab, "#bold");
+    twice["click_count"] = json!(2);
+    twice["modifiers"] = json!(["ShiftLeft"]);
+    abp.act(&tab, "click", twice);
+    assert_eq!(abp.evaluate(&tab, "seen"), json!([[1, true], [2, true]]));
+
+    abp.evaluate(&tab, "void (document.body.style.height = '5000px', user.focus())");
+    let scrolled = abp.act(
+        &tab,
+        "scroll",
+        json!({"x": 100, "y": 100, "delta_y": 300, "wait_until": {"type": "time", "duration_ms": 300}}),
+    );
+    assert_eq!(
+        (&scrolled["scroll"]["vertical_px"], scrolled["scroll"]["page_height"].as_u64() >= Some(5000)),
+        (&json!(300), true),
+        "{scrolled}"
+    );
+    let (_, nothing) = abp.ask("POST", &format!("/tabs/{tab}/scroll"), json!({"x": 1, "y": 1}));
+    assert_eq!(nothing["error"], "delta_x or delta_y must be non-zero");
+
+    abp.act(&tab, "type", json!({"action_params": {"text": "abc"}}));
+    abp.act(&tab, "keyboard/press", json!({"key": "a", "modifiers": ["Control"]}));
+    abp.act(&tab, "keyboard/down", json!({"key": "Shift"}));
+    abp.act(&tab, "keyboard/press", json!({"key": "x"}));
+    abp.act(&tab, "keyboard/up", json!({"key": "Shift"}));
+    assert_eq!(abp.evaluate(&tab, "user.value"), "X");
+
+    for (script, result) in [
+        ("document.querySelectorAll('li').length", json!({"value": 4, "type": "number"})),
+        ("undefined", json!({"value": null, "type": "undefined"})),
+        ("Promise.resolve({a: [1]})", json!({"value": {"a": [1]}, "type": "object"})),
+        ("'x'", json!({"value": "x", "type": "string"})),
+        ("true", json!({"value": true, "type": "boolean"})),
+    ] {
+        assert_eq!(abp.act(&tab, "execute", json!({"script": script}))["result"], result, "{script}");
+    }
+    let (status, failed) = abp.ask("POST", &format!("/tabs/{tab}/execute"), json!({"script": "nothing.here"}));
+    assert_eq!((status, &failed["code"]), (400, &json!("EVALUATION_ERROR")), "{failed}");
+    assert_eq!(abp.act(&tab, "wait", json!({"ms": 10}))["result"], json!({"status": "waited", "ms": 10}));
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/wait"), json!({"ms": 60_001})).0, 400);
+}
+
+#[test]
+fn dialogs_choosers_downloads_and_requests() {
+    let uploads = tempfile::tempdir().unwrap();
+    fs::write(uploads.path().join("a.txt"), "hello").unwrap();
+    let abp = Abp::start(&["--uploads", uploads.path().to_str().unwrap()]);
+    let tab = abp.open("/dialogs");
+    let dialog = |path: &str| format!("/tabs/{tab}/dialog{path}");
+    assert_eq!(abp.done("GET", &dialog(""), Json::Null), json!({"present": false}));
+    let body = abp.middle(&tab, "#prompt");
+    let clicked = abp.done("POST", &format!("/tabs/{tab}/click"), body);
+    assert_eq!(kinds(&clicked), ["dialog"]);
+    let told = &clicked["events"][0]["data"];
+    assert_eq!(
+        (&told["dialog_type"], &told["default_prompt"], &told["pending"]),
+        (&json!("prompt"), &json!("nobody"), &json!(true))
+    );
+    assert_eq!(clicked["screenshot_after"]["stale"], true, "a page with a dialog is not drawn");
+    let shown = json!({"present": true, "dialog_type": "prompt", "message": "name?", "default_prompt": "nobody"});
+    assert_eq!(abp.done("GET", &dialog(""), Json::Null), shown);
+    assert_eq!(abp.done("POST", &dialog("/accept"), json!({"prompt_text": "grace"})), json!({"success": true}));
+    abp.click(&tab, "#confirm");
+    let (status, blocked) = abp.ask("POST", &format!("/tabs/{tab}/keyboard/press"), json!({"key": "a"}));
+    assert_eq!((status, &blocked["code"]), (409, &json!("DIALOG_OPEN")), "{blocked}");
+    abp.done("POST", &dialog("/dismiss"), json!({}));
+    assert_eq!(abp.evaluate(&tab, "document.querySelector('#log').textContent"), "grace;false;");
+    let (status, none) = abp.ask("POST", &dialog("/accept"), json!({}));
+    assert_eq!((status, &none["code"]), (404, &json!("DIALOG_NOT_PRESENT")));
+
+    abp.act(&tab, "navigate", json!({"url": "{{site}}/upload"}));
+    let opened = abp.click(&tab, "#files");
+    let chooser = &opened["events"][0]["data"];
+    assert_eq!(
+        (&opened["events"][0]["type"], &chooser["chooser_type"]),
+        (&json!("file_chooser"), &json!("open_multiple"))
+    );
+    let path = format!("/file-chooser/{}", chooser["id"].as_str().unwrap());
+    assert_eq!(abp.ask("POST", &path, json!({"files": ["/etc/passwd"]})).0, 403);
+    assert_eq!(abp.done("POST", &path, json!({"files": ["a.txt"]})), json!({"success": true}));
+    assert_eq!(abp.evaluate(&tab, "document.querySelector('#log').textContent"), "a.txt text/plain 5");
+    assert_eq!(abp.ask("POST", &path, json!({"files": ["a.txt"]})).0, 404);
+
+    abp.click(&tab, "#download");
+    let newest = || abp.done("GET", "/downloads?limit=1", Json::Null)["downloads"][0]["id"].clone();
+    wait_until("the beginning of the download", PATIENCE, || newest().is_string());
+    let id = newest().as_str().unwrap().to_owned();
+    wait_until("the download", PATIENCE, || {
+        abp.done("GET", &format!("/downloads/{id}"), Json::Null)["state"] == "completed"
+    });
+    let list = abp.done("GET", "/downloads?state=completed", Json::Null);
+    assert_eq!(
+        (&list["downloads"][0]["id"], &list["downloads"][0]["bytes_received"]),
+        (&json!(id), &json!(20 << 20)),
+        "{list}"
+    );
+    assert_eq!(abp.ask("GET", "/downloads/none", Json::Null).0, 404);
+
+    abp.act(&tab, "navigate", json!({"url": "{{site}}/cookie"}));
+    let answer =
+        abp.done("POST", &format!("/tabs/{tab}/curl"), json!({"url": "{{site}}/mirror", "headers": {"x-mine": "1"}}));
+    assert_eq!(
+        (&answer["status"], &answer["body_encoding"], &answer["redirected"]),
+        (&json!(200), &json!("text"), &json!(false))
+    );
+    assert!(answer["body"].as_str().unwrap().contains("x-mine"), "{answer}");
+}
+
+#[test]
+fn what_is_wrong_or_not_there_says_so() {
+    let abp = Abp::start(&[]);
+    for (method, path) in [
+        ("GET", "/history/sessions"),
+        ("POST", "/network/save"),
+        ("POST", "/tabs/x/execution"),
+        ("POST", "/select/sp_1"),
+        ("POST", "/browser/input-mode"),
+        ("POST", "/tabs/x/drag"),
+    ] {
+        let (status, answer) = abp.ask(method, path, json!({}));
+        let error = answer["error"].as_str().unwrap();
+        assert!(status == 501 && error.contains(&format!("/api/v1{path}")), "{status} {answer}");
+    }
+    assert_eq!(abp.ask("GET", "/nowhere", Json::Null).0, 404);
+    assert_eq!(abp.ask("PUT", "/tabs", json!({})).0, 405);
+    let tab = abp.open("/controls");
+    for (action, body, error) in [
+        ("click", json!({"x": 1}), "x and y are required"),
+        ("click", json!({"x": 1, "y": 1, "button": "thumb"}), "button must be left, right or middle"),
+        ("click", json!({"x": 1, "y": 1, "modifiers": ["Hyper"]}), "modifiers must be Shift, Control, Alt or Meta"),
+        ("navigate", json!({}), "url is required"),
+        ("type", json!({}), "text is required"),
+        ("keyboard/press", json!({}), "key is required"),
+        ("execute", json!({}), "script is required"),
+        ("wait", json!({"ms": -1}), "ms is required, from 0 to 60000"),
+        (
+            "click",
+            json!({"x": 1, "y": 1, "wait_until": {"type": "soon"}}),
+            "wait_until.type must be action_complete, immediate or time",
+        ),
+        ("click", json!({"x": 1, "y": 1, "screenshot": {"area": "moon"}}), "screenshot.area must be viewport or none"),
+    ] {
+        let (status, answer) = abp.ask("POST", &format!("/tabs/{tab}/{action}"), body);
+        assert_eq!((status, answer["error"].as_str().unwrap()), (400, error), "{action}");
+    }
+    let (status, answer) = abp.ask("POST", &format!("/tabs/{tab}/navigate"), json!({"url": "file:///etc/passwd"}));
+    assert_eq!((status, &answer["code"]), (403, &json!("POLICY_REFUSED")), "{answer}");
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/navigate"), json!({"url": "{{closed}}"})).0, 502);
+}
