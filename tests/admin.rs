@@ -151,7 +151,7 @@ fn each_route_answers_as_the_document_says_and_as_the_command_line_does() {
     need_browser();
     let (place, site) = (Place::new(), Witness::start());
     set_secret(&place);
-    let mut serving = Serving::start(&place, &[]);
+    let mut serving = Serving::start(&place, &["--grace", "1s"]);
     let api = Api::of(&serving, &[]);
     let key = "team/shop";
     let reuse = |code: &str| json!({"code": code, "session": {"mode": "reuse", "key": key}, "timeout_ms": 600_000});
@@ -358,7 +358,7 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
 fn what_is_in_use_is_not_ended_by_the_way() {
     need_browser();
     let place = Place::new();
-    let mut serving = Serving::start(&place, &[]);
+    let mut serving = Serving::start(&place, &["--grace", "1s"]);
     let api = Api::of(&serving, &[]);
     let reuse = |code: &str| json!({"code": code, "session": {"mode": "reuse", "key": "shop"}, "timeout_ms": 600_000});
     let first = serving.execute(&[], &reuse("await browser.open('about:blank'); 1"));

@@ -164,7 +164,8 @@ fn a_hangup_has_a_host_take_over_what_it_can_and_say_what_it_cannot() {
     let told = |word: &str| wait_until(word, PATIENCE, || logged().contains(word));
     fs::write(&config, "[result]\nchars = 1000\n").unwrap();
     write_private(&tokens, &format!("[ci]\ntoken = \"{OLD}\"\n"));
-    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--log", "info"]);
+    let mut command =
+        place.command(&["serve", "--listen", "127.0.0.1:0", "--log-format", "json", "--log", "info", "--grace", "1s"]);
     command.arg("--config").arg(&config).arg("--token-file").arg(&tokens).stderr(fs::File::create(&log).unwrap());
     let mut serving = Serving::of(command);
     let (old, new) = (format!("Bearer {OLD}"), format!("Bearer {NEW}"));

@@ -73,7 +73,7 @@ fn read(text: &str) -> BTreeMap<String, Metric> {
 fn each_metric_is_told_of_in_the_table_and_counts_what_it_says() {
     need_browser();
     let place = Place::new();
-    let mut serving = Serving::start(&place, &[]);
+    let mut serving = Serving::start(&place, &["--grace", "1s"]);
     let execute = |code: &str| serving.execute(&[], &json!({"code": code}));
     assert_eq!(execute("1")["ok"], true);
     assert_eq!(execute("throw 1")["error"]["code"], "SCRIPT_ERROR");
