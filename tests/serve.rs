@@ -231,11 +231,46 @@ fn foreign_hosts_and_pages_are_refused() {
         (vec![("host", "tools.example"), ("host", "evil.example")], 403),
         (vec![("origin", "http://evil.example")], 403),
         (vec![("origin", "null")], 403),
+        (vec![("sec-fetch-site", "none")], 200),
+        (vec![("sec-fetch-site", "same-origin")], 200),
+        (vec![("sec-fetch-site", "cross-site")], 403),
+        (vec![("sec-fetch-site", "same-site")], 403),
+        (vec![("sec-fetch-site", "cross-site"), ("origin", "https://app.example")], 200),
+        (vec![("via", "1.0 mine, 1.1 codemode-browser")], 403),
     ] {
         assert_eq!(status(&headers), expected, "{headers:?}");
     }
     let missing = serving.raw(b"POST /mcp HTTP/1.1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
     assert!(matches!(missing.status, 400 | 403), "{missing:?}");
+}
+
+#[test]
+fn a_script_does_not_reach_the_host_that_runs_it() {
+    need_browser();
+    let place = Place::new();
+    let serving = Serving::start(&place, &[]);
+    let script = r#"
+        const page = await browser.open("about:blank");
+        const seen = [];
+        for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
+          for (const path of ["/mcp", "/admin/v1/sessions", "/api/v1/tabs", "/metrics"]) {
+            const answer = await page.goto(`http://${host}:PORT${path}`).catch((error) => error);
+            if (answer?.status?.() === 200) seen.push([host, path, await page.textContent("body")]);
+          }
+        await page.goto("http://127.0.0.1:PORT/healthz");
+        const posted = await page.evaluate(async () => {
+          const headers = { "content-type": "application/json", accept: "application/json, text/event-stream", "x-via": "1.1 x" };
+          const answers = [];
+          for (const path of ["/mcp", "/api/v1/tabs", "/admin/v1/sessions/x/revoke"])
+            answers.push((await fetch(path, { method: "POST", headers, body: "{}" })).status);
+          return answers;
+        });
+        const sent = await page.request.get("http://127.0.0.1:PORT/admin/v1/sessions").then((a) => a.status());
+        ({ seen, posted, sent })"#;
+    let script = script.replace("PORT", &serving.address.port().to_string());
+    let answer = serving.execute(&[], &code(&script));
+    let result = &answer["data"]["result"];
+    assert_eq!(result, &json!({"seen": [], "posted": [403, 403, 403], "sent": 403}), "{answer}");
 }
 
 #[test]

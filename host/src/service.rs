@@ -54,7 +54,7 @@ pub use startup::Progress;
 pub use crate::{
     exec::{NoObserver, Observer},
     logins::{LoginListed, LoginRemoved, LoginsListed},
-    network::NetworkRules,
+    network::{BROWSER_VIA, NetworkRules},
     secrets::{SecretListed, SecretRemoved, SecretStored},
     session::{
         SessionInfo,

@@ -21,7 +21,7 @@ use hyper::{
     client::conn::http1::{self as client, SendRequest},
     header::{
         CONNECTION, HOST, HeaderName, HeaderValue, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER,
-        TRANSFER_ENCODING, UPGRADE,
+        TRANSFER_ENCODING, UPGRADE, VIA,
     },
     server::conn::http1 as server,
     service::service_fn,
@@ -50,6 +50,10 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     TRANSFER_ENCODING,
     UPGRADE,
 ];
+
+/// What requests to programs of this machine have in `Via` (RFC 9110, 7.6.3): that they come from a browser of codemode. No
+/// page can take it away.
+pub const BROWSER_VIA: &str = "1.1 codemode-browser";
 
 type Body = Either<Incoming, Full<Bytes>>;
 
@@ -250,6 +254,10 @@ impl Connection {
             None => self.link(host, port).await?,
         };
         prepare(&mut request, link.via.as_deref());
+        if self.leads_to_this_machine() {
+            // Appended: a page may have written one of its own.
+            request.headers_mut().append(VIA, HeaderValue::from_static(BROWSER_VIA));
+        }
         let exchange = async {
             link.sender.ready().await?;
             link.sender.send_request(request).await
@@ -263,6 +271,12 @@ impl Connection {
             Err(_) if is_kept => Ok(Err(NoAnswer::Lost)),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// Whether the destination is a program of this machine, as a host that serves may be.
+    fn leads_to_this_machine(&self) -> bool {
+        let address = self.state().destination.as_ref().and_then(|destination| destination.address);
+        address.is_some_and(|address| address.to_canonical().is_loopback() || address.is_unspecified())
     }
 
     /// The link of the last request, if it leads to this destination, is still open and is still allowed.

@@ -23,6 +23,7 @@ mod upstream;
 
 pub use address::Net;
 pub use connect::{Resolve, SystemResolver};
+pub use connection::BROWSER_VIA;
 pub use gate::{Gate, Hear, Refusal};
 pub use net_error::NetError;
 pub use pattern::{HostPattern, Pattern, PatternFault};

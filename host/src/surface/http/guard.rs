@@ -2,13 +2,13 @@
 //! body.
 
 use super::{sessions::CALLER, tokens::Tokens};
-use crate::service::{self, Caller};
+use crate::service::{self, BROWSER_VIA, Caller};
 use axum::{
     body::{Body, HttpBody as _, to_bytes},
     extract::{Request, State},
     http::{
         HeaderMap, HeaderName, HeaderValue, StatusCode, Uri,
-        header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, WWW_AUTHENTICATE},
+        header::{AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN, RETRY_AFTER, VIA, WWW_AUTHENTICATE},
         uri::Authority,
     },
     middleware::Next,
@@ -26,6 +26,8 @@ use tokio::{sync::Semaphore, time::timeout};
 
 /// Time after which a client that was refused for want of room may ask again, in seconds.
 const RETRY_AFTER_S: u64 = 1;
+/// Where a request of a browser comes from, as the browser says (Fetch Metadata).
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Names under which a machine's own programs reach it.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -160,6 +162,7 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
         let host = named_host(request.uri(), request.headers());
         guard.check_host(&host)?;
         guard.check_origin(request.headers().get(ORIGIN), &host)?;
+        check_browser(request.headers())?;
         let caller = guard.caller(request.headers())?;
         request.extensions_mut().insert(Arc::clone(&caller));
         // The token is for this place alone.
@@ -170,6 +173,23 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
         Ok((caller, request)) => CALLER.scope(caller, next.run(request)).await,
         Err(error) => refusal(error),
     }
+}
+
+/// Refuses what a page has a browser send without saying which page, as for an image (Fetch Metadata), and all that comes from
+/// a browser of codemode: a script reaches its host by the tool alone.
+fn check_browser(headers: &HeaderMap) -> Result<(), ErrorReport> {
+    let is = |name: HeaderName, of: &[&str]| {
+        headers.get_all(name).iter().any(|value| of.iter().any(|of| value.as_bytes().ends_with(of.as_bytes())))
+    };
+    if headers.get_all(VIA).iter().any(|via| via.to_str().is_ok_and(|via| via.contains(BROWSER_VIA))) {
+        return Err(ErrorReport::new(ErrorCode::PolicyRefused, "browsers of codemode may not use a host of codemode")
+            .with_hint("A script reaches its host by its namespaces alone."));
+    }
+    if !headers.contains_key(ORIGIN) && is(SEC_FETCH_SITE, &["cross-site", "same-site"]) {
+        return Err(ErrorReport::new(ErrorCode::PolicyRefused, "other pages may not use this host")
+            .with_hint("Start it with --allowed-origin ORIGIN, and have the page send requests with CORS."));
+    }
+    Ok(())
 }
 
 /// The host that a request names, with its port.
