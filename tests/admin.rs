@@ -335,6 +335,11 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
         let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(message.contains(word), "{template}{query}: {message}");
     }
+    // Without tokens, too, no foreign page and no foreign name comes in.
+    for foreign in [("origin", "http://evil.example"), ("origin", "null"), ("host", "evil.example")] {
+        let refused = api.ask("POST", "/sweep", &[], "", &[foreign]);
+        assert_eq!(api.refused(403, &refused), "POLICY_REFUSED", "{foreign:?}");
+    }
     let escape = serving.ask("GET", "/admin/v1/executions/%ff/files", &[], "");
     assert_eq!(api.refused(400, &escape), "INVALID_ARGUMENT");
     let host = serving.address;

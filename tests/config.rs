@@ -99,10 +99,20 @@ fn each_setting_says_where_it_is_from_and_no_secret_is_shown() {
     let words = place.run(&["config", "show"]);
     assert!(String::from_utf8(words.stdout).unwrap().contains("serve.listen"));
 
+    let refused = place.run(&["config", "show", "--json", "--cdp-header", "hush"]);
+    let words = format!("{refused:?}");
+    assert!(
+        !refused.status.success() && words.contains("a header is written as") && !words.contains("hush"),
+        "{words}"
+    );
+
     // What the file must not say is told of the file, and of no flag.
     for (text, word) in [
         ("[session]\nmode = \"reuse\"\n", "session.key"),
         ("[serve]\ntoken = \"hush\"\n", "there is no setting serve.token"),
+        ("[browser]\ncdp_headers = \"Authorization: hush\"\n", "browser.cdp_headers"),
+        ("[browser]\ncdp_url = [\"http://hush@h\"]\n", "browser.cdp_url"),
+        ("[browser]\ncdp_headers = [\"hush\"]\n", "a header is written as"),
         ("[sesion]\nkey = \"a\"\n", "there is no setting sesion"),
         ("session = 1\n", "session"),
         ("[serve]\ngrace_ms = 1e9\n", "serve.grace_ms"),
@@ -117,9 +127,7 @@ fn each_setting_says_where_it_is_from_and_no_secret_is_shown() {
         assert!(message.contains("wrong.toml is wrong") && message.contains(word), "{text}: {message}");
         assert!(!message.contains("hush"), "{message}");
     }
-    for flags in
-        [&["--confine", "maybe"][..], &["--concurrent", "many"], &["--cdp-header", "none"], &["--listen", "here"]]
-    {
+    for flags in [&["--confine", "maybe"][..], &["--concurrent", "many"], &["--listen", "here"]] {
         let refused = place.run(&[&["config", "show"], flags].concat());
         assert_eq!(refused.status.code(), Some(2), "{flags:?}: {refused:?}");
     }

@@ -13,7 +13,7 @@ pub use values::{LogFormat, LogValues, Secret};
 use crate::service::{BrowserConfig, Confinement, NetworkRules, Retention, Service, SessionRequest, Settings};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use codemode_spec::{ErrorCode, ErrorReport};
-use layers::{Given, Layers, given, unknown};
+use layers::{Given, Layers, given, misshapen_secrets, unknown};
 use serde::{Deserialize as _, Serialize};
 use std::{env, fs, io, path::PathBuf, time::Duration};
 use toml::Table;
@@ -198,6 +198,10 @@ fn file(named: Option<PathBuf>) -> Result<(Option<PathBuf>, Table), ErrorReport>
     let unknown = unknown(&table);
     if !unknown.is_empty() {
         return Err(wrong(&format!("there is no setting {}", unknown.join(", "))));
+    }
+    let misshapen = misshapen_secrets(&table);
+    if !misshapen.is_empty() {
+        return Err(wrong(&format!("no text, or no list of texts, is {}", misshapen.join(", "))));
     }
     let values = Values::deserialize(table.clone()).map_err(|error| wrong(&one_line(&error)))?;
     match values.faults() {

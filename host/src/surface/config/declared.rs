@@ -1,7 +1,6 @@
 //! Every setting, declared once: its name, which is its place in the file of defaults, flag, variable, default and what it is.
 //! The command line, the reading of variables and of the file, `codemode config show` and `spec/CONFIG.md` come from here.
 
-use super::values::Header;
 use crate::surface::text;
 use clap::{Arg, ArgAction, builder::ValueParser};
 use codemode_spec::limits::{
@@ -68,12 +67,10 @@ enum Kind {
     Number,
     /// A time with its unit, kept in milliseconds.
     Time(u64),
-    /// Several.
+    /// Several. Of secrets nothing is checked here: what the command line refuses, it shows.
     List,
     /// Several, in one word between commas.
     Words,
-    /// Several headers.
-    Headers,
 }
 
 impl Setting {
@@ -152,14 +149,10 @@ impl Setting {
             Kind::Checked(check) => arg
                 .value_name(self.value_name)
                 .value_parser(ValueParser::new(move |text: &str| check(text).map(|()| Value::from(text)))),
-            Kind::List | Kind::Words | Kind::Headers => {
+            Kind::List | Kind::Words => {
                 let arg = arg.value_name(self.value_name).action(ArgAction::Append);
-                match self.kind {
-                    Kind::Words => arg.value_parser(ValueParser::new(text)).value_delimiter(','),
-                    Kind::Headers => arg
-                        .value_parser(ValueParser::new(|text: &str| text.parse::<Header>().map(|_| Value::from(text)))),
-                    _ => arg.value_parser(ValueParser::new(text)),
-                }
+                let arg = arg.value_parser(ValueParser::new(text));
+                if matches!(self.kind, Kind::Words) { arg.value_delimiter(',') } else { arg }
             }
         })
     }
@@ -170,7 +163,7 @@ impl Setting {
     }
 
     pub(super) const fn is_list(&self) -> bool {
-        matches!(self.kind, Kind::List | Kind::Words | Kind::Headers)
+        matches!(self.kind, Kind::List | Kind::Words)
     }
 }
 
@@ -238,7 +231,7 @@ pub const SETTINGS: &[Setting] = &[
     .flag("cdp-url", "URL")
     .variable("CODEMODE_CDP_URL")
     .secret(),
-    Setting::new("browser.cdp_headers", Kind::Headers, "A header for the endpoint, as `Name: value`; may be repeated")
+    Setting::new("browser.cdp_headers", Kind::List, "A header for the endpoint, as `Name: value`; may be repeated")
         .flag("cdp-header", "HEADER")
         .variable("CODEMODE_CDP_HEADER")
         .secret()

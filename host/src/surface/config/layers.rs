@@ -140,6 +140,17 @@ pub(super) fn unknown(table: &Table) -> Vec<String> {
     found
 }
 
+/// Secrets of a table that are no texts: what would be said of their types would show them.
+pub(super) fn misshapen_secrets(table: &Table) -> Vec<&'static str> {
+    let secrets = SETTINGS.iter().filter(|setting| setting.is_secret);
+    let is_misshapen = |setting: &&Setting| match at(table, setting.name) {
+        Some(Value::Array(items)) if setting.is_list() => !items.iter().all(Value::is_str),
+        Some(value) => setting.is_list() || !value.is_str(),
+        None => false,
+    };
+    secrets.filter(is_misshapen).map(|setting| setting.name).collect()
+}
+
 /// Whether settings lie below a name.
 fn is_section(name: &str) -> bool {
     SETTINGS.iter().any(|setting| setting.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
