@@ -396,6 +396,9 @@ mod tests {
             allowed_origins = ["o"]
             grace_ms = 7
             patience_ms = 8
+            vnext = "127.0.0.1:0"
+            no_evaluate = true
+            uploads = "/srv/uploads"
         };
         examples
     }

@@ -141,6 +141,12 @@ impl Happened {
 
     /// Waits until the tab is at rest: its document is loaded and hardly a request under way. A dialog ends the wait.
     pub(super) async fn rest(&mut self, at: &At, time: Duration) -> Result<(), Failure> {
+        self.read(at, Duration::ZERO).await?;
+        if !at.has_dialog() {
+            // The page answers when it has handled the input: what it has begun by then is in the news.
+            let barrier = json!({"function": "0", "isFunction": false});
+            let _ = at.act("evaluate", barrier, DIRECT_NAVIGATE_MS).await;
+        }
         let began = Instant::now();
         loop {
             self.read(at, Duration::ZERO).await?;
