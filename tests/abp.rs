@@ -1,7 +1,7 @@
 //! Agent Browser Protocol over HTTP, as its clients use it: a real host, a real browser.
 
 use crate::support::{
-    http::{Reply, Serving},
+    http::{Client, Reply, Serving, call},
     lab,
     leases::told,
     pages::Pages,
@@ -303,14 +303,9 @@ fn dialogs_choosers_downloads_and_requests() {
 #[test]
 fn what_is_wrong_or_not_there_says_so() {
     let abp = Abp::start(&[]);
-    for (method, path) in [
-        ("GET", "/history/sessions"),
-        ("POST", "/network/save"),
-        ("POST", "/tabs/x/execution"),
-        ("POST", "/select/sp_1"),
-        ("POST", "/browser/input-mode"),
-        ("POST", "/tabs/x/drag"),
-    ] {
+    for (method, path) in
+        [("POST", "/tabs/x/execution"), ("POST", "/select/sp_1"), ("POST", "/tabs/x/drag"), ("GET", "/cookies")]
+    {
         let (status, answer) = abp.ask(method, path, json!({}));
         let error = answer["error"].as_str().unwrap();
         assert!(status == 501 && error.contains(&format!("/api/v1{path}")), "{status} {answer}");
@@ -340,4 +335,305 @@ fn what_is_wrong_or_not_there_says_so() {
     let (status, answer) = abp.ask("POST", &format!("/tabs/{tab}/navigate"), json!({"url": "file:///etc/passwd"}));
     assert_eq!((status, &answer["code"]), (403, &json!("POLICY_REFUSED")), "{answer}");
     assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/navigate"), json!({"url": "{{closed}}"})).0, 502);
+}
+
+#[test]
+fn the_history_tells_a_client_what_it_did_and_nobody_else() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/login");
+    abp.click(&tab, "[name=user]");
+    abp.act(&tab, "type", json!({"text": "ada"}));
+    abp.act(&tab, "keyboard/press", json!({"key": "Tab"}));
+    abp.act(&tab, "type", json!({"text": "lovelace"}));
+    let entered = abp.done("POST", &format!("/tabs/{tab}/keyboard/press"), json!({"key": "Enter"}));
+    let (failed, _) = abp.ask("POST", &format!("/tabs/{tab}/execute"), json!({"script": "nothing.here"}));
+    assert_eq!(failed, 400);
+
+    let data = |path: &str| abp.done("GET", path, Json::Null)["data"].take();
+    let session = data("/history/sessions/current");
+    let id = session["id"].as_str().unwrap();
+    assert_eq!((&session["active"], &session["end_time"]), (&json!(true), &Json::Null), "{session}");
+    assert_eq!(data("/history/sessions")["sessions"], json!([session]));
+    assert_eq!(data(&format!("/history/sessions/{id}")), session);
+
+    let two = data("/history/actions?limit=2");
+    let kinds = |list: &Json, name: &str, kind: &str| -> Vec<String> {
+        list[name].as_array().unwrap().iter().map(|item| item[kind].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(
+        (kinds(&two, "actions", "action_type"), &two["has_more"]),
+        (vec!["execute".into(), "keyboard_press".into()], &json!(true))
+    );
+    let (thrown, pressed) = (&two["actions"][0], &two["actions"][1]);
+    assert_eq!(
+        (&thrown["success"], &thrown["error_code"], &thrown["result"]),
+        (&json!(false), &json!("EVALUATION_ERROR"), &Json::Null)
+    );
+    assert_eq!(
+        (&pressed["id"], &pressed["params"], &pressed["success"]),
+        (&entered["action_id"], &json!({"key": "Enter"}), &json!(true))
+    );
+    let cursor = two["prev_cursor"].as_str().unwrap();
+    let older = data(&format!("/history/actions?limit=2&direction=backward&cursor={cursor}"));
+    assert_eq!(kinds(&older, "actions", "action_type"), ["type", "keyboard_press"]);
+    assert_eq!(older["actions"][0]["params"], json!({"characters": 8}), "what was typed is not told");
+    let newer = data(&format!("/history/actions?limit=5&cursor={}", older["next_cursor"].as_str().unwrap()));
+    assert_eq!(
+        (kinds(&newer, "actions", "action_type"), &newer["has_more"]),
+        (vec!["keyboard_press".into(), "execute".into()], &json!(false))
+    );
+    assert_eq!(
+        kinds(&data("/history/actions?action_type=type&success=true"), "actions", "action_type"),
+        ["type", "type"]
+    );
+
+    let pressed = pressed["id"].as_str().unwrap();
+    assert_eq!(data(&format!("/history/actions/{pressed}"))["action_type"], "keyboard_press");
+    for (of, name) in [("before", "screenshot_before"), ("after", "screenshot_after")] {
+        let picture = abp.reply("GET", &format!("/history/actions/{pressed}/screenshot?type={of}"), &Json::Null);
+        assert_eq!((picture.status, picture.header("content-type")), (200, Some("image/webp")));
+        assert_eq!(entered[name]["format"], "webp");
+    }
+    let none = format!("/history/actions/{}/screenshot", older["actions"][0]["id"].as_str().unwrap());
+    let (status, answer) = abp.ask("GET", &none, Json::Null);
+    assert_eq!((status, &answer["code"]), (404, &json!("SCREENSHOT_NOT_FOUND")), "that action asked for no pictures");
+
+    let events = data("/history/events?event_type=navigation");
+    let event = &events["events"][0];
+    assert_eq!(event["data"]["tab_id"], json!(tab), "{events}");
+    assert_eq!(data(&format!("/history/events/{}", event["id"].as_str().unwrap())), *event);
+    let exported = data(&format!("/history/sessions/{id}/export?include_screenshots=true"));
+    assert_eq!(
+        (exported["actions"].as_array().unwrap().len(), &exported["export_complete"]),
+        (7, &json!(true)),
+        "{exported}"
+    );
+    assert!(exported["actions"][5]["screenshot_after"].as_str().unwrap().starts_with("UklGR"));
+    let first = data(&format!("/history/sessions/{id}/export?chunk_size=6"));
+    let cursor = first["next_actions_cursor"].as_str().unwrap();
+    let rest = data(&format!("/history/sessions/{id}/export?chunk_size=6&actions_cursor={cursor}"));
+    assert_eq!(
+        (kinds(&rest, "actions", "action_type"), &rest["export_complete"]),
+        (vec!["execute".into()], &json!(true))
+    );
+
+    // Another client has another history; what it knows the ids of is not there for it.
+    let headers = [("content-type", "application/json"), ("x-codemode-session", "other")];
+    let others = |method: &str, path: &str| abp.serving.ask(method, &format!("/api/v1{path}"), &headers, "");
+    assert_eq!(others("GET", &format!("/history/sessions/{id}")).status, 404);
+    assert_eq!(others("GET", &format!("/history/actions/{pressed}")).status, 404);
+    assert_eq!(others("GET", &format!("/history/actions/{pressed}/screenshot")).status, 404);
+    assert_eq!(others("GET", "/history/actions").json()["data"]["actions"], json!([]));
+    assert_eq!(others("DELETE", "/history").json()["data"]["deleted_sessions"], 0);
+
+    // Nothing that was typed lies in the state folder's history.
+    let folder = abp._browsers.0.folder().join("state/history");
+    let written: Vec<u8> =
+        fs::read_dir(&folder).unwrap().flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect();
+    let holds = |text: &[u8]| written.windows(text.len()).any(|bytes| bytes == text);
+    assert!(holds(b"keyboard_press") && !holds(b"lovelace"), "{}", folder.display());
+
+    assert_eq!(
+        abp.done("DELETE", "/history/events?event_type=navigation", Json::Null)["data"]["deleted_count"],
+        events["events"].as_array().unwrap().len()
+    );
+    assert_eq!(abp.done("DELETE", "/history/actions", Json::Null)["data"], json!({"deleted_count": 7}));
+    let deleted = abp.done("DELETE", "/history?confirm=true", Json::Null)["data"].take();
+    assert_eq!(deleted, json!({"deleted_sessions": 1, "deleted_actions": 0, "deleted_events": 0}));
+    for (path, code) in [
+        ("/history/sessions/none", "SESSION_NOT_FOUND"),
+        ("/history/actions/act_1", "ACTION_NOT_FOUND"),
+        ("/history/events/x", "EVENT_NOT_FOUND"),
+    ] {
+        let (status, answer) = abp.ask("GET", path, Json::Null);
+        assert_eq!((status, &answer["code"]), (404, &json!(code)), "{path}");
+    }
+    assert_eq!(abp.ask("GET", "/history/actions?cursor=x", Json::Null).0, 400);
+    assert_eq!(abp.ask("GET", "/history/actions?direction=up", Json::Null).0, 400);
+}
+
+#[test]
+fn requests_are_kept_under_tags_and_looked_for() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/keys");
+    let fetched =
+        "Promise.all([fetch('/mirror?one', {method: 'POST', body: 'sent'}), fetch('/missing')]).then(() => 1)";
+    let network = json!({"tag": "login-flow", "types": ["Fetch"]});
+    let done = abp.act(&tab, "execute", json!({"script": fetched, "network": network}));
+    assert_eq!(done["network"], json!({"total": 2, "completed": 2, "pending": 0, "tag": "login-flow"}), "{done}");
+    let found = abp.done("GET", "/network?tag=login&include_body=true&method=POST", Json::Null);
+    assert_eq!(found["total"], 1, "{found}");
+    let call = &found["calls"][0];
+    assert_eq!(
+        (&call["status"], &call["type"], &call["tab_id"], &call["action_id"]),
+        (&json!(200), &json!("Fetch"), &json!(tab), &done["action_id"])
+    );
+    assert_eq!(call["request_body"], "sent");
+    assert!(call["response_body"].as_str().unwrap().contains("/mirror?one"), "{call}");
+    assert!(call["response_headers"].is_object() && call["timestamp_ms"].as_u64() > Some(1_700_000_000_000), "{call}");
+    let total = |query: &str| abp.done("GET", &format!("/network?{query}"), Json::Null)["total"].as_u64().unwrap();
+    assert_eq!(
+        (total("status=4%5Cd%5Cd"), total("path=mirror$"), total("query=one"), total("hostname=nowhere")),
+        (1, 1, 1, 0)
+    );
+    assert!(abp.done("GET", "/network", Json::Null)["calls"][0].get("response_body").is_none());
+    let (status, wrong) = abp.ask("GET", "/network?url=(", Json::Null);
+    assert_eq!((status, wrong["error"].as_str().unwrap()), (400, "url is no regular expression, or too long"));
+
+    let saved = abp.done("POST", "/network/save", json!({"tag": "later", "tab_id": tab}));
+    assert_eq!((&saved["tag"], saved["saved"].as_u64() >= Some(3)), (&json!("later"), true), "{saved}");
+    assert_eq!(total("tag=later&type=Document"), 1);
+    abp.done("POST", &format!("/tabs/{tab}/curl"), json!({"url": "{{site}}/mirror?curl", "tag": "api-call"}));
+    assert_eq!(total("tag=api-call&query=curl"), 1);
+    assert_eq!(abp.done("DELETE", "/network?tag=api-call", Json::Null), json!({"deleted": 1}));
+    let left = total("");
+    assert_eq!(abp.done("DELETE", "/network", Json::Null), json!({ "deleted": left }));
+    assert_eq!(abp.ask("POST", "/network/save", json!({})).0, 400);
+    let wrong = json!({"script": "1", "network": {"types": ["Pigeon"]}});
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/execute"), wrong).0, 400);
+}
+
+#[test]
+fn a_person_takes_the_turn_and_the_agent_waits() {
+    let abp = Abp::start(&["--no-history"]);
+    let tab = abp.open("/controls");
+    let mode = |mode: &str| abp.done("POST", "/browser/input-mode", json!({"input_mode": mode}));
+    assert_eq!(abp.ask("POST", "/browser/input-mode", json!({"input_mode": "cat"})).0, 400);
+    let client: &Client = &abp.serving;
+    let begins = json!({"script": "document.body.id = 'begun', new Promise(() => {})"}).to_string();
+    let path = format!("/api/v1/tabs/{tab}/execute");
+    std::thread::scope(|scope| {
+        // An action that runs is given up.
+        let waiting = scope.spawn(|| client.ask("POST", &path, &[("content-type", "application/json")], &begins));
+        wait_until("the beginning of the action", PATIENCE, || {
+            let begun = abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "#begun"}));
+            begun["text"].is_string()
+        });
+        assert_eq!(mode("human"), json!({"input_mode": "human"}));
+        let reply = waiting.join().unwrap();
+        let error = "it is a person's turn: the input mode is human";
+        assert_eq!((reply.status, &reply.json()["error"]), (409, &json!(error)));
+    });
+    assert_eq!(abp.done("GET", "/browser/input-mode", Json::Null), json!({"input_mode": "human"}));
+    for (path, body) in [
+        ("click", json!({"x": 1, "y": 1})),
+        ("navigate", json!({"url": "{{site}}/keys"})),
+        ("wait", json!({"ms": 1})),
+        ("screenshot", json!({})),
+        ("dialog/accept", json!({})),
+    ] {
+        assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/{path}"), body).0, 409, "{path}");
+    }
+    assert_eq!(abp.ask("POST", "/file-chooser/fc_1", json!({"cancel": true})).0, 409);
+    assert_eq!(abp.reply("GET", &format!("/tabs/{tab}/screenshot"), &Json::Null).status, 200, "looking is no action");
+    // Another browser's turn is its own.
+    let headers = [("content-type", "application/json"), ("x-codemode-session", "other")];
+    let other = abp.serving.ask("GET", "/api/v1/browser/input-mode", &headers, "");
+    assert_eq!(other.json(), json!({"input_mode": "agent"}));
+    assert_eq!(mode("agent"), json!({"input_mode": "agent"}));
+    assert_eq!(abp.act(&tab, "wait", json!({"ms": 1}))["action_id"], Json::Null, "nothing is noted");
+    let (status, none) = abp.ask("GET", "/history/actions", Json::Null);
+    assert_eq!((status, &none["code"]), (404, &json!("HISTORY_DISABLED")));
+    let data = abp.done("GET", "/browser/session-data", Json::Null);
+    assert_eq!((&data["data"]["database_path"], &data["data"]["screenshots_enabled"]), (&Json::Null, &json!(false)));
+}
+
+#[test]
+fn the_thirty_tools_are_calls_of_the_routes() {
+    let abp = Abp::start(&[]);
+    let send = |method: &str, params: Json| {
+        let mut message = call(&json!({}));
+        let meta = message["params"]["_meta"].take();
+        message["params"] = params;
+        message["params"]["_meta"] = meta;
+        message["method"] = json!(method);
+        abp.serving.raw(abp.serving.message_to("/abp/mcp", &[], &message).as_bytes()).message()
+    };
+    let tool = |name: &str, arguments: Json| {
+        let arguments: Json = serde_json::from_str(&abp.pages.place(&arguments.to_string())).unwrap();
+        let answer = send("tools/call", json!({"name": name, "arguments": arguments}));
+        let words = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        let told: Json = serde_json::from_str(words).unwrap();
+        (answer["result"]["isError"] == true, told, answer["result"]["content"].clone())
+    };
+    let listed = send("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 30);
+    assert!(tools.iter().all(|tool| tool["name"].as_str().unwrap().starts_with("browser_")), "{listed}");
+
+    assert_eq!(tool("browser_get_status", json!({})).1["data"]["ready"], true);
+    let (_, opened, _) = tool("browser_new_tab", json!({"url": "{{site}}/login"}));
+    let tab = opened["id"].as_str().unwrap();
+    let (_, value, content) = tool(
+        "browser_execute_javascript",
+        json!({"tab_id": tab, "expression": "document.querySelector('[name=user]').focus(), 6 * 7", "screenshot": {"area": "none"}}),
+    );
+    assert_eq!((&value["result"], content.as_array().unwrap().len()), (&json!({"value": 42, "type": "number"}), 1));
+    // Without a tab, the active one.
+    tool("browser_type", json!({"text": "ada"}));
+    tool("browser_keyboard_press", json!({"key": "Tab"}));
+    let (_, typed, content) = tool("browser_type", json!({"text": "lovelace"}));
+    assert_eq!(typed["result"]["status"], "typed");
+    let kinds: Vec<&str> = content.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["text", "image", "image"], "before, then after");
+    assert_ne!(content[1]["data"], content[2]["data"]);
+    assert!(typed["screenshot_after"].get("data").is_none() && typed["screenshot_after"]["width"].is_number());
+    tool("browser_keyboard_press", json!({"key": "Enter"}));
+    let (_, info, _) = tool("browser_get_tab_info", json!({"tab_id": tab}));
+    assert_eq!(info["url"], abp.pages.place("{{site}}/account"), "{info}");
+    let (_, tabs, _) = tool("browser_list_tabs", json!({}));
+    assert!(tabs.as_array().unwrap().iter().any(|one| one["id"] == tab && one["active"] == true), "{tabs}");
+    assert_eq!(tool("browser_list_downloads", json!({"state": "completed", "limit": 3})).1, json!({"downloads": []}));
+
+    let (is_error, gone, _) = tool("browser_click", json!({"tab_id": "../tabs", "x": 1, "y": 1}));
+    assert_eq!((is_error, &gone["code"]), (true, &json!("TAB_NOT_FOUND")), "{gone}");
+    let (is_error, refused, _) = tool("browser_navigate", json!({"url": "file:///etc/passwd"}));
+    assert_eq!((is_error, &refused["code"]), (true, &json!("POLICY_REFUSED")));
+    let none = send("tools/call", json!({"name": "browser_fly", "arguments": {}}));
+    assert!(none["error"]["message"].as_str().unwrap().contains("browser_fly"), "{none}");
+    let none = send("tools/call", json!({"name": "browser_get_download", "arguments": {}}));
+    assert_eq!(none["error"]["message"], "download_id is required");
+    assert_eq!(tool("browser_close_tab", json!({"tab_id": tab})).1, json!({}));
+    assert_eq!(tool("browser_shutdown", json!({})).1["success"], true);
+}
+
+#[test]
+fn events_tell_of_scrolling_and_of_the_end_of_downloads() {
+    let uploads = tempfile::tempdir().unwrap();
+    fs::write(uploads.path().join("a.txt"), "hello").unwrap();
+    let abp = Abp::start(&["--uploads", uploads.path().to_str().unwrap()]);
+    let tab = abp.open("/controls");
+    abp.evaluate(&tab, "void (document.body.style.height = '5000px')");
+    let pause = json!({"type": "time", "duration_ms": 300});
+    let scrolled = abp.act(&tab, "scroll", json!({"x": 100, "y": 100, "delta_y": 300, "wait_until": pause}));
+    assert_eq!(kinds(&scrolled), ["scroll"], "{scrolled}");
+    let told = &scrolled["events"][0]["data"];
+    assert_eq!(
+        (&told["delta"], &told["source"], &told["position"]["vertical_px"]),
+        (&json!({"x": 0, "y": 300, "direction": "down"}), &json!("wheel"), &json!(300))
+    );
+    let back = abp.act(&tab, "keyboard/press", json!({"key": "Home", "wait_until": pause}));
+    assert_eq!(
+        (&back["events"][0]["data"]["source"], &back["events"][0]["data"]["delta"]["direction"]),
+        (&json!("keyboard"), &json!("up")),
+        "{back}"
+    );
+
+    abp.act(&tab, "navigate", json!({"url": "{{site}}/upload"}));
+    let clicked = abp.click(&tab, "#download");
+    let mut ended = kinds(&clicked).contains(&"download_completed").then_some(clicked);
+    wait_until("the end of the download", PATIENCE, || {
+        let waited = ended.is_none().then(|| abp.act(&tab, "wait", json!({"ms": 10})));
+        ended = ended.take().or(waited.filter(|waited| kinds(waited).contains(&"download_completed")));
+        ended.is_some()
+    });
+    let ended = ended.unwrap();
+    let event = ended["events"].as_array().unwrap().iter().find(|event| event["type"] == "download_completed").unwrap();
+    assert_eq!(event["data"]["bytes_received"], 20 << 20, "{event}");
+
+    let opened = abp.click(&tab, "#files");
+    let chooser = opened["events"][0]["data"]["id"].as_str().unwrap().to_owned();
+    abp.done("POST", &format!("/file-chooser/{chooser}"), json!({"files": ["a.txt"]}));
+    let selected = abp.done("GET", "/history/events?event_type=file_selected", Json::Null);
+    assert_eq!(selected["data"]["events"][0]["data"]["files"], json!(["a.txt"]), "{selected}");
 }

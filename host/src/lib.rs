@@ -7,6 +7,7 @@
 
 pub mod engine;
 pub mod exec;
+pub mod history;
 pub mod logins;
 pub mod network;
 pub mod program;

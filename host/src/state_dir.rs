@@ -45,8 +45,10 @@ const PROTOCOLS: &str = "protocols";
 const SECRETS: &str = "secrets";
 /// What logins left in browsers, saved by scripts, sealed, with the key.
 const LOGINS: &str = "logins";
-const FOLDERS: [&str; 11] =
-    [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS, LOGINS];
+/// What clients of a contract over HTTP did.
+const HISTORY: &str = "history";
+const FOLDERS: [&str; 12] =
+    [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS, LOGINS, HISTORY];
 /// Links on the way to the folder; the kernel follows as many.
 const LINKS_MAX: usize = 40;
 
@@ -275,6 +277,12 @@ impl StateDir {
     #[must_use]
     pub fn logins(&self) -> PathBuf {
         self.path.join(LOGINS)
+    }
+
+    /// The folder of the history of contracts over HTTP.
+    #[must_use]
+    pub fn history(&self) -> PathBuf {
+        self.path.join(HISTORY)
     }
 
     /// The folders in which each execution or session has one of its own, which is kept for a while.

@@ -212,6 +212,32 @@ pub const ABP_PAUSE_MS_MAX: u64 = 60_000;
 pub const ABP_CHOOSERS_MAX: usize = 64;
 /// Downloads that a client of ABP is told of, the latest.
 pub const ABP_DOWNLOADS_MAX: usize = 256;
+/// Bytes of the answer to a call of one of ABP's tools, with its pictures.
+pub const ABP_TOOL_BYTES_MAX: usize = 16 * MIB;
+/// Browsers that people use at the same time, as clients of ABP have said.
+pub const ABP_PERSONS_MAX: usize = 64;
+/// Bytes of what an action of ABP was given, as its history has that.
+pub const ABP_PARAMS_BYTES_MAX: usize = 8 * KIB;
+/// Bytes of a pattern that requests in the history are looked for with.
+pub const ABP_PATTERN_BYTES_MAX: usize = 256;
+/// Bytes of a body of a request in the history.
+pub const ABP_BODY_BYTES_MAX: usize = 64 * KIB;
+/// Bytes of bodies in an answer that tells of requests.
+pub const ABP_BODIES_BYTES_MAX: usize = 4 * MIB;
+/// Sessions in the history of all clients, the latest.
+pub const HISTORY_SESSIONS_MAX: usize = 200;
+/// Actions of a session in the history, the latest.
+pub const HISTORY_ACTIONS_MAX: usize = 1_000;
+/// Actions of a session whose pictures are in the history, the latest.
+pub const HISTORY_PICTURES_MAX: usize = 64;
+/// Bytes of a picture there.
+pub const HISTORY_PICTURE_BYTES_MAX: usize = MIB;
+/// Events of a session in the history, the latest.
+pub const HISTORY_EVENTS_MAX: usize = 5_000;
+/// Requests of a session in the history, the latest.
+pub const HISTORY_CALLS_MAX: usize = 1_000;
+/// Bytes of the history's file; with more, the oldest session goes.
+pub const HISTORY_FILE_BYTES_MAX: usize = 512 * MIB;
 /// Tabs of a client of the contract vNext.
 pub const VNEXT_PAGES_MAX: usize = 256;
 /// Time for an action of the contract vNext that is given none.

@@ -83,6 +83,11 @@ impl Client {
 
     /// A message of MCP, as a request of HTTP.
     pub fn message(&self, headers: &[(&str, &str)], message: &Json) -> String {
+        self.message_to("/mcp", headers, message)
+    }
+
+    /// The same at another path.
+    pub fn message_to(&self, path: &str, headers: &[(&str, &str)], message: &Json) -> String {
         let mut all = vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         let version = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
         if version.is_some() {
@@ -91,7 +96,7 @@ impl Client {
             all.extend(message["params"]["name"].as_str().map(|name| ("mcp-name", name)));
         }
         all.extend(headers);
-        self.request("POST", "/mcp", &all, &message.to_string())
+        self.request("POST", path, &all, &message.to_string())
     }
 
     /// What is answered to a message of MCP.

@@ -2,7 +2,10 @@
 //! the first call and ends when no call has been made for a while; the browser stays with its keeper, as one of `reuse`.
 
 use super::{caller::Caller, host::Service, parts::Execution};
-use crate::exec::{Direct, DirectRequest};
+use crate::{
+    exec::{Direct, DirectRequest},
+    history::History,
+};
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
     envelope::DataFile,
@@ -106,6 +109,12 @@ impl<T: Default + Send + Sync + 'static> DirectSessions<T> {
 }
 
 impl<T> DirectSession<T> {
+    /// The execution that it is.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        self.direct.id().as_str()
+    }
+
     /// Calls a method of a namespace with one argument, as a script would. When the session is lost, this is the last call.
     ///
     /// # Errors
@@ -192,6 +201,14 @@ impl Drop for Using<'_> {
 }
 
 impl Service {
+    /// What clients of contracts over HTTP did.
+    ///
+    /// # Errors
+    /// When the state folder cannot be used.
+    pub async fn history(&self) -> Result<History, ErrorReport> {
+        Ok(self.administration().await?.history.clone())
+    }
+
     /// Refuses a session key that is not for a caller.
     ///
     /// # Errors

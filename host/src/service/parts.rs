@@ -10,6 +10,7 @@ use super::{
 use crate::{
     engine::{ArtifactError, Engine},
     exec::{Executor, Settings as ExecutorSettings},
+    history::History,
     logins::LoginStore,
     network::NetworkRules,
     result::Transform,
@@ -43,6 +44,7 @@ pub(super) struct Administration {
     pub sessions: SessionManager,
     pub secrets: SecretStore,
     pub logins: LoginStore,
+    pub history: History,
     /// For how long unused logins are kept.
     pub logins_kept: Duration,
 }
@@ -73,7 +75,8 @@ impl Administration {
         let sessions = SessionManager::open(state.clone(), keeper, session_settings)?;
         let secrets = SecretStore::new(&state.secrets());
         let logins = LoginStore::new(&state.logins());
-        Ok(Self { state, sessions, secrets, logins, logins_kept: Duration::from_millis(retention.logins_ms) })
+        let (history, logins_kept) = (History::new(&state.history()), Duration::from_millis(retention.logins_ms));
+        Ok(Self { state, sessions, secrets, logins, history, logins_kept })
     }
 }
 
@@ -90,7 +93,7 @@ impl Execution {
             return Err(not_ours("the settings have network rules"));
         }
         let forgetting_logins = administration.clone().keep_forgetting_logins();
-        let Administration { state, sessions, secrets: _, logins: _, logins_kept: _ } = administration;
+        let Administration { state, sessions, .. } = administration;
         cleanup::remove_old(&state);
         let images = settings.image_dir()?;
         let engine = warm(&images, &layers(providers), progress)?;

@@ -399,6 +399,7 @@ mod tests {
             vnext = "127.0.0.1:0"
             no_evaluate = true
             uploads = "/srv/uploads"
+            no_history = true
         };
         examples
     }

@@ -93,6 +93,7 @@ fn entry(exchange: &Exchange, content: Json) -> Json {
         "cache": {},
         "timings": timings,
         "_resourceType": sent["type"].as_str().unwrap_or_default().to_lowercase(),
+        "_requestId": exchange.id(),
     });
     if let Some(address) = said["remoteIPAddress"].as_str().filter(|address| !address.is_empty()) {
         entry["serverIPAddress"] = address.trim_matches(['[', ']']).into();

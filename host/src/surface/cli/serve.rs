@@ -53,6 +53,7 @@ fn options(said: &Said) -> Options {
         vnext: serve.vnext,
         evaluates: !serve.no_evaluate,
         uploads: serve.uploads,
+        keeps_history: !serve.no_history,
     }
 }
 

@@ -355,6 +355,11 @@ pub const SETTINGS: &[Setting] = &[
         .flag("uploads", "FOLDER")
         .variable("CODEMODE_UPLOADS")
         .of_serve(),
+    Setting::new("serve.no_history", Kind::Switch, "Nothing is noted of what clients of ABP do")
+        .flag("no-history", "")
+        .variable("CODEMODE_NO_HISTORY")
+        .of_serve()
+        .usual(Usual::Off),
     Setting::new("serve.patience_ms", Kind::Number, "How long clients may keep a host waiting at most, in milliseconds")
         .flag("patience-ms", "MS")
         .variable("CODEMODE_PATIENCE_MS")

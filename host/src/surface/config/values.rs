@@ -163,6 +163,7 @@ pub(in crate::surface) struct ServeValues {
     pub vnext: Option<SocketAddr>,
     pub no_evaluate: bool,
     pub uploads: Option<PathBuf>,
+    pub no_history: bool,
 }
 
 impl Values {

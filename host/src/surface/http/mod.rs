@@ -1,4 +1,4 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`,
+//! HTTP: one host for many clients. MCP at `/mcp`, ABP below `/api/v1` and at `/abp/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`,
 //! administration below `/admin/v1`.
 //!
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
@@ -32,7 +32,10 @@ use axum::{
 use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
 use futures::StreamExt as _;
 use guard::{Guard, guarded, json, not_for_this_method, refusal};
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{
+    ServerHandler,
+    transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
+};
 use sessions::Sessions;
 use std::{
     net::{IpAddr, SocketAddr},
@@ -75,6 +78,8 @@ pub(super) struct Options {
     pub evaluates: bool,
     /// The folder whose files clients may give to pages.
     pub uploads: Option<PathBuf>,
+    /// Whether there is a history of what clients of ABP do.
+    pub keeps_history: bool,
 }
 
 /// A host that listens.
@@ -111,7 +116,7 @@ impl Server {
     /// `IO_ERROR` when the address cannot be listened on.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
         let Options { listen, token, token_file, allowed_hosts, allowed_origins, .. } = options;
-        let Options { grace, patience, vnext, evaluates, uploads, .. } = options;
+        let Options { grace, patience, vnext, evaluates, uploads, keeps_history, .. } = options;
         let addresses: Vec<IpAddr> = [Some(listen), vnext].into_iter().flatten().map(|listen| listen.ip()).collect();
         let tokens = tokens(token.as_ref(), token_file.as_deref(), &addresses)?;
         let mut hosts = allowed_hosts;
@@ -133,10 +138,13 @@ impl Server {
             }
             None => None,
         };
-        let abp = Abp::new(shared.service.clone(), uploads);
+        let abp = Abp::new(shared.service.clone(), uploads, keeps_history);
+        let routes = abp::router(&abp).layer(middleware::from_fn_with_state(shared.clone(), unless_closing));
+        let (tool, tools) = (shared.clone(), routes.clone());
         let router = Router::new()
-            .nest(abp::PREFIX, abp::router(&abp).layer(middleware::from_fn_with_state(shared.clone(), unless_closing)))
-            .route_service("/mcp", mcp_service(&shared, &guard, &mcp))
+            .nest(abp::PREFIX, routes)
+            .route_service(abp::MCP_PATH, mcp_service(move || abp::Tools::new(tools.clone()), &guard, &mcp))
+            .route_service("/mcp", mcp_service(move || Handler::new(tool.clone()), &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
             .merge(admin::router(shared.service.clone()))
             .method_not_allowed_fallback(async || not_for_this_method())
@@ -279,14 +287,17 @@ async fn unless_closing(State(shared): State<Shared>, request: axum::extract::Re
 }
 
 /// MCP over HTTP, by the library: revision 2025-11-25 with sessions, 2026-07-28 without.
-fn mcp_service(shared: &Shared, guard: &Guard, cancel: &CancellationToken) -> StreamableHttpService<Handler, Sessions> {
+fn mcp_service<H: ServerHandler>(
+    handler: impl Fn() -> H + Send + Sync + 'static,
+    guard: &Guard,
+    cancel: &CancellationToken,
+) -> StreamableHttpService<H, Sessions> {
     // The library has a wall of its own against foreign hosts.
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(guard.hosts().iter().map(|host| host.trim_matches(['[', ']'])))
         .with_max_request_body_bytes(HTTP_BODY_BYTES_MAX)
         .with_cancellation_token(cancel.clone());
-    let shared = shared.clone();
-    StreamableHttpService::new(move || Ok(Handler::new(shared.clone())), Arc::new(Sessions::new()), config)
+    StreamableHttpService::new(move || Ok(handler()), Arc::new(Sessions::new()), config)
 }
 
 /// Counts answers to calls until they are sent. Streams that a client holds open to be told things are none.

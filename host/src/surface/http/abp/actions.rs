@@ -2,8 +2,10 @@
 
 use super::{
     browser::{Abp, Ask, At, not_found},
-    envelope::{Envelope, as_bad_request, markup, picture, whole},
-    events::Happened,
+    envelope::{Course, Envelope, Kind, as_bad_request, markup, picture},
+    events::{Happened, whole},
+    network::{action_id, calls_of, keep},
+    record::as_action,
 };
 use crate::surface::http::face::{Answered, Failure, Fields};
 use axum::{
@@ -25,22 +27,46 @@ const CAN_GO: [&str; 2] = ["navigation.canGoBack", "navigation.canGoForward"];
 
 type OfTab = (State<Arc<Abp>>, Path<String>, Ask);
 
-/// Carries out an action in its envelope.
+const fn kind(name: &'static str) -> Kind {
+    Kind { name, navigation: "", scroll: "script" }
+}
+
+/// Keys submit forms, and scroll.
+const fn by_keys(name: &'static str) -> Kind {
+    Kind { name, navigation: "form_submit", scroll: "keyboard" }
+}
+
+/// Carries out an action in its envelope, and notes it.
 async fn act(
     (State(abp), Path(id), ask): OfTab,
-    navigation: &'static str,
+    kind: Kind,
     action: impl AsyncFnOnce(&At, &Fields) -> Result<Json, Failure>,
 ) -> Answered {
     let envelope = Envelope::read(&ask.body)?;
-    let at = ask.tab(&abp, &id).await?;
     // The contract has the fields of an action beside those of its envelope, or within `action_params`.
     let params = ask.body.0.get("action_params").and_then(Json::as_object).cloned().map(Fields);
     let params = params.as_ref().unwrap_or(&ask.body);
-    envelope.around(&at, navigation, async |at| action(at, params).await).await
+    let (mut course, mut tab) = (Course::default(), None);
+    let outcome = abp.modes.of_agent(&ask.client, async {
+        let at = tab.insert(ask.tab(&abp, &id).await?);
+        envelope.around(at, &kind, &mut course, async |at| action(at, params).await).await
+    });
+    let outcome = outcome.await;
+    let Some(at) = tab else { return outcome.map(Into::into) };
+    let noted = as_action(kind.name, &id, params, &course, &outcome);
+    let number = abp.note_action(&ask.client, &at.session, noted).await;
+    let mut told = outcome?;
+    told["action_id"] = json!(number.map(action_id));
+    if let Some(capture) = envelope.capture.as_ref().filter(|capture| !capture.tag.is_empty()) {
+        let (requests, _) = course.happened.requests(capture);
+        let calls = calls_of(&at, &capture.tag, number, Some(&requests)).await?;
+        keep(&abp, &ask.client, &at, calls).await;
+    }
+    Ok(told.into())
 }
 
 pub(super) async fn navigate(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), kind("navigate"), async |at, params| {
         let url = params.text("url").ok_or_else(|| Failure::bad("url is required"))?;
         let argument = json!({"url": url, "referer": params.text("referrer"), "waitUntil": "commit"});
         at.act("goto", argument, DIRECT_NAVIGATE_MS).await?;
@@ -58,7 +84,8 @@ pub(super) async fn forward(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) ->
 }
 
 async fn history(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask, delta: i32) -> Answered {
-    act((abp, id, ask), "back_forward", async |at, _| {
+    let name = if delta > 0 { "forward" } else { "back" };
+    act((abp, id, ask), Kind { navigation: "back_forward", ..kind(name) }, async |at, _| {
         let can_go = CAN_GO[usize::from(delta > 0)];
         if evaluated(at, can_go).await?["value"] != true {
             let direction = if delta > 0 { "forward" } else { "back" };
@@ -71,7 +98,7 @@ async fn history(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask, delta: i32) -
 }
 
 pub(super) async fn reload(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "reload", async |at, _| {
+    act((abp, id, ask), Kind { navigation: "reload", ..kind("reload") }, async |at, _| {
         at.act("history", json!({"delta": 0, "waitUntil": "commit"}), DIRECT_NAVIGATE_MS).await?;
         Ok(json!({"status": "reloaded", "url": null}))
     })
@@ -85,7 +112,7 @@ pub(super) async fn stop(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
 }
 
 pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), kind("click"), async |at, params| {
         let (x, y) = point(params)?;
         let button = params.text("button").unwrap_or_else(|| "left".to_owned());
         if !["left", "right", "middle"].contains(&button.as_str()) {
@@ -93,30 +120,37 @@ pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
         }
         let count = params.number("click_count").unwrap_or(1.0).clamp(1.0, 3.0) as u32;
         let click = json!({"op": "click", "x": x, "y": y, "button": button, "clickCount": count});
-        with_modifiers(at, &modifiers(params)?, "mouse", click).await?;
+        let modifiers = modifiers(params)?;
+        at.session.state.known().tab(&at.page.id).cursor = Some((x, y));
+        with_modifiers(at, &modifiers, "mouse", click).await?;
         Ok(json!({"status": "clicked", "x": whole(x), "y": whole(y)}))
     })
     .await
 }
 
+async fn move_mouse(at: &At, x: f64, y: f64) -> Result<(), Failure> {
+    at.session.state.known().tab(&at.page.id).cursor = Some((x, y));
+    at.input("mouse", json!({"op": "move", "x": x, "y": y})).await
+}
+
 pub(super) async fn mouse_move(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), kind("mouse_move"), async |at, params| {
         let (x, y) = point(params)?;
-        at.input("mouse", json!({"op": "move", "x": x, "y": y})).await?;
+        move_mouse(at, x, y).await?;
         Ok(json!({"status": "moved", "x": whole(x), "y": whole(y)}))
     })
     .await
 }
 
 pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), Kind { scroll: "wheel", ..kind("scroll") }, async |at, params| {
         let (x, y) = point(params)?;
         let delta = |name: &str| params.number(name).unwrap_or(0.0);
         let (dx, dy) = (delta("delta_x"), delta("delta_y"));
         if dx == 0.0 && dy == 0.0 {
             return Err(Failure::bad("delta_x or delta_y must be non-zero"));
         }
-        at.input("mouse", json!({"op": "move", "x": x, "y": y})).await?;
+        move_mouse(at, x, y).await?;
         at.input("mouse", json!({"op": "wheel", "dx": dx, "dy": dy})).await?;
         Ok(json!({"status": "scrolled", "delta_x": whole(dx), "delta_y": whole(dy)}))
     })
@@ -124,7 +158,7 @@ pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> 
 }
 
 pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "form_submit", async |at, params| {
+    act((abp, id, ask), by_keys("type"), async |at, params| {
         let Some(Json::String(text)) = params.0.get("text") else { return Err(Failure::bad("text is required")) };
         let time_ms = DIRECT_NAVIGATE_MS.saturating_add(4 * KEY_MS * text.chars().count() as u64);
         at.act("keyboard", json!({"op": "type", "text": text, "delay": KEY_MS}), time_ms).await?;
@@ -134,7 +168,7 @@ pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) 
 }
 
 pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "form_submit", async |at, params| {
+    act((abp, id, ask), by_keys("keyboard_press"), async |at, params| {
         let key = key(params)?;
         let keys: Vec<&str> = modifiers(params)?.into_iter().chain([key.as_str()]).collect();
         at.input("keyboard", json!({"op": "press", "key": keys.join("+")})).await?;
@@ -144,7 +178,7 @@ pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
 }
 
 pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), by_keys("keyboard_down"), async |at, params| {
         let key = key(params)?;
         with_modifiers(at, &modifiers(params)?, "keyboard", json!({"op": "down", "key": key})).await?;
         Ok(json!({"status": "down", "key": key}))
@@ -153,7 +187,7 @@ pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -
 }
 
 pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), by_keys("keyboard_up"), async |at, params| {
         let key = key(params)?;
         at.input("keyboard", json!({"op": "up", "key": key})).await?;
         Ok(json!({"status": "up", "key": key}))
@@ -162,7 +196,7 @@ pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> 
 }
 
 pub(super) async fn execute(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |at, params| {
+    act((abp, id, ask), kind("execute"), async |at, params| {
         let script = params.text("script").ok_or_else(|| Failure::bad("script is required"))?;
         evaluated(at, &script).await.map_err(as_bad_request)
     })
@@ -170,7 +204,7 @@ pub(super) async fn execute(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) ->
 }
 
 pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |_, params| {
+    act((abp, id, ask), kind("wait"), async |_, params| {
         let ms = params.number("ms").filter(|ms| (0.0..=ABP_PAUSE_MS_MAX as f64).contains(ms));
         let ms = ms.ok_or_else(|| Failure::bad(&format!("ms is required, from 0 to {ABP_PAUSE_MS_MAX}")))? as u64;
         tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -180,7 +214,7 @@ pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> An
 }
 
 pub(super) async fn screenshot(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), "", async |_, _| Ok(json!({"status": "captured"}))).await
+    act((abp, id, ask), kind("screenshot"), async |_, _| Ok(json!({"status": "captured"}))).await
 }
 
 /// The picture alone.
@@ -194,7 +228,7 @@ pub(super) async fn screenshot_file(
         disabled.split(',').filter(|tag| !tag.is_empty()).map(|tag| tag.trim().to_owned()).collect();
     let markup = markup(&disabled)?;
     let at = ask.tab(&abp, &id).await?;
-    let bytes = picture(&at, &markup).await?;
+    let bytes = picture(&at, &markup, ask.body.truth("cursor").unwrap_or(true)).await?;
     Ok(([(CONTENT_TYPE, "image/webp")], bytes).into_response())
 }
 
@@ -226,10 +260,14 @@ pub(super) async fn dismiss(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) ->
 }
 
 async fn answer(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask, accept: bool) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+    abp.modes.of_agent(&ask.client, answered(&abp, &id, &ask, accept)).await
+}
+
+async fn answered(abp: &Abp, id: &str, ask: &Ask, accept: bool) -> Answered {
+    let at = ask.tab(abp, id).await?;
     at.watch().await?;
     Happened::default().read(&at, Duration::ZERO).await?;
-    if at.session.state.known().tab(&id).dialog.take().is_none() {
+    if at.session.state.known().tab(id).dialog.take().is_none() {
         return Err(not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")));
     }
     let text = ask.body.text("prompt_text");

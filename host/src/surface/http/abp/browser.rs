@@ -1,6 +1,8 @@
 //! The browser of a client of ABP: its tabs, and what is known of each.
 
+use super::mode::Modes;
 use crate::{
+    history::{History, Owner},
     service::{DirectSession, DirectSessions, Service},
     surface::http::face::{Client, Failure, Fields, Page, ask, call, call_whole, pages, value_of},
 };
@@ -44,19 +46,37 @@ pub(super) const KINDS: [&str; 12] = [
 pub(crate) struct Abp {
     pub(super) service: Service,
     pub(super) sessions: DirectSessions<Kept>,
+    /// Whose turn their browsers are.
+    pub(super) modes: Modes,
     /// The folder whose files clients may give to pages.
     pub(super) uploads: Option<PathBuf>,
+    /// Whether there is a history of what clients do.
+    pub(super) keeps_history: bool,
 }
 
 impl Abp {
-    pub(crate) fn new(service: Service, uploads: Option<PathBuf>) -> Arc<Self> {
-        Arc::new(Self { sessions: DirectSessions::new(service.clone(), NAME), service, uploads })
+    pub(crate) fn new(service: Service, uploads: Option<PathBuf>, keeps_history: bool) -> Arc<Self> {
+        let sessions = DirectSessions::new(service.clone(), NAME);
+        Arc::new(Self { service, sessions, modes: Modes::default(), uploads, keeps_history })
+    }
+
+    /// The history, if one is kept.
+    pub(super) async fn history(&self) -> Result<History, Failure> {
+        if !self.keeps_history {
+            return Err(Failure::new(StatusCode::NOT_FOUND, "this host keeps no history").with_code("HISTORY_DISABLED"));
+        }
+        Ok(self.service.history().await?)
     }
 
     /// Ends the executions of all clients; their browsers stay with their keepers.
     pub(crate) async fn end(&self) {
         self.sessions.end_all().await;
     }
+}
+
+/// Whose history that of a client is.
+pub(super) fn owner(client: &Client) -> Owner {
+    Owner { caller: client.caller.name.clone(), key: client.key.clone() }
 }
 
 /// What is kept with the browser of a client.
@@ -91,15 +111,21 @@ pub(super) struct Tab {
     pub(super) picture: Option<Json>,
     /// Where it was scrolled to.
     pub(super) scroll: Option<Json>,
+    /// Where the mouse is, once it has been moved.
+    pub(super) cursor: Option<(f64, f64)>,
 }
 
 /// A download.
 #[derive(Clone)]
 pub(super) struct Download {
     pub(super) id: String,
+    /// The tab that began it.
+    pub(super) tab: String,
     pub(super) url: String,
     pub(super) filename: String,
     pub(super) start_ms: u64,
+    /// Its end is told, or none is expected any more.
+    pub(super) is_over: bool,
 }
 
 pub(super) type Session = Arc<DirectSession<Kept>>;
@@ -179,6 +205,18 @@ impl Ask {
             Some(page) => Ok(At { session, page }),
             None => Err(not_found("TAB_NOT_FOUND", format!("Tab {id} not found"))),
         }
+    }
+
+    /// The tab that was activated last, or else the first.
+    pub(super) async fn active_tab(&self, abp: &Abp) -> Result<At, Failure> {
+        let session = self.session(abp).await?;
+        let active = session.state.known().active.clone();
+        let mut pages = pages(&session).await?;
+        let place = pages.iter().position(|page| Some(&page.id) == active.as_ref()).unwrap_or(0);
+        if pages.is_empty() {
+            return Err(not_found("TAB_NOT_FOUND", "there is no tab".to_owned()));
+        }
+        Ok(At { session, page: pages.swap_remove(place) })
     }
 }
 

@@ -2,9 +2,11 @@
 
 use super::{
     browser::At,
-    events::{Happened, now_ms},
+    events::{Happened, now_ms, whole},
+    files::tell_finished,
+    network::Capture,
 };
-use crate::surface::http::face::{Answered, Failure, Fields, call_whole, pages, value_of};
+use crate::surface::http::face::{Failure, Fields, call_whole, pages, value_of};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use codemode_spec::{
     ErrorCode, Value,
@@ -21,17 +23,39 @@ const QUALITY: u32 = 80;
 const SCROLLED: &str = "() => { const e = document.scrollingElement ?? document.documentElement; \
     return [scrollX, scrollY, e.scrollWidth, e.scrollHeight, innerWidth, innerHeight]; }";
 
+/// What an action is, besides what it does.
+pub(super) struct Kind {
+    /// Its name in the history.
+    pub(super) name: &'static str,
+    /// How a navigation would come about.
+    pub(super) navigation: &'static str,
+    /// What would have scrolled.
+    pub(super) scroll: &'static str,
+}
+
 /// What an action asks for besides itself.
 pub(super) struct Envelope {
     markup: Option<Vec<&'static str>>,
+    has_cursor: bool,
     wait: Wait,
-    tag: Option<String>,
+    pub(super) capture: Option<Capture>,
 }
 
 enum Wait {
     Rest(Duration),
     Time(Duration),
     None,
+}
+
+/// How an action went, also one that failed.
+#[derive(Default)]
+pub(super) struct Course {
+    /// In milliseconds since the Unix epoch, as the other one.
+    pub(super) started: u64,
+    pub(super) ended: u64,
+    pub(super) happened: Happened,
+    /// The tab before and after.
+    pub(super) pictures: [Option<Vec<u8>>; 2],
 }
 
 impl Envelope {
@@ -55,26 +79,32 @@ impl Envelope {
             None | Some("viewport") => Some(markup(&screenshot.texts("disable_markup"))?),
             Some(_) => return Err(Failure::bad("screenshot.area must be viewport or none")),
         };
-        let tag = part("network").map(|network| network.text("tag").unwrap_or_default());
-        Ok(Self { markup, wait, tag })
+        let capture = part("network").map(|network| Capture::read(&network)).transpose()?;
+        Ok(Self { markup, has_cursor: screenshot.truth("cursor").unwrap_or(true), wait, capture })
     }
 
-    /// Carries out an action. `navigation` says how a navigation would come about.
+    /// Carries out an action.
     pub(super) async fn around(
-        self,
+        &self,
         at: &At,
-        navigation: &'static str,
+        kind: &Kind,
+        course: &mut Course,
         action: impl AsyncFnOnce(&At) -> Result<Json, Failure>,
-    ) -> Answered {
+    ) -> Result<Json, Failure> {
         let _turn = at.session.state.turn(&at.page.id).await;
+        (course.started, course.ended) = (now_ms(), now_ms());
         at.watch().await?;
         // What happened before is none of this action's.
         Happened::default().read(at, Duration::ZERO).await?;
-        let before = self.picture(at).await;
-        let mut happened = Happened::by(navigation);
-        let started = now_ms();
-        let mut result = action(at).await?;
+        let (before, from) = (self.picture(at).await, scrolled(at).await);
+        course.pictures[0] = before.as_ref().and_then(|picture| picture.taken.clone());
+        course.happened = Happened::by(kind.navigation);
+        let happened = &mut course.happened;
+        course.started = now_ms();
+        let done = action(at).await;
         let completed = now_ms();
+        course.ended = completed;
+        let mut result = done?;
         match self.wait {
             Wait::Rest(time) => happened.rest(at, time).await?,
             Wait::Time(time) => {
@@ -83,51 +113,61 @@ impl Envelope {
             }
             Wait::None => happened.read(at, Duration::ZERO).await?,
         }
-        let waited = now_ms();
+        course.ended = now_ms();
         if result.get("url").is_some_and(Json::is_null) {
             // Where the tab has come to by now.
             let page = pages(&at.session).await?.into_iter().find(|page| page.id == at.page.id);
             result["url"] = json!(page.map(|page| page.url));
         }
         let (after, scroll) = (self.picture(at).await, scrolled(at).await);
+        course.pictures[1] = after.as_ref().and_then(|picture| picture.taken.clone());
+        happened.scrolled(&at.page.id, &from, &scroll, kind.scroll);
+        tell_finished(at, happened).await?;
         let mut told = json!({
             "result": result, "scroll": scroll, "events": happened.events,
             "timing": {
-                "action_started_ms": started, "action_completed_ms": completed, "wait_completed_ms": waited,
-                "duration_ms": waited.saturating_sub(started),
+                "action_started_ms": course.started, "action_completed_ms": completed, "wait_completed_ms": course.ended,
+                "duration_ms": course.ended.saturating_sub(course.started),
             },
         });
         if self.markup.is_some() {
-            told["screenshot_before"] = before.unwrap_or_default();
-            told["screenshot_after"] = after.unwrap_or_default();
+            told["screenshot_before"] = before.map(|picture| picture.told).unwrap_or_default();
+            told["screenshot_after"] = after.map(|picture| picture.told).unwrap_or_default();
         }
-        if let Some(tag) = self.tag {
-            let (total, completed) = (happened.requests, happened.completed);
-            told["network"] =
-                json!({"total": total, "completed": completed, "pending": happened.pending(), "tag": tag});
+        if let Some(capture) = &self.capture {
+            let (requests, completed) = happened.requests(capture);
+            let (total, tag) = (requests.len(), &capture.tag);
+            told["network"] = json!({"total": total, "completed": completed, "pending": total - completed, "tag": tag});
         }
-        Ok(told.into())
+        Ok(told)
     }
 
     /// The tab as it looks; its last picture, marked as stale, while a dialog keeps it from being drawn.
-    async fn picture(&self, at: &At) -> Option<Json> {
+    async fn picture(&self, at: &At) -> Option<Picture> {
         let markup = self.markup.as_ref()?;
         let has_dialog = at.has_dialog();
-        let taken = if has_dialog { None } else { picture(at, markup).await.ok() };
+        let taken = if has_dialog { None } else { picture(at, markup, self.has_cursor).await.ok() };
         let mut known = at.session.state.known();
         let tab = known.tabs.get_mut(&at.page.id)?;
-        match taken.and_then(|bytes| told(&bytes)) {
-            Some(picture) => {
+        match taken.and_then(|bytes| Some((told(&bytes)?, bytes))) {
+            Some((picture, bytes)) => {
                 tab.picture = Some(picture.clone());
-                Some(picture)
+                Some(Picture { told: picture, taken: Some(bytes) })
             }
             None => {
                 let mut last = tab.picture.clone()?;
                 last["stale"] = json!(true);
-                Some(last)
+                Some(Picture { told: last, taken: None })
             }
         }
     }
+}
+
+/// A picture of a tab.
+struct Picture {
+    told: Json,
+    /// Its bytes, if it was taken now.
+    taken: Option<Vec<u8>>,
 }
 
 /// The overlays that are left.
@@ -139,9 +179,12 @@ pub(super) fn markup(disabled: &[String]) -> Result<Vec<&'static str>, Failure> 
 }
 
 /// A picture of the viewport, as WebP.
-pub(super) async fn picture(at: &At, markup: &[&str]) -> Result<Vec<u8>, Failure> {
+pub(super) async fn picture(at: &At, markup: &[&str], has_cursor: bool) -> Result<Vec<u8>, Failure> {
+    let cursor = at.session.state.known().tab(&at.page.id).cursor.filter(|_| has_cursor);
+    let cursor = cursor.map(|(x, y)| json!({"x": x, "y": y}));
     let argument = json!({
         "page": at.page.id, "timeoutMs": DIRECT_NAVIGATE_MS, "type": "webp", "quality": QUALITY, "markup": markup,
+        "cursor": cursor,
     });
     let answer = call_whole(&at.session, "screenshot", argument, DIRECT_NAVIGATE_MS).await?;
     Ok(if let Value::Bytes(_, bytes) = value_of(answer) { bytes } else { Vec::new() })
@@ -193,11 +236,6 @@ async fn scrolled(at: &At) -> Json {
         }));
     }
     tab.scroll.clone().unwrap_or_default()
-}
-
-/// A number as people write it: without a fraction that is none.
-pub(super) fn whole(number: f64) -> Json {
-    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }
 
 /// The failure of an evaluation is a request's that was wrong.

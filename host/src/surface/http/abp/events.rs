@@ -1,11 +1,14 @@
 //! What happened in a tab, from the news of the verbs to the events of ABP, and what of its requests is under way.
 
-use super::browser::{At, Download, KINDS};
+use super::{
+    browser::{At, Download, KINDS},
+    network::Capture,
+};
 use crate::surface::http::face::{Failure, call};
-use codemode_spec::limits::DIRECT_NAVIGATE_MS;
+use codemode_spec::limits::{DIRECT_NAVIGATE_MS, EVENTS_READ_MAX};
 use serde_json::{Value as Json, json};
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::time::Instant;
@@ -22,8 +25,8 @@ const IDLE: Duration = Duration::from_millis(100);
 pub(super) struct Happened {
     pub(super) events: Vec<Json>,
     under_way: HashSet<String>,
-    pub(super) requests: usize,
-    pub(super) completed: usize,
+    /// The requests that were sent, with their kind and whether they have an answer.
+    requests: HashMap<String, (String, bool)>,
     /// A new document whose parts are not loaded yet.
     loads: bool,
     last: Option<Instant>,
@@ -37,8 +40,41 @@ impl Happened {
         Self { navigation, ..Self::default() }
     }
 
-    pub(super) fn pending(&self) -> usize {
-        self.requests.saturating_sub(self.completed)
+    /// The requests that are meant, and how many of them have an answer.
+    pub(super) fn requests(&self, capture: &Capture) -> (HashSet<String>, usize) {
+        let meant = || self.requests.iter().filter(|(_, (kind, _))| capture.means(kind));
+        (meant().map(|(id, _)| id.clone()).collect(), meant().filter(|(_, (_, is_answered))| *is_answered).count())
+    }
+
+    /// That the page was scrolled, from one place to another.
+    pub(super) fn scrolled(&mut self, tab: &str, before: &Json, after: &Json, source: &'static str) {
+        let moved = |name: &str| after[name].as_f64().unwrap_or_default() - before[name].as_f64().unwrap_or_default();
+        let (x, y) = (moved("horizontal_px"), moved("vertical_px"));
+        // Another document begins at its own place.
+        let is_other = self.events.iter().any(|event| event["type"] == "navigation");
+        if (x == 0.0 && y == 0.0) || !before.is_object() || !after.is_object() || is_other {
+            return;
+        }
+        let direction = match (x.abs() > y.abs(), x > 0.0, y > 0.0) {
+            (true, true, _) => "right",
+            (true, false, _) => "left",
+            (false, _, true) => "down",
+            (false, _, false) => "up",
+        };
+        let position = ["horizontal_percent", "vertical_percent", "horizontal_px", "vertical_px"];
+        let position: Json = position.into_iter().map(|name| (name, after[name].clone())).collect();
+        self.add(
+            "scroll",
+            json!({
+                "tab_id": tab, "delta": {"x": whole(x), "y": whole(y), "direction": direction}, "position": position,
+                "source": source,
+            }),
+        );
+    }
+
+    /// What has happened.
+    pub(super) fn add(&mut self, kind: &str, data: Json) {
+        self.events.push(event(kind, data));
     }
 
     /// How much longer nothing may happen until the tab is at rest. `None`: it is not near it.
@@ -70,13 +106,17 @@ impl Happened {
         let mut known = at.session.state.known();
         let told = match event["type"].as_str().unwrap_or_default() {
             "request" => {
-                self.requests += 1;
+                if self.requests.len() < EVENTS_READ_MAX {
+                    self.requests.insert(id("requestId"), (id("resourceType"), false));
+                }
                 self.under_way.insert(id("requestId"));
                 self.last = Some(Instant::now());
                 return;
             }
             "response" => {
-                self.completed += 1;
+                if let Some((_, is_answered)) = self.requests.get_mut(&id("requestId")) {
+                    *is_answered = true;
+                }
                 return;
             }
             "requestfinished" | "requestfailed" => {
@@ -126,17 +166,22 @@ impl Happened {
             "download" => {
                 let download = Download {
                     id: id("download"),
+                    tab: tab.clone(),
                     url: id("url"),
                     filename: id("suggestedFilename"),
                     start_ms: now_ms(),
+                    is_over: false,
                 };
-                let told = json!({"download_id": download.id, "url": download.url, "filename": download.filename});
+                let told = json!({
+                    "download_id": download.id, "url": download.url, "filename": download.filename,
+                    "mime_type": mime_type(&download.filename),
+                });
                 known.add_download(download);
                 ("download_started", told)
             }
             _ => return,
         };
-        self.events.push(json!({"type": told.0, "virtual_time_ms": now_ms(), "data": told.1}));
+        self.add(told.0, told.1);
     }
 
     /// Waits until the tab is at rest: its document is loaded and hardly a request under way. A dialog ends the wait.
@@ -164,6 +209,21 @@ impl Happened {
             self.read(at, wait.min(left)).await?;
         }
     }
+}
+
+/// An event as it is told.
+pub(super) fn event(kind: &str, data: Json) -> Json {
+    json!({"type": kind, "virtual_time_ms": now_ms(), "data": data})
+}
+
+/// The type of a file, by its name.
+pub(super) fn mime_type(filename: &str) -> String {
+    mime_guess::from_path(filename).first_or_octet_stream().to_string()
+}
+
+/// A number as people write it: without a fraction that is none.
+pub(super) fn whole(number: f64) -> Json {
+    if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }
 
 /// The wall clock, in milliseconds since the Unix epoch.

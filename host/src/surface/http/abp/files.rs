@@ -1,9 +1,9 @@
 //! Files from pages and to them: downloads, file choosers, and requests in a tab's session.
 
 use super::{
-    browser::{Abp, Ask, Download, Kept, not_found},
-    envelope::whole,
-    events::Happened,
+    browser::{Abp, Ask, At, Download, Kept, not_found},
+    events::{Happened, event, mime_type, whole},
+    network::keep_curl,
 };
 use crate::{
     service::DirectSession,
@@ -26,7 +26,7 @@ async fn known_downloads(session: &Arc<DirectSession<Kept>>) -> Result<Vec<Downl
     for page in pages(session).await? {
         let is_watched = session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.since.is_some());
         if is_watched {
-            let at = super::browser::At { session: Arc::clone(session), page };
+            let at = At { session: Arc::clone(session), page };
             Happened::default().read(&at, Duration::ZERO).await?;
         }
     }
@@ -51,6 +51,7 @@ async fn told(session: &DirectSession<Kept>, download: &Download) -> Result<Json
     Ok(json!({
         "id": download.id, "url": download.url, "filename": download.filename, "state": state,
         "bytes_received": received.map(whole), "total_bytes": total.map(whole), "percent_complete": percent, "start_time": download.start_ms,
+        "mime_type": mime_type(&download.filename),
     }))
 }
 
@@ -113,7 +114,11 @@ pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<Str
                 ));
         }
     };
-    let session = ask.session(&abp).await?;
+    abp.modes.of_agent(&ask.client, choose(&abp, &id, &ask, files)).await
+}
+
+async fn choose(abp: &Abp, id: &str, ask: &Ask, files: Vec<Value>) -> Answered {
+    let session = ask.session(abp).await?;
     let chooser = {
         let mut known = session.state.known();
         let place = known.choosers.iter().position(|(of, _, _)| *of == id);
@@ -121,8 +126,39 @@ pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<Str
     };
     let message = format!("File chooser {id} not found or already closed");
     let (_, tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
+    let cancel = files.is_empty();
     give(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
+    let kind = if cancel { "file_chooser_cancelled" } else { "file_selected" };
+    let mut told = json!({"id": id, "tab_id": tab, "chooser_type": "open"});
+    if !cancel {
+        told["files"] = json!(ask.body.texts("files"));
+    }
+    abp.note_event(&ask.client, &session, &event(kind, told)).await;
     Ok(if cancel { json!({"success": true, "cancelled": true}) } else { json!({"success": true}) }.into())
+}
+
+/// Tells of downloads of a tab that have come to their end.
+pub(super) async fn tell_finished(at: &At, happened: &mut Happened) -> Result<(), Failure> {
+    let is_awaited = |download: &&Download| download.tab == at.page.id && !download.is_over;
+    let awaited: Vec<Download> = at.session.state.known().downloads.iter().filter(is_awaited).cloned().collect();
+    for download in awaited {
+        let mut told = told(&at.session, &download).await?;
+        if told["state"] == "in_progress" {
+            continue;
+        }
+        let mut known = at.session.state.known();
+        known.downloads.iter_mut().filter(|known| known.id == download.id).for_each(|known| known.is_over = true);
+        if told["state"] == "completed" {
+            happened.add(
+                "download_completed",
+                json!({
+                    "download_id": download.id, "filename": download.filename, "mime_type": told["mime_type"].take(),
+                    "bytes_received": told["bytes_received"].take(),
+                }),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Sends a request with what the browser of the tab would send along.
@@ -153,9 +189,12 @@ pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
         .filter_map(|header| Some((header[0].as_str()?.to_ascii_lowercase(), header[1].clone())))
         .collect();
     let redirected = told["url"] != url.as_str();
-    Ok(json!({
+    let told = json!({
         "status": told["status"], "headers": headers, "body": body, "body_encoding": encoding, "url": told["url"],
         "redirected": redirected,
-    })
-    .into())
+    });
+    if let Some(tag) = ask.body.text("tag") {
+        keep_curl(&abp, &ask.client, &at, &tag, &ask.body, &told).await;
+    }
+    Ok(told.into())
 }

@@ -1,36 +1,38 @@
 //! Agent Browser Protocol: the first of the HTTP contracts, as a translation into the verbs of `browser`.
 //!
-//! `browser` is what a client works on, `envelope` what surrounds each action, `events` what happened meanwhile; `tabs`,
-//! `actions` and `files` are the routes. Of the document's routes those that this host has no translation for answer 501
-//! and name themselves.
+//! `browser` is what a client works on, `mode` whose turn that is, `envelope` what surrounds each action, `events` what
+//! happened meanwhile, `record` what of it is noted; `tabs`, `actions`, `files`, `network` and `history` are the routes. Of the
+//! document's routes those that this host has no translation for answer 501 and name themselves. The contract's tools are
+//! calls of the routes: `tools` lists them, `mcp` serves them.
 
 mod actions;
 mod browser;
 mod envelope;
 mod events;
 mod files;
+mod history;
+mod mcp;
+mod mode;
+mod network;
+mod record;
 mod tabs;
+mod tools;
 
 pub(super) use browser::{Abp, PREFIX};
+pub(super) use mcp::{PATH as MCP_PATH, Tools};
 
 use super::face::Failure;
 use axum::{
     Router,
     http::StatusCode,
-    routing::{any, get, post},
+    routing::{any, delete, get, post},
 };
 use std::sync::Arc;
 
 /// What the document has and this host has not.
 const PLANNED: &[&str] = &[
-    "/browser/session-data",
-    "/network",
-    "/network/save",
-    "/network/{*rest}",
     "/select/{id}",
     "/tabs/{id}/execution",
-    "/history",
-    "/history/{*rest}",
     "/tabs/{id}/pin",
     "/tabs/{id}/mute",
     "/tabs/{id}/duplicate",
@@ -47,7 +49,8 @@ pub(super) fn router(abp: &Arc<Abp>) -> Router {
     let implemented = Router::new()
         .route("/browser/status", get(tabs::status))
         .route("/browser/shutdown", post(tabs::shutdown))
-        .route("/browser/input-mode", get(tabs::input_mode).post(tabs::planned))
+        .route("/browser/input-mode", get(tabs::input_mode).post(tabs::set_input_mode))
+        .route("/browser/session-data", get(tabs::session_data))
         .route("/tabs", get(tabs::list).post(tabs::open))
         .route("/tabs/{id}", get(tabs::show).delete(tabs::close))
         .route("/tabs/{id}/activate", post(tabs::activate))
@@ -74,7 +77,19 @@ pub(super) fn router(abp: &Arc<Abp>) -> Router {
         .route("/downloads", get(files::downloads))
         .route("/downloads/{id}", get(files::download))
         .route("/downloads/{id}/cancel", post(files::cancel_download))
-        .route("/file-chooser/{id}", post(files::file_chooser));
+        .route("/file-chooser/{id}", post(files::file_chooser))
+        .route("/network", get(network::query).delete(network::clear))
+        .route("/network/save", post(network::save))
+        .route("/history", delete(history::delete))
+        .route("/history/sessions", get(history::sessions))
+        .route("/history/sessions/current", get(history::current_session))
+        .route("/history/sessions/{id}", get(history::session))
+        .route("/history/sessions/{id}/export", get(history::export))
+        .route("/history/actions", get(history::actions).delete(history::delete_actions))
+        .route("/history/actions/{id}", get(history::action))
+        .route("/history/actions/{id}/screenshot", get(history::screenshot))
+        .route("/history/events", get(history::events).delete(history::delete_events))
+        .route("/history/events/{id}", get(history::event));
     let routes = PLANNED.iter().fold(implemented, |routes, path| routes.route(path, any(tabs::planned)));
     routes
         .with_state(Arc::clone(abp))

@@ -13,6 +13,9 @@ use codemode_spec::{
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
+const AGENT: &str = "agent";
+const HUMAN: &str = "human";
+
 pub(super) async fn status(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
     abp.service.may_use(&ask.client.caller, &ask.client.key)?;
     let readiness = abp.service.readiness().await;
@@ -36,9 +39,31 @@ pub(super) async fn shutdown(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered 
     Ok(json!({"success": true, "stopped": stopped}).into())
 }
 
-/// People have no hand in a browser of this host.
-pub(super) async fn input_mode(_: State<Arc<Abp>>, _: Ask) -> Answered {
-    Ok(json!({"input_mode": "agent"}).into())
+pub(super) async fn input_mode(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let mode = if abp.modes.is_persons(&ask.client) { HUMAN } else { AGENT };
+    Ok(json!({ "input_mode": mode }).into())
+}
+
+pub(super) async fn set_input_mode(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let mode = ask.body.text("input_mode");
+    let is_persons = match mode.as_deref() {
+        Some(AGENT) => false,
+        Some(HUMAN) => true,
+        _ => return Err(Failure::bad("input_mode must be agent or human")),
+    };
+    abp.modes.set(&ask.client, is_persons)?;
+    Ok(json!({ "input_mode": mode }).into())
+}
+
+/// Where the history lies is the host's business: its files are no client's, on whatever machine that is.
+pub(super) async fn session_data(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
+    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let data = json!({
+        "session_dir": null, "database_path": null, "screenshots_dir": null, "screenshots_enabled": abp.keeps_history,
+    });
+    Ok(json!({"success": true, "data": data}).into())
 }
 
 pub(super) async fn list(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {

@@ -60,6 +60,11 @@ impl Failure {
         Self { code: Some(code), ..self }
     }
 
+    /// The contract's code, or ours.
+    pub(crate) fn code(&self) -> &str {
+        self.code.unwrap_or(self.error.code.as_str())
+    }
+
     pub(crate) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
