@@ -303,6 +303,8 @@ pub const EXECUTIONS_LISTED: usize = 100;
 pub const EXECUTIONS_ANSWERED_MAX: usize = 500;
 /// Files of answers that are sent to operators at the same time: each is held as a whole. Further ones wait.
 pub const ADMIN_FILES_SENT_MAX: usize = 4;
+/// How often a host that serves looks whether its files of settings have changed.
+pub const CONFIG_LOOK_MS: u64 = 1_000;
 /// Rows of the audit that one execution can bring about by going where no script may be.
 pub const AUDIT_REFUSALS_MAX: usize = 100;
 /// Time for shaping a result that is granted also when the execution's time is over: the script was in time.
