@@ -254,7 +254,7 @@ fn a_script_does_not_reach_the_host_that_runs_it() {
         const page = await browser.open("about:blank");
         const seen = [];
         for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]"])
-          for (const path of ["/mcp", "/admin/v1/sessions", "/api/v1/tabs", "/metrics"]) {
+          for (const path of ["/mcp", "/admin/v1/sessions", "/api/v1/tabs", "/metrics", "/", "/dashboard/app.js"]) {
             const answer = await page.goto(`http://${host}:PORT${path}`).catch((error) => error);
             if (answer?.status?.() === 200) seen.push([host, path, await page.textContent("body")]);
           }

@@ -280,6 +280,7 @@ impl Said {
             result_chars: result.chars.unwrap_or(usual.result_chars),
             concurrent_max: count(executions.concurrent, usual.concurrent_max),
             queued_max: count(executions.queued, usual.queued_max),
+            insight: usual.insight,
         })
     }
 
@@ -409,6 +410,7 @@ mod tests {
             patience_ms = 8
             vnext = "127.0.0.1:0"
             no_evaluate = true
+            no_insight = true
             uploads = "/srv/uploads"
         };
         examples

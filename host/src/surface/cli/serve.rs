@@ -2,7 +2,7 @@
 
 use super::{asked::Asked, render::say, watched::Watched};
 use crate::{
-    service::Service,
+    service::{Service, Settings},
     surface::{
         config::{Config, Said, ServeArgs},
         http::{Options, Reload, Server},
@@ -23,7 +23,7 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
     let mut watched = Watched::of(config.file());
     let said = config.read()?;
     watched.also(said.serve().token_file);
-    let service = Service::builder(said.settings()?).build()?;
+    let service = Service::builder(settings(&said)?).build()?;
     let server = Server::bind(service.clone(), options(&said)).await?;
     // Data: what a program that started this one needs to know. Nobody need read it.
     let _ = writeln!(std::io::stdout().lock(), "http://{}", server.address());
@@ -62,6 +62,10 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
         () = reloading => {}
     }
     Ok(())
+}
+
+fn settings(said: &Said) -> Result<Settings, ErrorReport> {
+    Ok(Settings { insight: !said.serve().no_insight, ..said.settings()? })
 }
 
 fn options(said: &Said) -> Options {
