@@ -357,7 +357,8 @@ async function show() {
     status("");
   } catch (error) {
     if (mine !== generation) return;
-    if (error instanceof Refused && [401, 403].includes(error.status) && needsToken) {
+    // A host may have got tokens since the page was loaded.
+    if (error instanceof Refused && (error.status === 401 || (error.status === 403 && hasToken))) {
       sessionStorage.removeItem(TOKEN);
       return logIn(`${error.message}. ${error.hint ?? ""}`);
     }
