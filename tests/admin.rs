@@ -176,6 +176,15 @@ fn each_route_answers_as_the_document_says_and_as_the_command_line_does() {
     for name in [id, key] {
         assert_eq!(api.get("/sessions/{name}", &[("name", name)], "")["session"]["id"], id);
     }
+    // What this host runs, and has run.
+    let traced = api.get("/executions/{execution}/trace", &[("execution", first)], "");
+    let trace = &traced["trace"];
+    assert_eq!((&traced["kept"], &trace["execution"], &trace["outcome"]), (&json!(true), &json!(first), &json!("ok")));
+    assert!(trace["code"].as_str().unwrap().contains("'x'.repeat(50_000)"), "{trace}");
+    assert!(trace["calls"].as_array().unwrap().iter().all(|call| call["outcome"] == "ok"), "{trace}");
+    assert!(!trace.to_string().contains("/a\""), "no arguments, but those that stand in the script: {trace}");
+    let view = api.get("/executions/{execution}/view", &[("execution", holder)], "");
+    assert_eq!((&view["running"], view["picture"].as_u64().is_some_and(|number| number > 0)), (&json!(true), true));
     let leases = api.get("/leases", &[], "");
     assert_eq!(leases["leases"][0]["holder"]["execution"], holder, "{leases}");
     assert_eq!(
@@ -313,6 +322,8 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
         ("GET", "/sessions", "?ended=perhaps", "ended"),
         ("GET", "/leases", "?limit=1", "limit"),
         ("GET", "/executions", "?limit=0", "limit"),
+        ("GET", "/executions/{execution}/view", "?after=-1", "after"),
+        ("GET", "/executions/{execution}/trace", "?after=1", "after"),
         ("GET", "/executions", "?limit=501", "between 1 and 500"),
         ("GET", "/audit", "?limit=1001", "between 1 and 1000"),
         ("GET", "/audit", "?key=a&key=b", "key"),

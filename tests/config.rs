@@ -26,8 +26,8 @@ const ABOUT: &str = "\
 
 A setting is said by a flag, by an environment variable, or in the file of defaults at the place of its name: `session.key` is
 `key` in the table `[session]`. A flag goes before a variable, and that before the file. `codemode config show --origin` shows each
-as it is, and where that is from. On `SIGHUP` `codemode serve` reads the file of defaults and the file of tokens again, takes over what is
-marked here, and logs which of the others have changed and need a restart.
+as it is, and where that is from. On `SIGHUP`, and within seconds of a change of either file, `codemode serve` reads the file of
+defaults and the file of tokens again, takes over what is marked here, and logs which of the others have changed and need a restart.
 
 This page is made by `tests/config.rs` of what `codemode config show --json` answers.
 
@@ -161,6 +161,53 @@ fn the_page_has_every_setting() {
     }
     let there = fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(there, page, "CODEMODE_BLESS=1 cargo test -- config writes it");
+}
+
+#[test]
+fn a_host_sees_that_its_files_have_changed() {
+    let place = Place::new();
+    // The usual place, where nothing is yet.
+    let config = place.folder().join("config/codemode/config.toml");
+    let (tokens, log) = (place.folder().join("tokens.toml"), place.folder().join("log"));
+    let logged = || fs::read_to_string(&log).unwrap();
+    let times = |word: &str| logged().matches(word).count();
+    write_private(&tokens, &format!("[ci]\ntoken = \"{OLD}\"\n"));
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--log", "info", "--grace", "1s"]);
+    command.arg("--token-file").arg(&tokens).stderr(fs::File::create(&log).unwrap());
+    let mut serving = Serving::of(command);
+    let (old, new) = (format!("Bearer {OLD}"), format!("Bearer {NEW}"));
+    let (old, new) = ([("authorization", old.as_str())], [("authorization", new.as_str())]);
+    let status = |headers: &[(&str, &str)]| serving.ask("GET", "/metrics", headers, "").status;
+    let length = |headers: &[(&str, &str)]| {
+        let answer = serving.execute(headers, &json!({"code": "'x'.repeat(50_000)"}));
+        answer["data"]["result"].as_str().unwrap_or_else(|| panic!("{answer}")).len()
+    };
+    assert!(length(&old) > 20_000);
+    fs::create_dir_all(config.parent().unwrap()).unwrap();
+    fs::write(&config, "[result]\nchars = 1000\n").unwrap();
+    wait_until("the new settings", PATIENCE, || length(&old) < 1_100);
+    // As an editor does that writes beside the file first.
+    let beside = place.folder().join("beside");
+    write_private(&beside, &format!("[ops]\ntoken = \"{NEW}\"\n"));
+    fs::rename(&beside, &tokens).unwrap();
+    wait_until("the new token", PATIENCE, || status(&new) == 200);
+    assert_eq!(status(&old), 401);
+    // What is wrong changes nothing, is told once, and is seen to be right again.
+    fs::write(&config, "[result]\nchars = 1\n").unwrap();
+    wait_until("a fault", PATIENCE, || times("result.chars must be between") == 1);
+    assert!(length(&new) < 1_100);
+    let reloaded = times("the settings were reloaded");
+    fs::write(&config, "[result]\nchars = 3000\n[network]\ndeny = [\"a.test\"]\n").unwrap();
+    wait_until("the settings", PATIENCE, || (2_000..3_300).contains(&length(&new)));
+    wait_until("what needs a restart", PATIENCE, || times("need a restart") == 1);
+    assert_eq!((times("result.chars must be between"), times("the settings were reloaded")), (1, reloaded + 1));
+    assert_eq!((status(&new), status(&old)), (200, 401));
+    // A file that goes says nothing any more.
+    fs::remove_file(&config).unwrap();
+    wait_until("the defaults", PATIENCE, || length(&new) > 20_000);
+    assert!(!logged().contains(OLD) && !logged().contains(NEW), "{}", logged());
+    serving.program.signal(Signal::TERM);
+    assert!(serving.program.ended(PATIENCE).success());
 }
 
 #[test]

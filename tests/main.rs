@@ -13,6 +13,7 @@ mod cases;
 mod circles;
 mod cli;
 mod config;
+mod dashboard;
 mod dist;
 mod door;
 mod embedder;

@@ -3,7 +3,8 @@
 //! In the order of their use: a [`Request`] is checked, and admitted by `admission`; `created` are the services and
 //! runtimes that are made for it; a run takes its `turns` on a `state` that is plain data, and has its `calls` carried
 //! out; `outcome` says what that came to, `quirks` what the guest's own words in it mean. The [`Executor`] puts these
-//! together, disposes of what was created, and has the result shaped. `direct` is an execution whose calls a surface makes. `audit` has the traits of those who are told.
+//! together, disposes of what was created, and has the result shaped. `direct` is an execution whose calls a surface makes. `audit` has the traits of those who are told, `trace` what an
+//! operator sees of it.
 
 mod admission;
 mod audit;
@@ -17,6 +18,7 @@ mod poll;
 mod quirks;
 mod request;
 mod state;
+mod trace;
 mod turns;
 
 pub use admission::{Load, Share};
@@ -24,6 +26,7 @@ pub use audit::{AuditSink, LoginAct, NoAudit, NoObserver, Observer};
 pub use direct::{Direct, DirectRequest};
 pub use meter::{Meter, NoMeter};
 pub use request::Request;
+pub use trace::{ExecutionTrace, TracedCall, TracedLine, Traces};
 
 use crate::{
     engine::Engine,
@@ -59,6 +62,7 @@ use state::{RunState, Summary};
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
+use trace::{TraceSink, Tracing};
 use tracing::{Instrument as _, info_span, warn};
 use turns::{Run, RunInputs};
 
@@ -104,6 +108,8 @@ pub struct Settings {
     pub audit: Arc<dyn AuditSink>,
     /// What counts what they take.
     pub meter: Arc<dyn Meter>,
+    /// Where an operator sees what they run, call and write; without it nothing of that is kept.
+    pub traces: Option<Arc<Traces>>,
     /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
     pub concurrent_max: usize,
     /// Executions that wait for a place.
@@ -145,6 +151,7 @@ impl Settings {
             services: Vec::new(),
             audit: Arc::new(NoAudit),
             meter: Arc::new(NoMeter),
+            traces: None,
             concurrent_max: EXECUTIONS_CONCURRENT_MAX,
             queued_max: EXECUTIONS_QUEUED_MAX,
         }
@@ -244,10 +251,14 @@ impl Inner {
         let ended = cancel.child_token();
         let (mut context, kept) = self.context(id, &request.session, request.options.clone(), &granted, &ended)?;
         self.settings.audit.started(id, &request.share.caller, &request.code, &request.session);
+        let tracing = self.trace(id, &request.code, &granted.secrets);
         let mut created = Created::default();
         let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
         let run = match creation {
-            Ok(()) => self.run(id, &request, program, &created, &granted, observer).complete().await,
+            Ok(()) => {
+                let callees = self.callees(&created, &granted.secrets, tracing.sink());
+                self.run(id, &request, program, callees, &granted, observer).complete().await
+            }
             Err(error) => RunOutcome::failed(error),
         };
         ended.cancel();
@@ -255,6 +266,7 @@ impl Inner {
         execution.files.extend(kept.take());
         let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
         self.settings.audit.ended(id, outcome, execution.calls, &execution.context);
+        tracing.sink().ended(outcome, execution.cpu);
         Ok(execution)
     }
 
@@ -301,14 +313,21 @@ impl Inner {
         Ok((context, kept))
     }
 
+    /// Where an operator sees what an execution does, if this host keeps traces.
+    fn trace(&self, id: &ExecutionId, code: &str, secrets: &SecretsOpened) -> Tracing {
+        let begin = |traces: &Arc<Traces>| traces.begin(id.as_str(), secrets.masker.masked(code.to_owned()));
+        self.settings.traces.as_ref().map(begin).unwrap_or_default()
+    }
+
     /// Where calls go, when the runtimes are there.
-    fn callees(&self, created: &Created, secrets: &SecretsOpened) -> Callees {
+    fn callees(&self, created: &Created, secrets: &SecretsOpened, trace: TraceSink) -> Callees {
         Callees {
             registry: self.registry.clone(),
             runtimes: created.runtimes.clone().into(),
             audit: self.settings.audit.clone(),
             meter: self.settings.meter.clone(),
             masker: secrets.masker.clone(),
+            trace,
         }
     }
 
@@ -363,7 +382,7 @@ impl Inner {
         id: &ExecutionId,
         request: &Request,
         program: Program,
-        created: &Created,
+        callees: Callees,
         granted: &Granted,
         observer: Arc<dyn Observer>,
     ) -> Box<Run> {
@@ -375,7 +394,6 @@ impl Inner {
         let now = Instant::now();
         let time_left = granted.deadline.saturating_duration_since(now);
         let state = RunState::new(id.clone(), seed, self.settings.clock.now(), time_left, request.cpu);
-        let callees = self.callees(created, &granted.secrets);
         Run::new(
             state,
             now,

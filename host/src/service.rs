@@ -17,7 +17,9 @@ mod executions;
 mod files;
 mod health;
 mod host;
+mod insight;
 mod logins;
+mod look;
 mod metrics;
 mod parts;
 mod preparation;
@@ -28,6 +30,7 @@ mod secrets;
 mod sessions;
 mod settings;
 mod startup;
+mod views;
 
 pub use answer::{answer, refused};
 pub use audit::{AuditQuery, AuditShown};
@@ -41,6 +44,7 @@ pub use executions::{ExecutionShown, ExecutionsListed, ExecutionsQuery};
 pub use files::{FileSize, FilesListed};
 pub use health::Readiness;
 pub use host::Service;
+pub use look::ExecutionTraced;
 pub use preparation::{BrowserReady, ImageReady};
 pub use request::{ExecuteRequest, TOOL};
 pub use running::{ExecutionInfo, ExecutionState};
@@ -50,9 +54,10 @@ pub use sessions::{
 };
 pub use settings::Settings;
 pub use startup::Progress;
+pub use views::PageView;
 
 pub use crate::{
-    exec::{NoObserver, Observer},
+    exec::{ExecutionTrace, NoObserver, Observer, TracedCall, TracedLine},
     logins::{LoginListed, LoginRemoved, LoginsListed},
     network::{BROWSER_VIA, NetworkRules},
     secrets::{SecretListed, SecretRemoved, SecretStored},

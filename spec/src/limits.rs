@@ -98,6 +98,7 @@ pub const EXECUTION_BYTES_MAX: usize = WAITING_CALLS_BYTES_MAX
     + TURN_REPLIES_BYTES_MAX
     + EVENT_RING_BYTES_MAX
     + POPUP_RING_BYTES_MAX
+    + TRACE_BYTES_MAX
     + MIB;
 /// What a namespace may keep of an execution that is suspended: state, not data.
 pub const SUSPENDED_BYTES_MAX: usize = MIB;
@@ -329,6 +330,40 @@ pub const EXECUTIONS_LISTED: usize = 100;
 pub const EXECUTIONS_ANSWERED_MAX: usize = 500;
 /// Files of answers that are sent to operators at the same time: each is held as a whole. Further ones wait.
 pub const ADMIN_FILES_SENT_MAX: usize = 4;
+/// Source text that the trace of one execution keeps for operators; the rest is counted.
+pub const TRACE_CODE_BYTES_MAX: usize = 64 * KIB;
+/// The last calls that the trace of one execution keeps, with what each takes beside its name.
+pub const TRACE_CALLS_BYTES_MAX: usize = 48 * KIB;
+/// The last console lines that the trace of one execution keeps, with what each takes beside its text.
+pub const TRACE_LOGS_BYTES_MAX: usize = 64 * KIB;
+/// What a call or a console line of a trace takes beside its text.
+pub const TRACE_ENTRY_BYTES: usize = 96;
+/// The trace of one execution.
+pub const TRACE_BYTES_MAX: usize = TRACE_CODE_BYTES_MAX + TRACE_CALLS_BYTES_MAX + TRACE_LOGS_BYTES_MAX + KIB;
+/// Traces of executions that have ended; the oldest go first.
+pub const TRACES_ENDED_MAX: usize = 200;
+/// All traces of executions that have ended.
+pub const TRACES_ENDED_BYTES_MAX: usize = 16 * MIB;
+/// Executions whose pages operators look at at the same time in one host.
+pub const VIEWS_MAX: usize = 4;
+/// Requests for a picture of a page that wait at the same time.
+pub const VIEW_REQUESTS_MAX: usize = 32;
+/// Time that such a request waits for a new picture.
+pub const VIEW_WAIT_MS_MAX: u64 = 10_000;
+/// Time after which a page is not looked at any more when nobody has asked for its picture: longer than a request waits.
+pub const VIEW_IDLE_MS: u64 = VIEW_WAIT_MS_MAX + 5_000;
+/// The least time between two pictures of a page.
+pub const VIEW_PICTURE_MS_MIN: u64 = 100;
+/// How often the host looks which page an operator should see.
+pub const VIEW_LOOK_MS: u64 = 250;
+/// Pixels of a picture's width.
+pub const VIEW_WIDTH_MAX: u32 = 800;
+/// Pixels of a picture's height.
+pub const VIEW_HEIGHT_MAX: u32 = 600;
+/// Pictures of one page that the host holds: the browser makes the next one when the last one was taken.
+pub const VIEW_RING_BYTES_MAX: usize = 2 * MIB;
+/// How often a host that serves looks whether its files of settings have changed.
+pub const CONFIG_LOOK_MS: u64 = 1_000;
 /// Rows of the audit that one execution can bring about by going where no script may be.
 pub const AUDIT_REFUSALS_MAX: usize = 100;
 /// Time for shaping a result that is granted also when the execution's time is over: the script was in time.
@@ -523,5 +558,8 @@ const _: () = assert!(LOGINS_OF_KEY_MAX <= LOGINS_MAX);
 const _: () = assert!(LOGIN_BYTES_MAX * 3 / 2 < CDP_COMMAND_BYTES_MAX, "one command puts an origin's storage back");
 const _: () = assert!(LOGIN_NAME_CHARS_MAX + SESSION_KEY_CHARS_MAX + 256 < LOGIN_HEAD_BYTES_MAX);
 const _: () = assert!(TICK_MS < CPU_MS_DEFAULT);
+const _: () =
+    assert!(CONSOLE_LINE_BYTES_MAX * 2 <= TRACE_LOGS_BYTES_MAX && METHOD_NAME_CHARS_MAX * 8 < TRACE_CALLS_BYTES_MAX);
+const _: () = assert!(VIEW_WAIT_MS_MAX < VIEW_IDLE_MS && VIEW_WAIT_MS_MAX < HTTP_STALL_MS_MAX);
 const _: () = assert!(SOURCE_BYTES_MAX * 6 < MCP_LINE_BYTES_MAX);
 const _: () = assert!(EXECUTIONS_CONCURRENT_MAX + EXECUTIONS_QUEUED_MAX < MCP_REQUESTS_MAX);

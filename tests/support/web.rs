@@ -9,7 +9,7 @@ use axum::{
     http::StatusCode,
     response::{Html, IntoResponse as _, Response},
 };
-use codemode_chromium::{Browser, Command, Connection, LaunchOptions, Peers, find};
+use codemode_chromium::{Browser, Command, Connection, Event, LaunchOptions, Peers, find};
 use codemode_host::network::{
     ForwardProxy, Gate, Hear, NetError, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream,
 };
@@ -282,6 +282,31 @@ impl Page {
             assert!(Instant::now() < deadline, "{url} did not load");
             tokio::task::yield_now().await;
         }
+    }
+
+    /// The answer to a command to the page.
+    pub async fn send(&self, method: &str, params: Json) -> Json {
+        call(&self.connection, Some(&self.session), method, params).await
+    }
+
+    /// Has the page tell of what goes wrong in it from now on.
+    pub async fn listen(&self) {
+        for domain in ["Log", "Runtime", "Page"] {
+            self.send(&format!("{domain}.enable"), json!({})).await;
+        }
+    }
+
+    /// What has gone wrong in the page: errors of its console, exceptions, and what its policy or the network refused.
+    pub fn faults(&self) -> Vec<String> {
+        let is_fault = |event: &Event| match event.method.as_str() {
+            "Log.entryAdded" => event.params["entry"]["level"] == "error",
+            "Runtime.consoleAPICalled" => event.params["type"] == "error" || event.params["type"] == "assert",
+            "Runtime.exceptionThrown" => true,
+            _ => false,
+        };
+        let batch = self.connection.events().since(0, usize::MAX, &is_fault);
+        assert_eq!(batch.dropped, 0, "all was heard");
+        batch.events.iter().map(|event| event.params.to_string()).collect()
     }
 
     /// The value of an expression.

@@ -5,6 +5,7 @@ use super::{
     meter::Meter,
     outcome::cancelled,
     state::{CallUnderWay, RunState, WaitingCall},
+    trace::TraceSink,
 };
 use crate::secrets::Masker;
 use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, ProviderRuntime, Registry};
@@ -38,6 +39,8 @@ pub(super) struct Callees {
     pub meter: Arc<dyn Meter>,
     /// Everything that a provider answers goes through it: the one way of replies and events into the sandbox.
     pub masker: Masker,
+    /// What an operator sees of the calls and of the console.
+    pub trace: TraceSink,
 }
 
 /// A call that has ended.
@@ -67,6 +70,11 @@ impl Calls {
         &*self.callees.meter
     }
 
+    /// What an operator sees.
+    pub(super) fn trace(&self) -> &TraceSink {
+        &self.callees.trace
+    }
+
     /// What overwrites the values of secrets.
     pub(super) fn masker(&self) -> &Masker {
         &self.callees.masker
@@ -82,6 +90,7 @@ impl Calls {
             observer.call(&call.namespace, &call.method, state.calls);
             let background = self.callees.registry.is_background(&call.namespace, &call.method);
             let name = format!("{}.{}", call.namespace, call.method);
+            self.trace().call_began(call.id, &name);
             state.under_way.insert(call.id, CallUnderWay { name, background });
             // What is no value of the codec is said when the call is carried out.
             let weight = weigh(&call.arguments.0).unwrap_or(0);
@@ -179,11 +188,13 @@ pub(super) async fn carried_out(
     context: CallContext,
 ) -> Completed {
     let (call, namespace) = (waiting.call.id, waiting.call.namespace.clone());
-    let (meter, began) = (callees.meter.clone(), Instant::now());
+    let (meter, trace, began) = (callees.meter.clone(), callees.trace.clone(), Instant::now());
     let carried_out = AssertUnwindSafe(carry_out_masked(callees, execution, waiting, context)).catch_unwind();
     let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
     let result = carried_out.await.unwrap_or_else(panicked);
-    meter.call(&namespace, began.elapsed(), result.as_ref().map(drop).map_err(|error| error.code));
+    let outcome = result.as_ref().map(drop).map_err(|error| error.code);
+    meter.call(&namespace, began.elapsed(), outcome);
+    trace.call_ended(call, began.elapsed(), outcome);
     Completed { call, result }
 }
 
@@ -251,7 +262,7 @@ async fn carry_out(
     WaitingCall { mut call, weight }: WaitingCall,
     context: CallContext,
 ) -> Result<Encoded, ErrorReport> {
-    let Callees { registry, runtimes, audit, meter: _, masker } = &*callees;
+    let Callees { registry, runtimes, audit, masker, .. } = &*callees;
     check_weight(&call, weight)?;
     let broken = || ErrorReport::new(ErrorCode::SandboxFault, "the arguments are not values of the codec");
     let encoded = std::mem::take(&mut call.arguments);

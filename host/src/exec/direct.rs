@@ -102,12 +102,13 @@ impl Inner {
         let Granted { deadline, secrets, place: _place, .. } = granted;
         let start = Instant::now();
         self.settings.audit.started(&id, &share.caller, program, &session);
+        let tracing = self.trace(&id, program, &secrets);
         let mut created = Created::default();
         let creation = Box::pin(created.create_all(&self.settings.services, &self.registry, &mut context)).await;
         let (calls, ended) = (Arc::new(AtomicU32::new(0)), CancellationToken::new());
         let outcome = match creation {
             Ok(()) => {
-                let callees = Arc::new(self.callees(&created, &secrets));
+                let callees = Arc::new(self.callees(&created, &secrets, tracing.sink()));
                 let direct = Direct {
                     id: id.clone(),
                     callees,
@@ -142,6 +143,7 @@ impl Inner {
         secrets.masker.context(&mut about);
         let calls = u64::from(calls.load(Ordering::Relaxed));
         self.settings.audit.ended(&id, outcome, calls, &about);
+        tracing.sink().ended(outcome, Duration::ZERO);
         self.settings.meter.execution(start.elapsed(), Duration::ZERO, outcome);
         ended.cancel();
     }
@@ -175,6 +177,7 @@ impl Direct {
         deadline: Instant,
     ) -> Result<Value, ErrorReport> {
         let number = self.calls.fetch_add(1, Ordering::Relaxed);
+        self.callees.trace.call_began(number, &format!("{namespace}.{method}"));
         let arguments = Encoded::from(Value::Array(arguments));
         let weight = weigh(&arguments.0).unwrap_or(0);
         let call = Call { id: number, namespace: namespace.to_owned(), method: method.to_owned(), arguments };

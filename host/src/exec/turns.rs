@@ -231,8 +231,10 @@ impl Run {
             stacks.map(&mut line.text);
             self.calls.masker().text(&mut line.text);
             self.observer.console(&line);
+            self.calls.trace().console(&line);
             self.state.console.push(line);
         }
+        self.calls.trace().console_dropped(dropped_bytes);
         self.state.console.count_dropped(dropped_bytes);
     }
 

@@ -2,6 +2,7 @@
 
 use super::{
     host::{Inner, Service},
+    insight::Insight,
     metrics::Metrics,
     parts::{Ingredients, registry},
     request::ExecuteRequest,
@@ -81,12 +82,22 @@ impl ServiceBuilder {
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
         let of_calls = RwLock::new((settings.session.clone(), settings.result_chars));
+        let insight = settings.insight.then(Insight::default);
         let ingredients = Ingredients { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
         let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
         let direct_places = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
-        let inner =
-            Inner { ingredients, manifests, administration, execution, metrics, running, of_calls, direct_places };
+        let inner = Inner {
+            ingredients,
+            manifests,
+            administration,
+            execution,
+            metrics,
+            running,
+            insight,
+            of_calls,
+            direct_places,
+        };
         Ok(Service { inner: Arc::new(inner) })
     }
 }

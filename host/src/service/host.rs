@@ -3,6 +3,7 @@
 use super::{
     answer::{executed, refused},
     caller::Caller,
+    insight::Insight,
     metrics::Metrics,
     parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
@@ -39,6 +40,8 @@ pub(super) struct Inner {
     pub execution: Startup<Execution>,
     pub metrics: Arc<Metrics>,
     pub running: Arc<Running>,
+    /// What an operator sees of executions beside the audit, if the settings want that.
+    pub insight: Option<Insight>,
     /// Places of executions without a script.
     pub direct_places: Arc<Semaphore>,
     /// What executions have that do not say: the session, and the characters of a result.
@@ -192,7 +195,8 @@ impl Service {
         self.inner
             .execution
             .get(progress, move |tell| {
-                Execution::open(&inner.ingredients, administration, (&inner.metrics, &inner.running), tell)
+                let told = (&inner.metrics, &inner.running, inner.insight.as_ref());
+                Execution::open(&inner.ingredients, administration, told, tell)
             })
             .await
     }

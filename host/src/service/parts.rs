@@ -2,10 +2,12 @@
 
 use super::{
     cleanup,
+    insight::Insight,
     metrics::{Counted, Metrics},
     record::Recorder,
     running::Running,
     settings::Settings,
+    views::Viewing,
 };
 use crate::{
     engine::{ArtifactError, Engine},
@@ -85,7 +87,7 @@ impl Execution {
     pub(super) fn open(
         ingredients: &Ingredients,
         administration: Administration,
-        (metrics, running): (&Arc<Metrics>, &Arc<Running>),
+        (metrics, running, insight): (&Arc<Metrics>, &Arc<Running>, Option<&Insight>),
         progress: &dyn Fn(&str),
     ) -> Result<Self, ErrorReport> {
         let Ingredients { settings, providers, services, transform, has_browser } = ingredients;
@@ -105,6 +107,8 @@ impl Execution {
             let config = BrowserConfig { protocols_dir, ..settings.browser.clone() };
             let leased = settings.keeper.is_some().then(|| Arc::new(sessions) as Arc<dyn Sessions>);
             of_executions.push(Arc::new(Browsers::new(config, leased)));
+            // After the browser: it is left by those who look before it is released.
+            of_executions.extend(insight.map(|insight| Arc::new(Viewing(Arc::clone(&insight.views))) as _));
         }
         of_executions.extend(services.iter().cloned());
         let executor_settings = ExecutorSettings {
@@ -118,6 +122,7 @@ impl Execution {
                 running: Arc::clone(running),
             }),
             meter: Arc::clone(metrics) as _,
+            traces: insight.map(|insight| Arc::clone(&insight.traces)),
             ..ExecutorSettings::new(state.path())
         };
         let executor = Executor::new(engine, registry(providers)?, executor_settings);

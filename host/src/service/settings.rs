@@ -35,6 +35,9 @@ pub struct Settings {
     pub concurrent_max: usize,
     /// Executions that wait for a place.
     pub queued_max: usize,
+    /// Whether operators see more of executions than their audit: what they run, call and write, and the pages of those that
+    /// run. It is kept in memory alone.
+    pub insight: bool,
 }
 
 impl Default for Settings {
@@ -51,6 +54,7 @@ impl Default for Settings {
             result_chars: RESULT_CHARS_DEFAULT as u64,
             concurrent_max: EXECUTIONS_CONCURRENT_MAX,
             queued_max: EXECUTIONS_QUEUED_MAX,
+            insight: false,
         }
     }
 }

@@ -161,14 +161,23 @@ impl Config {
         })
     }
 
+    /// The file of defaults, as a flag or a variable names it.
+    fn named_file(&self) -> Option<PathBuf> {
+        let named = self.given.iter().find(|given| given.setting.name == "config");
+        named.and_then(|given| given.value.as_str()).map(PathBuf::from)
+    }
+
+    /// The file of defaults, which may not be there yet; none if there is no place for it.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.named_file().or_else(usual_file)
+    }
+
     /// Reads the file of defaults; flags and variables stand before it.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` when the file cannot be read, or says what it must not.
     pub(super) fn read(&self) -> Result<Said, ErrorReport> {
-        let named = self.given.iter().find(|given| given.setting.name == "config");
-        let named = named.and_then(|given| given.value.as_str()).map(PathBuf::from);
-        let (path, file) = file(named)?;
+        let (path, file) = file(self.named_file())?;
         let layers = Layers { given: self.given.clone(), path, file };
         let values = Values::deserialize(layers.merged()).map_err(|error| invalid(&one_line(&error)))?;
         match values.faults() {
@@ -178,15 +187,17 @@ impl Config {
     }
 }
 
+/// Where the file of defaults is if nobody says.
+fn usual_file() -> Option<PathBuf> {
+    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+    Some(folder.join("codemode/config.toml"))
+}
+
 /// The file of defaults, and where it is. If none was named, there need not be one.
 fn file(named: Option<PathBuf>) -> Result<(Option<PathBuf>, Table), ErrorReport> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let usual = || {
-        let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-        Some(folder.join("codemode/config.toml"))
-    };
     let is_named = named.is_some();
-    let Some(path) = named.or_else(usual) else { return Ok((None, Table::new())) };
+    let Some(path) = named.or_else(usual_file) else { return Ok((None, Table::new())) };
     let wrong = |fault: &str| invalid(&format!("the file of defaults {} is wrong: {fault}", path.display()));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -269,6 +280,7 @@ impl Said {
             result_chars: result.chars.unwrap_or(usual.result_chars),
             concurrent_max: count(executions.concurrent, usual.concurrent_max),
             queued_max: count(executions.queued, usual.queued_max),
+            insight: usual.insight,
         })
     }
 
@@ -398,6 +410,7 @@ mod tests {
             patience_ms = 8
             vnext = "127.0.0.1:0"
             no_evaluate = true
+            no_insight = true
             uploads = "/srv/uploads"
             no_history = true
         };

@@ -30,7 +30,7 @@ pub struct ConnectedBrowser {
     pub(crate) connection: Connection,
     /// Its targets, and the sessions attached to them.
     pub targets: Arc<Targets>,
-    route: Route,
+    pub(crate) route: Route,
     /// Watches the dialogs of popups, unless the browser did not allow that.
     popups: OnceLock<Popups>,
     /// Detaches sessions whose target is not for scripts.

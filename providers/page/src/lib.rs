@@ -7,7 +7,8 @@
 //!
 //! In the order of their use: `browsers` makes a `browser` as `config` says; a `route` leads to it; `connected` is the
 //! connection, with its `targets`, `popups` (`greet`ed before they begin) and `attach`ed sessions; `send` judges a command by
-//! the `policy`, waits at the `gate` until its target is known, and `deliver`s it.
+//! the `policy`, waits at the `gate` until its target is known, and `deliver`s it. `screencast` has pictures of a page for an operator who
+//! looks on, beside all of that.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host. Its hints have marks where a namespace is to be
 //! named, which each namespace writes in its own words ([`worded`]).
@@ -33,6 +34,7 @@ mod policy;
 mod popups;
 mod reports;
 mod route;
+mod screencast;
 mod send;
 mod subscribe;
 mod targets;
@@ -49,6 +51,7 @@ pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
 pub use popups::Greeting;
 pub use reports::{closed, gone, needs_a_page};
+pub use screencast::{PictureSize, Screencast};
 pub use send::Command;
 pub use subscribe::is_enabled_by_scripts_only;
 pub use targets::{Target, Targets};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::{
-    exec::{NoAudit, NoMeter, NoObserver},
+    exec::{NoAudit, NoMeter, NoObserver, trace::TraceSink},
     secrets::Masker,
 };
 use codemode_provider::{
@@ -64,6 +64,7 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         audit: Arc::new(NoAudit),
         meter: Arc::new(NoMeter),
         masker: Masker::default(),
+        trace: TraceSink::default(),
     };
     let inputs = RunInputs {
         engine: engine.clone(),

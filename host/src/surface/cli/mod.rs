@@ -17,6 +17,7 @@ mod setup;
 mod start;
 mod types;
 mod warm;
+mod watched;
 
 pub use start::main;
 

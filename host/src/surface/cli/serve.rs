@@ -1,23 +1,29 @@
 //! `codemode serve`.
 
-use super::{asked::Asked, render::say};
+use super::{asked::Asked, render::say, watched::Watched};
 use crate::{
-    service::Service,
+    service::{Service, Settings},
     surface::{
         config::{Config, Said, ServeArgs},
         http::{Options, Reload, Server},
     },
 };
-use codemode_spec::ErrorReport;
+use codemode_spec::{ErrorReport, limits::CONFIG_LOOK_MS};
 use std::{io::Write as _, time::Duration};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    time::MissedTickBehavior,
+};
 
 pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport> {
     let config = asked.config.and(args);
     // Before anything else: until then the signal would end the process.
     let hang_up = signal(SignalKind::hangup());
+    // As they are before they are read: what is written meanwhile is a change.
+    let mut watched = Watched::of(config.file());
     let said = config.read()?;
-    let service = Service::builder(said.settings()?).build()?;
+    watched.also(said.serve().token_file);
+    let service = Service::builder(settings(&said)?).build()?;
     let server = Server::bind(service.clone(), options(&said)).await?;
     // Data: what a program that started this one needs to know. Nobody need read it.
     let _ = writeln!(std::io::stdout().lock(), "http://{}", server.address());
@@ -29,8 +35,26 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
     let reload = server.reload();
     let reloading = async {
         let Ok(mut hang_up) = hang_up else { return std::future::pending().await };
-        while hang_up.recv().await.is_some() {
-            reloaded(&config, &said, &service, &reload);
+        let mut look = tokio::time::interval(Duration::from_millis(CONFIG_LOOK_MS));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                told = hang_up.recv() => {
+                    if told.is_none() {
+                        return;
+                    }
+                    watched.look();
+                }
+                _ = look.tick() => {
+                    if !watched.have_changed() {
+                        continue;
+                    }
+                    tracing::info!("a file of settings has changed");
+                }
+            }
+            if let Some(again) = reloaded(&config, &said, &service, &reload) {
+                watched.only([config.file(), again.serve().token_file].into_iter().flatten());
+            }
         }
     };
     tokio::select! {
@@ -38,6 +62,10 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
         () = reloading => {}
     }
     Ok(())
+}
+
+fn settings(said: &Said) -> Result<Settings, ErrorReport> {
+    Ok(Settings { insight: !said.serve().no_insight, ..said.settings()? })
 }
 
 fn options(said: &Said) -> Options {
@@ -58,8 +86,9 @@ fn options(said: &Said) -> Options {
 }
 
 /// Reads the file of defaults and the file of tokens again, and takes over what a host that runs can. All stays as it was if
-/// either is wrong. What is told to need a restart is what is other than at the start.
-fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload) {
+/// either is wrong. What is told to need a restart is what is other than at the start. What was read, if all
+/// of it is right.
+fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload) -> Option<Said> {
     let again = config.read().and_then(|again| {
         let serve = again.serve();
         let callers = reload.tokens(serve.token.as_ref(), serve.token_file.as_deref())?;
@@ -71,7 +100,7 @@ fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload
         Ok(again) => again,
         Err(error) => {
             tracing::error!(%error, "nothing was reloaded: the settings are as they were");
-            return;
+            return None;
         }
     };
     let (taken, left) = at_start.changed(&again);
@@ -79,4 +108,5 @@ fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload
     if !left.is_empty() {
         tracing::warn!(settings = left.join(", "), "these settings have changed, and need a restart");
     }
+    Some(again)
 }

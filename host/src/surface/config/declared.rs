@@ -351,6 +351,11 @@ pub const SETTINGS: &[Setting] = &[
         .variable("CODEMODE_NO_EVALUATE")
         .of_serve()
         .usual(Usual::Off),
+    Setting::new("serve.no_insight", Kind::Switch, "Administrators see no scripts, calls, console lines and pages of executions; nothing of them is kept in memory")
+        .flag("no-insight", "")
+        .variable("CODEMODE_NO_INSIGHT")
+        .of_serve()
+        .usual(Usual::Off),
     Setting::new("serve.uploads", Kind::Text, "The folder whose files clients of vNext and ABP may give to pages")
         .flag("uploads", "FOLDER")
         .variable("CODEMODE_UPLOADS")

@@ -162,6 +162,7 @@ pub(in crate::surface) struct ServeValues {
     pub patience_ms: Option<u64>,
     pub vnext: Option<SocketAddr>,
     pub no_evaluate: bool,
+    pub no_insight: bool,
     pub uploads: Option<PathBuf>,
     pub no_history: bool,
 }

@@ -90,6 +90,14 @@ impl Guard {
             .with_hint("Start it with --allowed-origin ORIGIN if they should."))
     }
 
+    /// Refuses a request that names another host, or comes from a page that is not this host's, or from a browser of codemode.
+    fn check_source(&self, request: &Request) -> Result<(), ErrorReport> {
+        let host = named_host(request.uri(), request.headers());
+        self.check_host(&host)?;
+        self.check_origin(request.headers().get(ORIGIN), &host)?;
+        check_browser(request.headers())
+    }
+
     /// The caller whose token the request has.
     fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, ErrorReport> {
         // Nothing panics while it is held.
@@ -156,13 +164,18 @@ fn is_limit(error: &axum::Error) -> bool {
     false
 }
 
+/// Lets a request through to what every caller may have, with or without a token, unless it comes from where no caller is.
+pub(super) async fn public(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    match guard.check_source(&request) {
+        Ok(()) => next.run(request).await,
+        Err(error) => refusal(error),
+    }
+}
+
 /// Lets a request through on behalf of its caller, or refuses it.
 pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let admitted = async {
-        let host = named_host(request.uri(), request.headers());
-        guard.check_host(&host)?;
-        guard.check_origin(request.headers().get(ORIGIN), &host)?;
-        check_browser(request.headers())?;
+        guard.check_source(&request)?;
         let caller = guard.caller(request.headers())?;
         request.extensions_mut().insert(Arc::clone(&caller));
         // The token is for this place alone.

@@ -1,11 +1,12 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, ABP below `/api/v1` and at `/abp/mcp`, health at `/healthz` and `/readyz`, numbers at `/metrics`,
-//! administration below `/admin/v1`.
+//! HTTP: one host for many clients. MCP at `/mcp`, ABP below `/api/v1` and at `/abp/mcp`, health at `/healthz` and `/readyz`,
+//! numbers at `/metrics`, administration below `/admin/v1`, and its dashboard at `/`.
 //!
 //! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
-//! with a handshake, `admin` administration. What is answered comes from the service.
+//! with a handshake, `admin` administration, `dashboard` its pages for browsers. What is answered comes from the service.
 
 mod abp;
 mod admin;
+mod dashboard;
 mod face;
 mod guard;
 mod listener;
@@ -31,7 +32,7 @@ use axum::{
 };
 use codemode_spec::{ErrorCode, ErrorReport, limits::DISPOSE_MS_MAX, limits::HTTP_BODY_BYTES_MAX};
 use futures::StreamExt as _;
-use guard::{Guard, guarded, json, not_for_this_method, refusal};
+use guard::{Guard, guarded, json, not_for_this_method, public, refusal};
 use rmcp::{
     ServerHandler,
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
@@ -150,6 +151,7 @@ impl Server {
             .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
             .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded))
+            .merge(dashboard::router(&guard).layer(middleware::from_fn_with_state(Arc::clone(&guard), public)))
             .route("/healthz", get(healthz))
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))

@@ -71,6 +71,16 @@ pub(super) struct VerifyAsked {
     expect: Option<String>,
 }
 
+/// Which picture of a page.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ViewAsked {
+    /// Another one than this: `picture` of the answer that went before.
+    #[serde(default)]
+    pub after: u64,
+}
+
 /// Nothing can be chosen.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -1,14 +1,14 @@
 //! A handler for each route. Each calls one method of the service.
 
 use super::{
-    asked::{AuditAsked, Chosen, ExecutionsAsked, Named, NothingAsked, SessionsAsked, VerifyAsked},
+    asked::{AuditAsked, Chosen, ExecutionsAsked, Named, NothingAsked, SessionsAsked, VerifyAsked, ViewAsked},
     document::{Answer, Bearer, Refusal, Refusals},
 };
 use crate::{
     service::{
-        self, AuditShown, ExecutionDump, ExecutionShown, ExecutionsListed, FilesListed, LeasesListed, LoginRemoved,
-        LoginsListed, SecretRemoved, SecretsListed, Service, SessionClosed, SessionRevoked, SessionShown,
-        SessionsListed, SessionsSwept, Verdict,
+        self, AuditShown, ExecutionDump, ExecutionShown, ExecutionTraced, ExecutionsListed, FilesListed, LeasesListed,
+        LoginRemoved, LoginsListed, PageView, SecretRemoved, SecretsListed, Service, SessionClosed, SessionRevoked,
+        SessionShown, SessionsListed, SessionsSwept, Verdict,
     },
     surface::http::guard::{enveloped, json, not_for_this_method},
 };
@@ -85,6 +85,8 @@ routes! {
     get "/admin/v1/executions" executions_list,
     get "/admin/v1/executions/{execution}" executions_show,
     get "/admin/v1/executions/{execution}/dump" executions_dump,
+    get "/admin/v1/executions/{execution}/trace" executions_trace,
+    get "/admin/v1/executions/{execution}/view" executions_view,
     get "/admin/v1/executions/{execution}/files" files_list,
     get "/admin/v1/executions/{execution}/files/{file}" files_get,
     get "/admin/v1/audit" audit_show,
@@ -199,6 +201,32 @@ async fn executions_dump(
     Chosen(NothingAsked {}): Chosen<NothingAsked>,
 ) -> Response {
     answered("debug dump", admin.service.dump_execution(&execution)).await
+}
+
+/// What an execution of this host runs, calls and writes, while it runs and for a while after its end. Scripts and console
+/// lines are in memory alone.
+#[utoipa::path(get, path = "/admin/v1/executions/{execution}/trace", tag = "executions",
+    params(("execution" = String, Path, description = "As context.execution_id of its answer")),
+    responses((status = 200, body = Answer<ExecutionTraced>, description = "The trace"), Refusals))]
+async fn executions_trace(
+    State(admin): State<Admin>,
+    Named(execution): Named<String>,
+    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+) -> Response {
+    answered("executions trace", async { Ok(admin.service.executions_trace(&execution)) }).await
+}
+
+/// The page of an execution that this host runs, as soon as there is another picture than the one that was seen, or when ten
+/// seconds are over. Looking changes nothing in the page.
+#[utoipa::path(get, path = "/admin/v1/executions/{execution}/view", tag = "executions",
+    params(("execution" = String, Path, description = "As context.execution_id of its answer"), ViewAsked),
+    responses((status = 200, body = Answer<PageView>, description = "The page"), Refusals))]
+async fn executions_view(
+    State(admin): State<Admin>,
+    Named(execution): Named<String>,
+    Chosen(asked): Chosen<ViewAsked>,
+) -> Response {
+    answered("executions view", admin.service.executions_view(&execution, asked.after)).await
 }
 
 /// The files that are kept of an execution's answer.
