@@ -24,8 +24,8 @@ cases! {
     hostile: forged leaks namespaces pollution rejections results throws;
     sandbox: clock console missing random timers web;
     values: arguments host_made objects returned;
-    verbs: actionability api capture choosers clicks credentials dialogs downloads evaluate events fields files foreign frames
-        hanging har keyboard locators long_pages navigation permissions responses routes
+    verbs: actionability api capture choosers clicks clock credentials dialogs downloads evaluate events fields files foreign frames
+        hanging har keyboard locators long_pages navigation permissions responses routes selects
         snapshots tabs traffic unsupported workflows;
 }
 

@@ -412,6 +412,13 @@ pub const KEPT_FILES_MAX: usize = 16;
 pub const KEPT_FILE_NAME_CHARS_MAX: usize = 80;
 /// Bytes of a download that a script reads.
 pub const DOWNLOAD_BYTES_MAX: u64 = 8 * MIB as u64;
+/// Options of a `<select>` that are told when its popup opens.
+pub const SELECT_OPTIONS_MAX: usize = 1_000;
+/// Characters of the label of each.
+pub const SELECT_LABEL_CHARS_MAX: usize = 100;
+/// How long a page waits for the host to take such a popup before it opens the browser's own: less than the five seconds for
+/// which Chromium remembers that a person has done something.
+pub const SELECT_TAKEN_MS_MAX: u64 = 4_000;
 /// Events of pages in one answer.
 pub const EVENTS_READ_MAX: usize = 1_000;
 /// Characters of a snapshot, unless the script says otherwise.

@@ -99,6 +99,7 @@ const OBJECTS = {
   apiRequestContext: async (host) => (await opened(host)).request,
   apiResponse: async (host) => (await opened(host)).request.get(URL_HERE),
   download: told("download", { download: "D1", suggestedFilename: "a" }),
+  selectPopup: told("select", { id: "S1", multiple: true, options: [] }),
   fileChooser: told("filechooser", { chooser: "C1", multiple: true }),
 };
 const NO_METHODS = ["constructor", "toString", "toJSON"];

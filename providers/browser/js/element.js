@@ -6,7 +6,7 @@ const HOVER = ["position", "modifiers", "force", "trial", "scroll"];
 const CLICK = [...HOVER, "noWaitAfter", "button", "clickCount", "delay", "steps"];
 const CHECK = ["position", "force", "trial", "scroll"];
 const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "steps"];
-const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup"];
+const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup", "cursor"];
 
 /** The one that an action is meant for. */
 class Acting {

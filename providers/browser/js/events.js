@@ -8,6 +8,7 @@ const NEEDS = {
   popup: ["popup"],
   download: ["download"],
   filechooser: ["filechooser"],
+  select: ["select"],
   request: ["request"],
   response: ["request", "response"],
   requestfinished: ["request", "response", "requestfinished"],

@@ -26,7 +26,7 @@ const ELEMENT_HELP = {
 
 const FIND_HELP = {
   locator: 'locator(selector | locator, { hasText, hasNotText, has, hasNot }): CSS, "text=…", "xpath=…", "@e5" of a snapshot; a >> b',
-  getByRole: "getByRole(role, { name, exact, checked, disabled, expanded, level, pressed, selected, includeHidden })",
+  getByRole: "getByRole(role, { name, description, exact, checked, disabled, expanded, level, pressed, selected, includeHidden })",
   getByText: "getByText(text | regexp, { exact })",
   getByLabel: "getByLabel(text | regexp, { exact }): form controls",
   getByPlaceholder: "getByPlaceholder(text | regexp, { exact })",
@@ -43,7 +43,7 @@ const HELP = {
     pages: "pages() → promise of all pages of the browser",
     page: "page(id) → the page of an id: page.id, or what pages() of an earlier script said",
     help: 'help(name) → this text; name as "page", "locator" or "page.click"',
-    cookies: "cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })",
+    cookies: "cookies(urls) → list, without urls all; addCookies(list); clearCookies({ name, domain, path })",
     storageState: 'storageState({ path }) → { cookies, origins }; path is a name, as "shop": all logins of the browser are saved under it for this session key, encrypted; open(url, { storageState: "shop" }) loads them; forgetState("shop")',
     request: "request.get(url, options), post, put, patch, delete, head, fetch: as page.request",
     setHTTPCredentials: "setHTTPCredentials({ username, password, origin } | null): for servers that ask the browser itself; or open(url, { httpCredentials })",
@@ -89,11 +89,12 @@ const HELP = {
     on: `on(name, handler), once, off; names: ${Object.keys(NEEDS).join(", ")}`,
     dialogs: 'on("dialog", (dialog) => dialog.accept(text) or dialog.dismiss()): without a listener the host dismisses dialogs',
     route: "route(glob | regexp | predicate, (route, request) => route.fulfill({ status, headers, contentType, body, json }) | route.abort() | route.continue({ url, method, headers, postData }), { times }); unroute(url)",
-    screenshot: "screenshot({ fullPage, type, quality, clip, omitBackground, markup }) → bytes; return them to see the image",
+    screenshot: "screenshot({ fullPage, type, quality, clip, omitBackground, markup, cursor: { x, y } }) → bytes; return them to see the image",
     pdf: "pdf({ format, landscape, printBackground, … }) → bytes",
     keyboard: "keyboard.press(key), .type(text, { delay }), .insertText(text), .down(key), .up(key)",
     mouse: "mouse.click(x, y), .dblclick(x, y), .move(x, y, { steps }), .down(), .up(), .wheel(dx, dy)",
     setViewportSize: "setViewportSize({ width, height }), viewportSize()",
+    freeze: "freeze({ time, timeout }) → { enabled, paused, baseMs, nowMs }: no script and no animation of the page runs until thaw(); isFrozen(). What is there can be read and pictured meanwhile",
     bringToFront: "bringToFront(), close(), isClosed(), opener(), context()",
     setDefaultTimeout: "setDefaultTimeout(ms), setDefaultNavigationTimeout(ms)",
     id: "id: for browser.page(id) in a later script",
@@ -134,6 +135,9 @@ const HELP = {
   download: {
     bytes: "bytes() → up to 8 MiB; return them to have the file; suggestedFilename(), url(), failure(), cancel(), delete(), page()",
     saveAs: "saveAs(name) → { name, mimeType, bytes }: puts the file, up to 32 MiB, among the files of the answer; progress() → { state, receivedBytes, totalBytes }",
+  },
+  selectPopup: {
+    select: 'select(index | list) → the selected values, cancel(), options() → list of { index, label, selected, disabled }, isMultiple(), page(): of page.on("select", …), which keeps lists from opening the popup that no picture shows; selectOption needs none of it',
   },
   fileChooser: { setFiles: "setFiles({ name, mimeType, buffer } | list), isMultiple(), page()" },
 };

@@ -108,6 +108,21 @@ class Page extends Scope {
     return id === undefined || id === null ? null : session.page(id);
   }
 
+  /** Halts the page's scripts and animations. `time` is what the page's time begins with, a date or milliseconds. */
+  freeze(options) {
+    const args = { op: "set", paused: true };
+    if (options?.time !== undefined) args.initialMs = new Date(options.time).getTime();
+    return this.#send("freeze", "clock", timed(args, this, options), takeValue);
+  }
+
+  thaw() {
+    return this.#send("thaw", "clock", { op: "set", paused: false }, takeValue);
+  }
+
+  isFrozen() {
+    return this.#send("isFrozen", "clock", { op: "get" }, (answer) => answer.value.paused);
+  }
+
   setViewportSize(size) {
     const { width, height } = size ?? {};
     this.#state.viewport = { width, height };

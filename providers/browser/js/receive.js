@@ -29,6 +29,7 @@ const RECEIVE = {
   },
   download: (page, event) => emit(stateOf(page).emitter, "download", new Download(page, event)),
   filechooser: (page, event) => emit(stateOf(page).emitter, "filechooser", new FileChooser(page, event)),
+  select: (page, event) => emit(stateOf(page).emitter, "select", new SelectPopup(page, event)),
   request: (page, event) => emit(stateOf(page).emitter, "request", requestBegun(page, event)),
   response: (page, event) => emit(stateOf(page).emitter, "response", responseBegun(page, event)),
   requestfinished(page, event) {
@@ -247,7 +248,55 @@ class FileChooser {
   }
 }
 
+/** The popup of a list, kept from opening. */
+class SelectPopup {
+  #page;
+  #event;
+
+  constructor(page, event) {
+    this.#page = page;
+    this.#event = event;
+  }
+
+  page() {
+    return this.#page;
+  }
+
+  isMultiple() {
+    return Boolean(this.#event.multiple);
+  }
+
+  /** `{ index, label, selected, disabled }` of each. */
+  options() {
+    return this.#event.options;
+  }
+
+  /** Chooses by places, and answers the values that are selected then. */
+  select(indices) {
+    const list = Array.isArray(indices) ? indices : [indices];
+    if (!list.every((index) => Number.isInteger(index) && index >= 0)) {
+      throw wrongArgument("selectPopup.select", "an option is named by its index, from 0 on", "popup.options() has them.");
+    }
+    return this.#answer("select", { indices: list }, takeValue);
+  }
+
+  cancel() {
+    return this.#answer("cancel", { cancel: true }, takeNothing);
+  }
+
+  toJSON() {
+    return { isMultiple: this.isMultiple(), options: this.options() };
+  }
+
+  #answer(name, args, take) {
+    const page = this.#page;
+    const method = `selectPopup.${name}`;
+    return stateOf(page).session.send(method, "selectPopup", { page: page.id, popup: this.#event.id, ...args }, take, page);
+  }
+}
+
 guard("dialog", Dialog, ["type", "message", "defaultValue"]);
 guard("consoleMessage", ConsoleMessage, ["type", "text", "location"]);
 guard("download", Download, ["suggestedFilename"]);
 guard("fileChooser", FileChooser, ["isMultiple"]);
+guard("selectPopup", SelectPopup, ["isMultiple", "options"]);

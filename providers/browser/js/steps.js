@@ -57,8 +57,9 @@ const roleStep = (role, options) => {
     const instead = `Write getByRole(${quoted(role)}, { name: ${quoted(options)} }).`;
     throw wrongArgument("getByRole", `the options are ${typeName(options)}`, instead);
   }
-  const { name, exact } = options;
+  const { name, description, exact } = options;
   if (name !== undefined) step.name = textStep("getByRole", name, exact);
+  if (description !== undefined) step.description = textStep("getByRole", description, exact);
   for (const state of statesOf(options)) step[state] = options[state];
   return step;
 };
@@ -66,10 +67,11 @@ const roleStep = (role, options) => {
 /** How `getByRole` with these options reads. */
 const roleText = (role, options) => {
   if (options === undefined) return `getByRole(${quoted(role)})`;
-  const { name, exact } = options;
+  const { name, description, exact } = options;
   let text = name === undefined ? "" : `, name: ${quoted(name)}`;
-  if (exact && typeof name === "string") text += ", exact: true";
-  for (const state of statesOf(options)) text += `, ${state}: ${options[state]}`;
+  if (description !== undefined) text += `, description: ${quoted(description)}`;
+  if (exact && (typeof name === "string" || typeof description === "string")) text += ", exact: true";
+  for (const state of statesOf(options)) text += `, ${state}: ${options[state] === "mixed" ? "'mixed'" : options[state]}`;
   return text === "" ? `getByRole(${quoted(role)})` : `getByRole(${quoted(role)}, { ${text.slice(2)} })`;
 };
 

@@ -19,7 +19,7 @@ pub(crate) fn account(browser: &ExecutionBrowser, method: &str, arguments: &[Val
     // Those whose effect depends on what they are called with.
     let reads = match method {
         "history" | "goto" => false,
-        "cookies" => text(argument, "op") == Some("get"),
+        "clock" | "cookies" => text(argument, "op") == Some("get"),
         "content" => text(argument, "html").is_none(),
         _ => false,
     };

@@ -380,6 +380,46 @@ pub(crate) struct DialogAnswer {
 
 #[derive(Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "op", rename_all = "camelCase")]
+pub(crate) enum Clock {
+    /// Tells whether the page is halted, and its time: `{enabled, paused, baseMs, nowMs}`.
+    Get,
+    /// Halts the page or lets it go on, and tells the same.
+    #[serde(rename_all = "camelCase")]
+    Set {
+        /// Whether it is halted: scripts and animations stand still.
+        paused: bool,
+        /// What the page's time begins with, in milliseconds since 1970, if it was never halted. Its scripts do not see it.
+        initial_ms: Option<f64>,
+    },
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SelectPopup {
+    /// Names the popup, as the news of it do.
+    pub(crate) popup: String,
+    /// The places of all options that are chosen afterwards.
+    pub(crate) indices: Option<Vec<u32>>,
+    /// Closes the popup without choosing.
+    #[serde(default)]
+    pub(crate) cancel: bool,
+}
+
+impl SelectPopup {
+    /// What is chosen, or `None`.
+    pub(crate) fn choice(&self) -> Result<Option<&[u32]>, ErrorReport> {
+        match (&self.indices, self.cancel) {
+            (Some(indices), false) => Ok(Some(indices)),
+            (None, true) => Ok(None),
+            _ => Err(ErrorReport::new(ErrorCode::InvalidArgument, "a popup is answered by indices, or by cancel")
+                .with_hint("Write {popup, indices: [1]} or {popup, cancel: true}.")),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Watch {
     /// The page; without one, the pages that come and go.
     pub(crate) page: Option<String>,

@@ -2,11 +2,11 @@
 
 use crate::{
     calls::{
-        self, Authenticate, Check, Chooser, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
+        self, Authenticate, Check, Chooser, Clock, Close, Content, Cookies, DialogAnswer, Dialogs, Dispatch, Download,
         DownloadOp, Drag, ElementCall, ElementCallOp, Evaluate, Extract, Fetch, Files, Fill, FillForm, Goto, Har,
         History, Keyboard, Limit, LoadStorage, Locate, Mouse, Named, Nothing, On, Open, Part, Pdf, Permissions, Press,
-        Read, ReadAll, Request, RouteReply, Routes, Select, Source, Traffic, Type, Upon, Viewport, WaitFor,
-        WaitForFunction, WaitForLoad, WaitForUrl, Watch, answer, field,
+        Read, ReadAll, Request, RouteReply, Routes, Select, SelectPopup, Source, Traffic, Type, Upon, Viewport,
+        WaitFor, WaitForFunction, WaitForLoad, WaitForUrl, Watch, answer, field,
     },
     execution::{Browser, NAMESPACE},
     layer,
@@ -63,8 +63,11 @@ macro_rules! verb {
                 Box::pin(async move {
                     let On::<$call> { at, verb: $verb } = calls::read(&$argument)?;
                     let $tab = browser.verbs.tab(&at, context.deadline).await?;
-                    let value: Value = $body;
-                    Ok(answer(&$tab, value))
+                    let carried_out = async {
+                        let value: Value = $body;
+                        Ok(answer(&$tab, value))
+                    };
+                    carried_out.await.map_err(|error| $tab.of_page(error))
                 })
             },
             #[cfg(feature = "schema")]
@@ -317,6 +320,15 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         )),
         verb!("chooser", Write, "Gives files to an open file chooser.", Chooser, |tab, verb, argument| {
             done(tab.choose(&verb.chooser, &uploads(&argument)?).await)?
+        }),
+        verb!("clock", Write, "Halts the page's scripts, or lets them go on.", Clock, |tab, verb, argument| {
+            if let Clock::Set { paused, initial_ms } = verb {
+                tab.set_clock(paused, initial_ms).await?;
+            }
+            tab.clock()?.into()
+        }),
+        verb!("selectPopup", Write, "Chooses in an open popup of a list.", SelectPopup, |tab, verb, argument| {
+            tab.select_popup(&verb.popup, verb.choice()?).await?.into()
         }),
         Row {
             method: method("download", "What a download came to.", Effect::Write),

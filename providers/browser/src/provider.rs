@@ -8,7 +8,7 @@ use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How long the tabs of requests that were given up may take to close.
+/// How long the tabs of requests that were given up may take to close, and pages to open popups by themselves again.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
 /// Offers the namespace `browser`, on the browser of the execution.
@@ -73,7 +73,8 @@ impl ProviderRuntime for Browser {
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         self.verbs.leave();
-        self.verbs.close_errands(Instant::now() + CLOSE_MAX).await;
+        let deadline = Instant::now() + CLOSE_MAX;
+        tokio::join!(self.verbs.close_errands(deadline), self.verbs.end_selects(deadline));
         Ok(())
     }
 

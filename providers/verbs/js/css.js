@@ -176,7 +176,10 @@ const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTes
 /** Whether a complex selector means its scope itself, as `:scope.selected` does. */
 const meansScope = (parts) => parts[parts.length - 1].own.includes(scopeTest);
 
-/** Every match below `scope`, or beside it or itself where the selector says so, in document order. */
+/**
+ * Every match below `scope`, or beside it or itself where the selector says so: tree by tree, or in document order if the
+ * selector is a list.
+ */
 function queryCss(scope, text) {
   const list = parseCss(text);
   const parent = nodeTypeOf(scope) === ELEMENT && list.complexes.some(goesBeside) ? parentNodeOf(scope) : null;
@@ -189,7 +192,10 @@ function queryCss(scope, text) {
   const roots = rootsIn(scope);
   if (list.plain && !list.complexes.some(meansScope) && (roots.length === 0 || list.compound)) {
     // A part of a longer selector may stand above the scope for the browser; here it must be in it.
-    if (nodeTypeOf(scope) !== ELEMENT || list.compound) return queryDeep(scope, list.text);
+    if (nodeTypeOf(scope) !== ELEMENT || list.compound) {
+      const found = queryDeep(scope, list.text);
+      return list.complexes.length > 1 && roots.length ? inOrder(found) : found;
+    }
   }
   return matchesOf(list, { scope, self: selfOf(scope) });
 }

@@ -113,7 +113,10 @@ function forget() {
   seen = freshSeen();
 }
 
-/** All shadow roots below `scope`, nested ones included; the one of `scope` itself too. */
+/**
+ * All shadow roots below `scope`, nested ones included; the one of `scope` itself too. In the order of their hosts, each
+ * before the next one of its tree and after the one that it is in.
+ */
 function rootsIn(scope) {
   let roots = seen.roots.get(scope);
   if (roots) return roots;
@@ -121,15 +124,18 @@ function rootsIn(scope) {
   const pending = [scope];
   while (pending.length) {
     const tree = pending.pop();
+    if (tree !== scope) roots.push(tree);
+    const inner = [];
     if (nodeTypeOf(tree) === ELEMENT) {
       const own = shadowOf(tree);
-      if (own) roots.push(own), pending.push(own);
+      if (own) inner.push(own);
     }
     const all = queryAll(tree, "*");
     for (let index = 0, count = all.length; index < count; index++) {
       const root = adoptedAny ? shadowOf(all[index]) : openShadowOf(all[index]);
-      if (root) roots.push(root), pending.push(root);
+      if (root) inner.push(root);
     }
+    while (inner.length) pending.push(inner.pop());
   }
   seen.roots.set(scope, roots);
   return roots;

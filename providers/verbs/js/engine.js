@@ -126,6 +126,11 @@ class Engine {
     return element ? new Slot(element, origin, force) : null;
   }
 
+  /** The closed shadow root of a node that was handed over. */
+  closedRootOf(node) {
+    return adopted.get(node);
+  }
+
   /** Hands over a closed shadow root; every step reaches into it from then on. */
   adopt(host, root) {
     adopt(host, root);

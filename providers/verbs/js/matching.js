@@ -123,16 +123,23 @@ function findByText(scope, text) {
     return lower !== null ? value.toLowerCase().includes(lower) : value.includes(wanted);
   };
   const found = [];
+  // Tree by tree, as `queryDeep`.
+  let inner = [];
   const visit = (element) => {
     if (isTextless(element)) return;
     if (!mayMatch(element)) return;
     if (textMatch(element, matches) === "self") found.push(element);
     const root = shadowOf(element);
-    if (root) for (let child = firstElementOfRoot(root); child; child = nextElementOf(child)) visit(child);
+    if (root) inner.push(root);
     for (let child = firstElementOf(element); child; child = nextElementOf(child)) visit(child);
   };
-  if (nodeTypeOf(scope) === ELEMENT) visit(scope);
-  else for (let child = firstChildOf(scope); child; child = nextSiblingOf(child)) if (isElement(child)) visit(child);
+  const pending = [scope];
+  while (pending.length) {
+    const tree = pending.pop();
+    if (nodeTypeOf(tree) === ELEMENT) visit(tree);
+    else for (let child = firstChildOf(tree); child; child = nextSiblingOf(child)) if (isElement(child)) visit(child);
+    while (inner.length) pending.push(inner.pop());
+  }
   return found;
 }
 
@@ -158,12 +165,12 @@ function findByAttribute(scope, name, text) {
   return queryDeep(scope, `[${name}]`).filter((element) => matches(attributeOf(element, name)));
 }
 
-/** Matches of a native selector in the scope's tree and all shadow trees below it, in document order. */
+/**
+ * Matches of a native selector in the scope's tree, in document order, and behind them those of each shadow tree below it:
+ * the order of Playwright's lists.
+ */
 function queryDeep(scope, selector) {
   const found = Array.from(queryAll(scope, selector));
-  const roots = rootsIn(scope);
-  if (!roots.length) return found;
-  const before = found.length;
-  for (const root of roots) found.push(...queryInFragment(root, selector));
-  return found.length === before ? found : inOrder(found);
+  for (const root of rootsIn(scope)) for (const element of queryInFragment(root, selector)) found.push(element);
+  return found;
 }

@@ -49,6 +49,17 @@ function nameOf(element) {
   return name;
 }
 
+/** The accessible description, white space normalised: by other elements, by itself, or by what shows under the mouse. */
+function descriptionOf(element) {
+  if (hasAttribute(element, "aria-describedby")) {
+    const texts = referredBy(element, "aria-describedby").map((target) => {
+      return nameFor(target, { visited: new Set(), referred: true, inside: false, hidden: isAriaHidden(target) });
+    });
+    return normal(texts.join(" "));
+  }
+  return normal(attributeOf(element, "aria-description") ?? attributeOf(element, "title") ?? "");
+}
+
 // One step of the computation. `how.referred`: by aria-labelledby or a label, which are not followed a second time;
 // `how.inside`: as a part of another element's name; `how.hidden`: below something hidden that was referred to.
 function nameFor(element, how) {

@@ -169,12 +169,14 @@ function findByRole(scope, step) {
   const role = String(step.role).toLowerCase();
   const filters = Object.keys(FILTERS).filter((name) => step[name] !== undefined && step[name] !== null);
   const matches = step.name ? matcherOf(step.name) : null;
+  const describes = step.description ? matcherOf(step.description) : null;
   const natural = BY_ROLE.get(role);
   return queryDeep(scope, natural ? `[role], ${natural}` : "[role]").filter(
     (element) =>
       sameRole(roleOf(element), role) &&
       filters.every((name) => FILTERS[name](element, step[name])) &&
       (step.includeHidden || !isAriaHidden(element)) &&
-      (!matches || matches(nameOf(element))),
+      (!matches || matches(nameOf(element))) &&
+      (!describes || describes(descriptionOf(element))),
   );
 }

@@ -1,7 +1,7 @@
 // Step lists to elements: evaluation, the one element of a strict target, waiting for it.
 //
-// Each step maps the elements so far to other elements, in document order and without duplicates. Knows what finds
-// elements; nothing of actions.
+// Each step maps the elements so far to other elements, without duplicates and in the order in which Playwright lists them:
+// what is in a shadow tree comes behind all that is in the tree around it. Knows what finds elements; nothing of actions.
 
 /** Finds below one scope; the steps that search. */
 const SEARCHES = {
@@ -68,9 +68,8 @@ function evaluate(steps, context) {
     }
     const search = Object.hasOwn(SEARCHES, step.by) ? SEARCHES[step.by] : null;
     if (!search) throw badSelector(`"${step.by}" is no kind of step`);
-    if (elements === null) elements = unique(search(context.scope, step));
-    else if (elements.length === 1) elements = unique(search(elements[0], step));
-    else elements = inOrder(elements.flatMap((element) => search(element, step)));
+    const scopes = elements ?? [context.scope];
+    elements = unique(scopes.flatMap((scope) => search(scope, step)));
   }
   return elements ?? [documentElementOf(document)].filter(Boolean);
 }

@@ -107,8 +107,10 @@ const STEP_WORDS = {
   role(step) {
     const options = ["checked", "disabled", "expanded", "includeHidden", "level", "pressed", "selected"]
       .filter((name) => step[name] !== undefined && step[name] !== null)
-      .map((name) => `${name}: ${step[name]}`);
-    if (step.name) options.unshift(`name: ${textWords(step.name)}`, ...(step.name.exact ? ["exact: true"] : []));
+      .map((name) => `${name}: ${step[name] === "mixed" ? quoted("mixed") : step[name]}`);
+    const texts = ["name", "description"].filter((name) => step[name]);
+    if (texts.some((name) => step[name].exact)) options.unshift("exact: true");
+    options.unshift(...texts.map((name) => `${name}: ${textWords(step[name])}`));
     return `getByRole(${quoted(step.role)}${options.length ? `, { ${options.join(", ")} }` : ""})`;
   },
   text: textCall("getByText"),

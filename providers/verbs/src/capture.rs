@@ -1,6 +1,11 @@
 //! Screenshots and PDFs.
 
-use crate::{locate::Op, reports, tab::Tab, target::Target};
+use crate::{
+    locate::Op,
+    reports,
+    tab::{GRACE, Tab},
+    target::Target,
+};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
@@ -34,6 +39,16 @@ pub struct Rectangle {
     pub height: f64,
 }
 
+/// A point of the viewport, in CSS pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Down.
+    pub y: f64,
+}
+
 /// What a screenshot shows, and how.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -50,9 +65,11 @@ pub struct Screenshot {
     pub clip: Option<Rectangle>,
     /// Without the white that the browser puts behind a page.
     pub omit_background: bool,
-    /// Marks around elements of these kinds, only while the picture is taken: `clickable`, `typeable`, `scrollable`,
-    /// `selected`, and `grid` for a grid.
+    /// Marks around elements of these kinds, only while the picture is taken: `clickable` (green), `typeable` (orange),
+    /// `scrollable` (purple, dashed), `selected` (blue) for what has the focus, and `grid` for a red line every 100 pixels.
     pub markup: Vec<String>,
+    /// An arrow where the mouse is shown to be, only while the picture is taken.
+    pub cursor: Option<Point>,
     /// Pixels of the longer side of the picture, at most: a larger one is made smaller.
     pub max_side: Option<u32>,
 }
@@ -93,17 +110,24 @@ impl Tab<'_> {
             let scale = (most / width.max(height).max(1.0)).min(1.0);
             params["clip"] = json!({"x": x, "y": y, "width": width, "height": height, "scale": scale});
         }
+        let frame = self.main_frame();
+        let is_marked = !options.markup.is_empty() || options.cursor.is_some();
+        if is_marked {
+            // A verb that is given up does not remove them: then they go by themselves.
+            let lasts = (self.left() + GRACE).as_millis() as u64;
+            let marks = json!({"kinds": options.markup, "cursor": options.cursor, "lasts": lasts});
+            let marked = self.run(&frame, "mark", marks, None, false).await?;
+            if let Some(refusal) = self.refusal(&marked, "the marks") {
+                return Err(refusal);
+            }
+        }
         if options.omit_background {
             let clear = json!({"color": {"r": 0, "g": 0, "b": 0, "a": 0}});
             self.send("Emulation.setDefaultBackgroundColorOverride", clear).await?;
         }
-        let frame = self.main_frame();
-        if !options.markup.is_empty() {
-            self.run(&frame, "mark", json!({"kinds": options.markup}), None, false).await?;
-        }
         let taken = self.send("Page.captureScreenshot", params).await;
         // Also when it failed: nothing is left behind in the page.
-        if !options.markup.is_empty() {
+        if is_marked {
             self.run(&frame, "unmark", json!({}), None, false).await?;
         }
         if options.omit_background {

@@ -28,15 +28,28 @@ impl CookieFilter {
 }
 
 impl Tab<'_> {
-    /// The cookies that would be sent to these addresses; without any, to the page's own.
+    /// The cookies that would be sent to these addresses; without any, all of the page's browser context, or in a context
+    /// that is the user's of an external browser those that would be sent to the page's own addresses.
     ///
     /// # Errors
     /// When the page is gone.
     pub async fn cookies(&self, urls: &[String]) -> Result<Json, ErrorReport> {
-        let params = if urls.is_empty() { json!({}) } else { json!({ "urls": urls }) };
-        let answer = self.send("Network.getCookies", params).await?;
-        let cookies = answer["cookies"].as_array().into_iter().flatten().map(shown).collect();
-        Ok(Json::Array(cookies))
+        let cookies = match urls {
+            [] => self.own_cookies().await?,
+            urls => self.send("Network.getCookies", json!({ "urls": urls })).await?["cookies"].take(),
+        };
+        Ok(cookies.as_array().into_iter().flatten().map(shown).collect())
+    }
+
+    /// All cookies of the context that are the script's to have, as the browser tells them.
+    async fn own_cookies(&self) -> Result<Json, ErrorReport> {
+        let own = self.own_context().await?;
+        if own.is_none() && self.verbs.browser.is_external() {
+            // A script has what the pages have that it uses, and not all of the user's logins.
+            return Ok(self.send("Network.getCookies", json!({})).await?["cookies"].take());
+        }
+        let params = own.map_or_else(|| json!({}), |own| json!({"browserContextId": own}));
+        Ok(self.send_to_browser("Storage.getCookies", params).await?["cookies"].take())
     }
 
     /// Sets cookies. Each names a `url`, or a `domain` and a `path`.
@@ -47,14 +60,17 @@ impl Tab<'_> {
         self.send("Network.setCookies", json!({ "cookies": cookies })).await.map(drop)
     }
 
-    /// Deletes cookies of the page's own addresses.
+    /// Deletes cookies: those of [`Self::cookies`] without addresses that are meant.
     ///
     /// # Errors
     /// When the page is gone.
     pub async fn clear_cookies(&self, filter: &CookieFilter) -> Result<(), ErrorReport> {
-        let answer = self.send("Network.getCookies", json!({})).await?;
-        for cookie in answer["cookies"].as_array().into_iter().flatten().filter(|cookie| filter.matches(cookie)) {
-            let params = json!({"name": cookie["name"], "domain": cookie["domain"], "path": cookie["path"]});
+        let cookies = self.own_cookies().await?;
+        for cookie in cookies.as_array().into_iter().flatten().filter(|cookie| filter.matches(cookie)) {
+            let mut params = json!({"name": cookie["name"], "domain": cookie["domain"], "path": cookie["path"]});
+            if let Some(key) = cookie.get("partitionKey") {
+                params["partitionKey"] = key.clone();
+            }
             self.send("Network.deleteCookies", params).await?;
         }
         Ok(())

@@ -139,11 +139,7 @@ impl Tab<'_> {
         let place = self.locate(target).await?;
         let elements = self.collect(&place, ELEMENTS_EVALUATED_MAX + 1).await?;
         if elements.len() > ELEMENTS_EVALUATED_MAX {
-            let message = format!("{} finds more than {ELEMENTS_EVALUATED_MAX} elements", place.words);
-            return Err(ErrorReport::new(ErrorCode::ResultTooLarge, message).with_hint(
-                "Count them with locator.count(), name fewer, or look for them in the page: \
-                 page.evaluate(() => document.querySelectorAll(…).length).",
-            ));
+            return Err(reports::too_many(&place.words, ELEMENTS_EVALUATED_MAX));
         }
         // One after the other each would take a round trip.
         let found = elements.iter().map(|element| self.in_main_world(&place.frame, element.backend));

@@ -9,14 +9,16 @@
 //! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
 //! in `viewports` that a `projection` takes to that of the page; `read`, `evaluate`, `snapshot` (made an `outline`, with
 //! refs) and `capture` look, `navigate`, `settle`, `dialogs`, `routes` (with credentials), `files`, `console`, `traffic`
-//! (also as a `har`) and `observe` follow what the page and its `frames` do, `permissions` are what it may do, `fetch` asks
-//! servers beside the pages, on an errand, and `storage` is what a login leaves, taken out and put in again.
+//! (also as a `har`) and `observe` follow what the page and its `frames` do, `selects` are its lists whose popups are kept from
+//! opening, `permissions` are what it may do, `clock` halts it, `fetch` asks servers beside the pages, on an errand, and `storage`
+//! is what a login leaves, taken out and put in again.
 //!
 //! This crate knows no namespace, and neither the sandbox nor the host.
 #![forbid(unsafe_code)]
 
 mod beside;
 mod capture;
+mod clock;
 mod console;
 mod cookies;
 mod dialogs;
@@ -42,6 +44,7 @@ mod reports;
 mod routes;
 mod secrets;
 mod selector;
+mod selects;
 mod settle;
 mod snapshot;
 mod state;
@@ -55,7 +58,7 @@ mod viewports;
 mod words;
 mod world;
 
-pub use capture::{ImageType, Rectangle, Screenshot};
+pub use capture::{ImageType, Point, Rectangle, Screenshot};
 pub use cookies::CookieFilter;
 pub use evaluate::{Argument, Code, Handle};
 pub use fetch::{FetchAnswer, FetchRequest};
@@ -75,6 +78,6 @@ pub use snapshot::{Outline, Snapshot};
 pub use state::{credentials::Credentials, dialogs::DialogPolicy};
 pub use storage::StorageState;
 pub use tab::Tab;
-pub use target::{Role, Step, Target, Text};
+pub use target::{Mixed, Role, Step, Target, Text, Tristate};
 pub use traffic::TrafficFilter;
 pub use verbs::{Address, Verbs};

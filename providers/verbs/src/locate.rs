@@ -227,6 +227,15 @@ impl Tab<'_> {
         Frame { target, id: id.to_owned() }
     }
 
+    /// An error of the verb as its caller is to have it: that a frame with a process of its own is gone does not say that the
+    /// page is.
+    #[must_use]
+    pub fn of_page(&self, error: ErrorReport) -> ErrorReport {
+        let is_of_page = error.message == codemode_page::closed(&self.id).message;
+        let is_of_frame = error.code == ErrorCode::CdpTargetClosed && !is_of_page && !self.is_closed();
+        if is_of_frame { detached_frame() } else { error }
+    }
+
     /// Begins at the element of a ref.
     async fn begin_at(&self, place: &mut Place, reference: &str) -> Result<(), ErrorReport> {
         let named = self.verbs.refs().find(reference).filter(|named| named.page == self.id).cloned();
@@ -312,7 +321,7 @@ fn detached_frame() -> ErrorReport {
 
 /// Whether a refusal may pass with time.
 pub(crate) fn is_passing(report: &ErrorReport) -> bool {
-    const LASTING: [&str; 5] = ["many", "kind", "selector", "force", "origin"];
+    const LASTING: [&str; 6] = ["many", "kind", "selector", "force", "origin", "halted"];
     report.details["reason"].as_str().is_some_and(|reason| !LASTING.contains(&reason))
 }
 

@@ -141,6 +141,7 @@ impl Tab<'_> {
         referer: Option<&str>,
         until: LoadState,
     ) -> Result<Option<Response>, ErrorReport> {
+        self.unhalt().await?;
         self.observe_loading().await?;
         let since = self.cursor();
         let mut params = json!({ "url": url });
@@ -198,6 +199,7 @@ impl Tab<'_> {
 
     /// Goes back or forward in the page's history, or loads the page again. `None` if there is nowhere to go.
     pub async fn history(&self, delta: i32, until: LoadState) -> Result<Option<Response>, ErrorReport> {
+        self.unhalt().await?;
         self.observe_loading().await?;
         let since = self.cursor();
         if delta == 0 {

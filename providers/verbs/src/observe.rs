@@ -8,6 +8,7 @@ use crate::{
     state::{
         frames::page_of_target,
         routes::{PAUSED, is_icon},
+        selects::{self, CALLED},
     },
     tab::Tab,
     traffic::url_of,
@@ -46,6 +47,7 @@ pub enum NewsKind {
     Download,
     FileChooser,
     Route,
+    Select,
 }
 
 impl NewsKind {
@@ -68,6 +70,7 @@ impl NewsKind {
             Self::Download => &["Browser.downloadWillBegin"],
             Self::FileChooser => &["Page.fileChooserOpened"],
             Self::Route => &[PAUSED],
+            Self::Select => &[CALLED],
         }
     }
 }
@@ -122,7 +125,8 @@ impl Verbs {
             let batch = browser.events().since_within(next, EVENTS_READ_MAX, EVENTS_BYTES_MAX, &matches);
             browser.catch_up();
             next = batch.next;
-            let tells_lines = batch.events.iter().any(|event| event.method.starts_with("Runtime."));
+            let is_line = |event: &Event| [console::LINE, console::THROWN].contains(&event.method.as_str());
+            let tells_lines = batch.events.iter().any(|event| is_line(event));
             let again = if tells_lines { told_again(browser.events()) } else { HashSet::new() };
             let readable =
                 batch.events.iter().filter(|event| browser.targets.may_be_read(event) && !again.contains(&event.seq));
@@ -169,6 +173,15 @@ impl Verbs {
         if kind == NewsKind::RequestFailed {
             told.insert("errorText".into(), failure(browser, event).into());
         }
+        if kind == NewsKind::Select {
+            let target = browser.targets.target_of(event.session.as_deref()?)?;
+            let popup = selects::told(event)?;
+            let context = &event.params["executionContextId"];
+            told.insert("id".into(), format!("{target}:{context}:{}", popup["id"].as_str()?).into());
+            for field in ["multiple", "count", "options"] {
+                told.insert(field.into(), popup[field].clone());
+            }
+        }
         if kind == NewsKind::Route {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
             told.insert("route".into(), route_of(&target, &event.params["requestId"]).into());
@@ -202,8 +215,12 @@ impl Tab<'_> {
             if *kind == NewsKind::Download {
                 self.watch_downloads().await?;
             }
+            if *kind == NewsKind::Select {
+                self.watch_selects().await?;
+            }
             // Requests stop only where there are routes.
-            for method in kind.methods().iter().filter(|_| !matches!(kind, NewsKind::Download | NewsKind::Route)) {
+            let asks = !matches!(kind, NewsKind::Download | NewsKind::Route | NewsKind::Select);
+            for method in kind.methods().iter().filter(|_| asks) {
                 match method.split('.').next() {
                     // The browser tells of its targets by itself.
                     Some("Target") => {}
@@ -280,6 +297,7 @@ fn is_kind(event: &Event, kind: NewsKind) -> bool {
     match kind {
         NewsKind::Popup => info["type"] == "page" && info["openerId"].is_string(),
         NewsKind::Page => info["type"] == "page",
+        NewsKind::Select => selects::tells(event),
         _ => true,
     }
 }
@@ -366,6 +384,6 @@ fn fields(event: &Event, kind: NewsKind) -> Json {
             "postData": params["request"].get("postData"),
             "resourceType": params["resourceType"].as_str().unwrap_or_default().to_lowercase(),
         }),
-        NewsKind::Crash | NewsKind::Close | NewsKind::DomContentLoaded | NewsKind::Load => json!({}),
+        NewsKind::Crash | NewsKind::Close | NewsKind::DomContentLoaded | NewsKind::Load | NewsKind::Select => json!({}),
     }
 }

@@ -10,6 +10,9 @@ impl Tab<'_> {
     /// # Errors
     /// None if the page is closed already.
     pub async fn close(&self, run_before_unload: bool) -> Result<(), ErrorReport> {
+        if run_before_unload {
+            self.unhalt().await?;
+        }
         let closed = match run_before_unload {
             true => self.send("Page.close", json!({})).await.map(drop),
             false => self.send_to_browser("Target.closeTarget", json!({"targetId": self.id})).await.map(drop),

@@ -1,7 +1,7 @@
 //! Reading elements and pages.
 
-use crate::{capture::Rectangle, locate::Op, tab::Tab, target::Target};
-use codemode_spec::ErrorReport;
+use crate::{capture::Rectangle, locate::Op, reports, tab::Tab, target::Target};
+use codemode_spec::{ErrorReport, limits::ELEMENTS_READ_MAX};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
@@ -132,11 +132,15 @@ impl Tab<'_> {
     pub async fn read_all(&self, target: &Target, what: WhatOfAll) -> Result<Json, ErrorReport> {
         let none = if what == WhatOfAll::Count { json!(0) } else { json!([]) };
         let Some(place) = self.locate_now(target).await? else { return Ok(none) };
-        let args = json!({"what": what, "limit": codemode_spec::limits::ELEMENTS_READ_MAX});
-        match self.run_at(&place, "all", args, Op::Look).await {
-            Err(error) if self.has_lost_frame(&error) => Ok(none),
-            answer => Ok(answer?["value"].clone()),
+        let args = json!({"what": what, "limit": ELEMENTS_READ_MAX + 1});
+        let value = match self.run_at(&place, "all", args, Op::Look).await {
+            Err(error) if self.has_lost_frame(&error) => return Ok(none),
+            answer => answer?["value"].take(),
+        };
+        if value.as_array().is_some_and(|read| read.len() > ELEMENTS_READ_MAX) {
+            return Err(reports::too_many(&place.words, ELEMENTS_READ_MAX));
         }
+        Ok(value)
     }
 
     /// Waits until an element is in a state.

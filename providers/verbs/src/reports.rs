@@ -107,6 +107,22 @@ pub(crate) fn unanswered(method: &str, dialog: Option<&Dialog>, timeout: Duratio
     .with_hint("Reload the page, or close it and open it anew.")
 }
 
+/// A target has more elements than are read, or given to a function, at once.
+pub(crate) fn too_many(words: &str, most: usize) -> ErrorReport {
+    let message = format!("{words} finds more than {most} elements");
+    ErrorReport::new(ErrorCode::ResultTooLarge, message).with_hint(
+        "Count them with locator.count(), name fewer, or look for them in the page: \
+         page.evaluate(() => document.querySelectorAll(…).length).",
+    )
+}
+
+/// The page is halted.
+pub(crate) fn halted() -> ErrorReport {
+    ErrorReport::new(ErrorCode::NotInteractable, "the page is frozen: none of its scripts runs")
+        .with_hint("Let it go on first: await page.thaw().")
+        .with_detail("reason", "halted")
+}
+
 /// The time of a verb is over that waited for something else than an element.
 pub(crate) fn too_late(waiting_for: &str, timeout: Duration) -> ErrorReport {
     let message = format!("Timeout {}ms exceeded.\nwaiting for {waiting_for}", timeout.as_millis());

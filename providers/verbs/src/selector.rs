@@ -1,6 +1,6 @@
 //! Selectors as people write them, made steps: `css`, `//xpath`, `text=…`, `role=…[name="…"]`, `@e5`, joined by `>>`.
 
-use crate::target::{Role, Step, Target, Text};
+use crate::target::{Mixed, Role, Step, Target, Text, Tristate};
 use codemode_spec::{ErrorCode, ErrorReport, limits::TARGET_STEPS_MAX};
 
 impl Target {
@@ -56,7 +56,7 @@ fn parts(selector: &str) -> Vec<&str> {
         match (quote, bytes[at]) {
             (_, b'\\') => at += 1,
             (Some(open), byte) if byte == open => quote = None,
-            (None, byte @ (b'"' | b'\'')) if opens_quote(selector, start, at) => quote = Some(byte),
+            (None, byte @ (b'"' | b'\'' | b'`')) if opens_quote(selector, start, at) => quote = Some(byte),
             (None, b'>') if bytes.get(at + 1) == Some(&b'>') => {
                 parts.push(&selector[start..at]);
                 at += 1;
@@ -73,10 +73,9 @@ fn parts(selector: &str) -> Vec<&str> {
 /// Whether a quotation mark begins a quoted text: in the bare text of `text=it's` it does not.
 fn opens_quote(selector: &str, start: usize, at: usize) -> bool {
     let before = selector[start..at].trim_start();
-    match before.split_once('=') {
-        Some(("text" | "label" | "placeholder" | "alt" | "title" | "data-testid" | "id", value)) => {
-            value.trim().is_empty()
-        }
+    match before.split_once('=').map(|(engine, value)| (engine.trim(), value)) {
+        Some(("text", value)) => value.is_empty(),
+        Some(("label" | "placeholder" | "alt" | "title" | "data-testid" | "id", value)) => value.trim().is_empty(),
         _ => true,
     }
 }
@@ -88,19 +87,23 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
     if let Some(value) = reference(part) {
         return Ok(Step::Ref { value });
     }
-    if part.starts_with("//") || part.starts_with("..") || part.starts_with("(//") {
+    if part.trim_start_matches('(').starts_with("//") || part.starts_with("..") {
         return Ok(Step::XPath { value: part.to_owned() });
     }
-    if part.len() > 1 && (part.starts_with('"') || part.starts_with('\'')) {
+    if unquoted(part).is_some() {
         return Ok(Step::Text { text: own_text(part) });
     }
-    let Some((engine, body)) = part.split_once('=').map(|(engine, body)| (engine.trim(), body.trim())) else {
+    let Some((engine, body)) = part.split_once('=').map(|(engine, body)| (engine.trim(), body)) else {
         return Ok(Step::Css { value: part.to_owned() });
     };
+    // A blank before a quotation mark is a part of the text, as in Playwright.
+    if engine == "text" {
+        return Ok(Step::Text { text: own_text(body) });
+    }
+    let body = body.trim();
     Ok(match engine {
         "css" => Step::Css { value: body.to_owned() },
         "xpath" => Step::XPath { value: body.to_owned() },
-        "text" => Step::Text { text: own_text(body) },
         "label" => Step::Label { text: text(body) },
         "placeholder" => Step::Placeholder { text: text(body) },
         "alt" => Step::Alt { text: text(body) },
@@ -141,12 +144,21 @@ fn reference(part: &str) -> Option<String> {
 
 /// A text: quoted it is the whole text, between slashes a regular expression, else a part.
 fn text(body: &str) -> Text {
-    for quote in ['"', '\''] {
-        if let Some(inner) = body.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote)) {
-            return Text::whole(inner.replace(&format!("\\{quote}"), &quote.to_string()));
-        }
+    match unquoted(body) {
+        Some(text) => Text::whole(text),
+        None => regex(body).unwrap_or_else(|| Text::part(body)),
     }
-    regex(body).unwrap_or_else(|| Text::part(body))
+}
+
+/// What stands in quotation marks; a backslash takes the character behind it as it is.
+fn unquoted(body: &str) -> Option<String> {
+    let inner = ['"', '\''].iter().find_map(|quote| body.strip_prefix(*quote)?.strip_suffix(*quote))?;
+    let mut letters = inner.chars();
+    let mut text = String::with_capacity(inner.len());
+    while let Some(letter) = letters.next() {
+        text.push(if letter == '\\' { letters.next().unwrap_or(letter) } else { letter });
+    }
+    Some(text)
 }
 
 /// The same of `text=`, where a quoted text is one of the element itself.
@@ -205,7 +217,7 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
         Some(name) => (name.trim_end(), attribute.split_once('=')?.0.trim_end().chars().last()),
         None => (name, None),
     };
-    if operator.is_some() && name != "name" {
+    if operator.is_some() && !matches!(name, "name" | "description") {
         return None;
     }
     let flag = || match value {
@@ -213,31 +225,38 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
         Some("false") => Some(false),
         Some(_) => None,
     };
+    let tristate = || match value.map(|value| unquoted(value).unwrap_or_else(|| value.to_owned())).as_deref() {
+        Some("mixed") => Some(Tristate::Mixed(Mixed::Mixed)),
+        _ => flag().map(Tristate::Known),
+    };
     match name {
-        "name" => {
-            let value = value?;
-            let (value, in_any_case) = match value.strip_suffix(" i") {
-                Some(value) => (value.trim_end(), true),
-                None => (value.strip_suffix(" s").unwrap_or(value).trim_end(), false),
-            };
-            role.name = Some(match (text(value), operator) {
-                (Text::Plain { text, .. }, None) if in_any_case => Text::part(text),
-                (Text::Plain { text, .. }, None) => Text::whole(text),
-                (Text::Plain { text, .. }, Some(operator)) => part_of_name(&text, operator, in_any_case),
-                (regex, None) => regex,
-                (_, Some(_)) => return None,
-            });
-        }
-        "checked" => role.checked = Some(flag()?),
+        "name" => role.name = Some(role_text(value?, operator)?),
+        "description" => role.description = Some(role_text(value?, operator)?),
+        "checked" => role.checked = Some(tristate()?),
         "disabled" => role.disabled = Some(flag()?),
         "expanded" => role.expanded = Some(flag()?),
-        "pressed" => role.pressed = Some(flag()?),
+        "pressed" => role.pressed = Some(tristate()?),
         "selected" => role.selected = Some(flag()?),
         "level" => role.level = Some(value?.parse().ok()?),
         "include-hidden" => role.include_hidden = flag()?,
         _ => return None,
     }
     Some(())
+}
+
+/// The text of `[name="text" i]` and the like.
+fn role_text(value: &str, operator: Option<char>) -> Option<Text> {
+    let (value, in_any_case) = match value.strip_suffix(['i', 's']) {
+        Some(rest) if rest.ends_with([' ', '"', '\'']) => (rest.trim_end(), value.ends_with('i')),
+        _ => (value, false),
+    };
+    Some(match (text(value), operator) {
+        (Text::Plain { text, .. }, None) if in_any_case => Text::part(text),
+        (Text::Plain { text, .. }, None) => Text::whole(text),
+        (Text::Plain { text, .. }, Some(operator)) => part_of_name(&text, operator, in_any_case),
+        (regex, None) => regex,
+        (_, Some(_)) => return None,
+    })
 }
 
 /// What CSS means by `[name*="text"]` and the like, of a name.
@@ -299,6 +318,29 @@ mod tests {
                 {"by": "role", "role": "link", "name": {"regex": "^x", "flags": "i"}}]),
             ),
             ("role=heading[level=2]", json!([{"by": "role", "role": "heading", "level": 2}])),
+            (
+                "role=checkbox[checked=\"mixed\"] >> role=button[pressed=mixed]",
+                json!([
+                {"by": "role", "role": "checkbox", "checked": "mixed"}, {"by": "role", "role": "button", "pressed": "mixed"}]),
+            ),
+            (
+                "role=button[description=\"Goes away\"i][name='A']",
+                json!([
+                {"by": "role", "role": "button", "name": {"text": "A", "exact": true},
+                 "description": {"text": "Goes away", "exact": false}}]),
+            ),
+            (
+                r#"text="a \"b\" \\ c""#,
+                json!([{"by": "text", "text": {"text": r#"a "b" \ c"#, "exact": true, "own": true}}]),
+            ),
+            (r#"text='a "b"'"#, json!([{"by": "text", "text": {"text": "a \"b\"", "exact": true, "own": true}}])),
+            (r#"text= "a""#, json!([{"by": "text", "text": {"text": " \"a\"", "exact": false}}])),
+            (
+                r"text=/a\/'b/i >> i",
+                json!([
+                {"by": "text", "text": {"regex": r"a\/'b", "flags": "i"}}, {"by": "css", "value": "i"}]),
+            ),
+            ("((//a)[1])", json!([{"by": "xpath", "value": "((//a)[1])"}])),
         ];
         for (selector, steps) in rows {
             assert_eq!(json!(parse(selector).unwrap()), *steps, "{selector}");

@@ -90,7 +90,7 @@ impl StorageState {
 }
 
 impl Tab<'_> {
-    /// The page's cookies and the local storage of its origin.
+    /// The cookies of the page's browser context and the local storage of the page's origin.
     ///
     /// # Errors
     /// When the page is gone.

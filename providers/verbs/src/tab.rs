@@ -124,6 +124,7 @@ impl<'v> Tab<'v> {
     }
 
     async fn command(&self, session: Option<&str>, method: &str, params: Json) -> Result<Encoded, ErrorReport> {
+        self.refuse_halted(method, &params)?;
         let command = command(session, method, params, self.left() + GRACE);
         self.verbs.browser.send(&self.browser, command).await.map_err(|error| match error.code {
             ErrorCode::CallTimeout => self.unanswered(method),

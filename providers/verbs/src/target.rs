@@ -137,9 +137,12 @@ pub struct Role {
     /// Their accessible name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<Text>,
+    /// Their accessible description.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<Text>,
     /// Whether they are checked.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub checked: Option<bool>,
+    pub checked: Option<Tristate>,
     /// Whether they are disabled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disabled: Option<bool>,
@@ -151,13 +154,43 @@ pub struct Role {
     pub level: Option<u32>,
     /// Whether they are pressed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pressed: Option<bool>,
+    pub pressed: Option<Tristate>,
     /// Whether they are selected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<bool>,
     /// Also those that assistive technology does not see.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub include_hidden: bool,
+}
+
+/// A state that may also be neither: of a box for several things of which some are on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Tristate {
+    /// On or off.
+    Known(bool),
+    /// Neither.
+    Mixed(Mixed),
+}
+
+/// The word for a state that is neither on nor off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Mixed {
+    /// As in HTML.
+    Mixed,
+}
+
+impl std::fmt::Display for Tristate {
+    /// As a script writes it.
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Known(state) => state.fmt(formatter),
+            Self::Mixed(_) => formatter.write_str("'mixed'"),
+        }
+    }
 }
 
 /// A text to compare with.

@@ -1,7 +1,8 @@
 //! The engine of one execution: what it keeps between verbs.
 
 use crate::state::{
-    dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes, turns::Turns, worlds::Worlds,
+    clocks::Clocks, dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes,
+    selects::Selects, turns::Turns, worlds::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_provider::{LoginStates, NoLoginStates, NoSecrets, Secrets};
@@ -25,6 +26,8 @@ pub struct Verbs {
     pub(crate) asked: Arc<Asked>,
     pub(crate) errands: Errands,
     pub(crate) turns: Turns,
+    pub(crate) selects: Selects,
+    pub(crate) clocks: Clocks,
     /// Whether a page was opened.
     pub(crate) has_opened: AtomicBool,
     /// One place for large answers.
@@ -81,6 +84,8 @@ impl Verbs {
             asked: Arc::default(),
             errands: Errands::default(),
             turns: Turns::default(),
+            selects: Selects::default(),
+            clocks: Clocks::default(),
             has_opened: AtomicBool::new(false),
             large: Arc::new(Semaphore::new(1)),
             secrets: Arc::new(NoSecrets),

@@ -1,6 +1,6 @@
 //! A target in words, as the locator that a script would write for it.
 
-use crate::target::{Role, Step, Text};
+use crate::target::{Role, Step, Text, Tristate};
 
 /// The locator of these steps.
 pub(crate) fn of(steps: &[Step]) -> String {
@@ -58,18 +58,18 @@ fn by(what: &str, text: &Text) -> String {
 
 fn by_role(role: &Role) -> String {
     let mut options = Vec::new();
-    if let Some(name) = &role.name {
-        options.push(format!("name: {}", text_words(name)));
-        if matches!(name, Text::Plain { exact: true, .. }) {
-            options.push("exact: true".to_owned());
-        }
+    let texts = [("name", &role.name), ("description", &role.description)];
+    let texts = texts.iter().filter_map(|(option, text)| text.as_ref().map(|text| (option, text)));
+    options.extend(texts.clone().map(|(option, text)| format!("{option}: {}", text_words(text))));
+    if texts.into_iter().any(|(_, text)| matches!(text, Text::Plain { exact: true, .. })) {
+        options.push("exact: true".to_owned());
     }
     let flags = [
         ("checked", role.checked),
-        ("disabled", role.disabled),
-        ("expanded", role.expanded),
+        ("disabled", role.disabled.map(Tristate::Known)),
+        ("expanded", role.expanded.map(Tristate::Known)),
         ("pressed", role.pressed),
-        ("selected", role.selected),
+        ("selected", role.selected.map(Tristate::Known)),
     ];
     options.extend(flags.iter().filter_map(|(name, flag)| flag.map(|flag| format!("{name}: {flag}"))));
     options.extend(role.level.map(|level| format!("level: {level}")));
@@ -99,7 +99,7 @@ fn quoted(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::target::Target;
+    use crate::target::{Mixed, Target};
 
     #[test]
     fn a_target_reads_as_the_locator_that_was_written() {
@@ -115,6 +115,15 @@ mod tests {
             "locator('#a').contentFrame().getByRole('button', { name: 'It\\'s', exact: true }).filter({ hasNotText: /a+/i }).last()"
         );
         assert_eq!(of_owner(&steps, 0), "locator('#a')");
+        let described = Role {
+            role: "checkbox".into(),
+            description: Some(Text::part("Of all")),
+            checked: Some(Tristate::Mixed(Mixed::Mixed)),
+            selected: Some(false),
+            ..Role::default()
+        };
+        let words = "getByRole('checkbox', { description: 'Of all', checked: 'mixed', selected: false })";
+        assert_eq!(of(&[Step::Role(described)]), words);
         assert_eq!(of(&Target::selector("a >> b").steps), "locator('a >> b')");
     }
 }

@@ -19,11 +19,16 @@ use std::{
 };
 
 /// The world's name, for developer tools.
-const WORLD: &str = "codemode";
+pub(crate) const WORLD: &str = "codemode";
 /// How long the news of a document's end may come before that of its successor.
 const REPLACED_MAX: Duration = Duration::from_millis(20);
 /// An element that the engine keeps, by its handle.
 pub(crate) const HELD: &str = "function(handle) { return this.held(handle); }";
+/// Operations that change nothing but marks, and answer at once when they may not wait.
+const AT_ONCE: &[&str] = &[
+    "all", "aria", "checked", "content", "frame", "html", "keep", "mark", "markdown", "outline", "point", "read",
+    "table", "text", "unmark",
+];
 /// The reason of an element that owns no frame, or none any more.
 pub(crate) const NO_FRAME: &str = "frame";
 
@@ -130,8 +135,17 @@ impl Tab<'_> {
             }
             None => json!({"value": null}),
         };
+        // Promises stand still with the page: then only what is known at once can be asked.
+        let is_halted = self.is_halted();
+        if is_halted && !AT_ONCE.contains(&op) {
+            return Err(Failure::Other(reports::halted()));
+        }
+        let mut args = args;
+        if is_halted && args.get("timeout").is_some() {
+            args["timeout"] = json!(0);
+        }
         let params = json!({
-            "objectId": world.engine, "functionDeclaration": RUN, "returnByValue": true, "awaitPromise": true,
+            "objectId": world.engine, "functionDeclaration": RUN, "returnByValue": true, "awaitPromise": !is_halted,
             "userGesture": true, "arguments": [{"value": op}, {"value": args}, given],
         });
         let answer = self.send_to(&frame.target, "Runtime.callFunctionOn", params).await.map_err(Failure::during)?;

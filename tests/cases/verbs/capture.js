@@ -23,6 +23,33 @@ const before = await page.content();
 const plain = await page.screenshot();
 const marked = await page.screenshot({ markup: ['clickable', 'typeable'] });
 [plain.length !== marked.length, before === (await page.content())]
+// --- marks have the colours of the contract, and the arrow stands where it is told to
+//! result: {"clickable":[0,128,0],"typeable":[255,140,0],"selected":[0,0,255],"grid":[255,0,0],"arrow":[0,0,0],"left":true}
+const page = await browser.open();
+await page.setContent(`<body style="margin: 0; background: white"><div style="position: absolute; left: 150px; top: 20px; width: 50px; height: 50px; cursor: pointer" role=button></div>
+  <div style="position: absolute; left: 150px; top: 120px; width: 50px; height: 50px" role=textbox></div>
+  <div id=focus tabindex=0 style="position: absolute; left: 150px; top: 220px; width: 50px; height: 50px; outline: none"></div>`);
+await page.focus('#focus');
+const before = await page.content();
+const png = await page.screenshot({ markup: ['clickable', 'typeable', 'selected', 'grid'], cursor: { x: 330, y: 330 } });
+const left = before === (await page.content());
+const bytes = [...png];
+// What was painted over white with an opacity, as it would be without.
+const colours = await page.evaluate(async (bytes) => {
+  const image = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+  const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  context.drawImage(image, 0, 0);
+  const at = (x, y, opacity) => [...context.getImageData(x, y, 1, 1).data.slice(0, 3)].map((part) => Math.round((part - 255 * (1 - opacity)) / opacity));
+  return { clickable: at(151, 45, 0.7), typeable: at(151, 145, 0.7), selected: at(152, 245, 0.7), grid: at(300, 250, 0.4), arrow: at(331, 335, 1) };
+}, bytes);
+const near = (a, b) => a.every((part, at) => Math.abs(part - b[at]) < 12);
+const wanted = { clickable: [0, 128, 0], typeable: [255, 140, 0], selected: [0, 0, 255], grid: [255, 0, 0], arrow: [0, 0, 0] };
+({ ...Object.fromEntries(Object.entries(colours).map(([name, seen]) => [name, near(seen, wanted[name]) ? wanted[name] : seen])), left })
+// --- a mark that there is not
+//! error: NOT_INTERACTABLE
+//! message: page.screenshot: "everything" is nothing that can be marked
+const page = await browser.open();
+await page.screenshot({ markup: ['everything'] })
 // --- the size of the window
 //! result: [[640,480],[640,480],{"width":640,"height":480}]
 const page = await browser.open('{{site}}/controls');

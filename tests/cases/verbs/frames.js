@@ -192,3 +192,14 @@ const { x, y, width, height } = await inside.boundingBox();
 await page.evaluate(() => document.body.insertAdjacentHTML('beforeend', '<p id="over" style="position: fixed; margin: 0; left: 90px; top: 130px; width: 100px; height: 50px"></p>'));
 const error = await inside.click({ timeout: 500 }).catch((error) => error);
 [[x, y, width, height].map(Math.round), error.code, /<p id="over"><\/p> .*intercepts/.test(error.message)]
+// --- a frame of another process goes while a function runs in it: the page is there
+//! result: ["ELEMENT_NOT_FOUND","Frame was detached: it is not in the page any more",false,2]
+const page = await browser.open('{{site}}/leaf');
+await page.setContent('<iframe src="{{other}}/leaf?gone"></iframe>');
+await page.frameLocator('iframe').locator('body').waitFor();
+const frame = await page.frame({ url: '**/leaf?gone' });
+const lost = frame.evaluate(() => { globalThis.began = true; return new Promise(() => {}); }).catch((error) => error);
+await frame.waitForFunction('globalThis.began');
+await page.evaluate(() => document.querySelector('iframe').remove());
+const { code, message } = await lost;
+[code, message.replace(/^frame\.evaluate: /, ''), page.isClosed(), await page.evaluate('1 + 1')]

@@ -220,3 +220,46 @@ const id = async (selector) => (await page.locator(selector).first().getAttribut
   await id('text="Hello"'), await id('text="wo rld"'), await id('"wo rld"'), await id('text="Hellowo rld Hi again"'),
   await id('text="Hi again"'), await id("'yo'>>'ya'"),
 ]
+// --- roles by their descriptions
+//! result: [["away","nowhere","up"],["away"],"up","getByRole('button', { description: 'Goes up', exact: true })"]
+const page = await browser.open();
+await page.setContent(`<span id=d>Goes <b>away</b></span><button id=away aria-describedby=d>A</button><button id=nowhere aria-description='goes nowhere'>B</button>
+  <button id=up title='Goes up'>C</button><button id=none>Goes</button>`);
+const ids = (locator) => locator.evaluateAll((all) => all.map(({ id }) => id));
+const up = page.getByRole('button', { description: 'Goes up', exact: true });
+[await ids(page.getByRole('button', { description: 'goes' })), await ids(page.locator('role=button[description="Goes away"]')), await up.getAttribute('id'), String(up)]
+// --- boxes that are neither checked nor not
+//! result: [["some","group"],["some","group"],["all"],["part"]]
+const page = await browser.open();
+await page.setContent(`<input id=some type=checkbox><input id=all type=checkbox checked><div id=group role=checkbox aria-checked=mixed>G</div><button id=part aria-pressed=mixed>P</button>`);
+await page.evaluate(() => { document.querySelector('#some').indeterminate = true; });
+const ids = (locator) => locator.evaluateAll((all) => all.map(({ id }) => id));
+[await ids(page.getByRole('checkbox', { checked: 'mixed' })), await ids(page.locator('role=checkbox[checked="mixed"]')), await ids(page.getByRole('checkbox', { checked: true })), await ids(page.locator('role=button[pressed=mixed]'))]
+// --- texts in quotation marks are whole, and a backslash takes what is behind it as it is
+//! result: [["a"],["a"],["a"],["c"],["c"],[],["a","b"],["b"],["c"],["c"]]
+const page = await browser.open();
+await page.setContent(`<p id=a>Save it</p><p id=b>Save it all</p><p id=c>say "a \\ b"</p>`);
+const texts = ['text="Save it"', "text='Save it'", '"Save it"', String.raw`text="say \"a \\ b\""`, String.raw`text='say "a \\ b"'`, 'text="save it"', 'text=save IT', 'text=/it ALL$/i', String.raw`text=/"a \\/`, 'text=say "a'];
+const seen = [];
+for (const text of texts) seen.push(await page.locator(text).evaluateAll((all) => all.map(({ id }) => id)));
+seen
+// --- what is in a shadow tree comes behind all that is in the tree around it, and lists of selectors are in document order
+//! result: [["light","after","shadow"],["light","after","shadow"],["light","after","shadow"],["light","shadow","after"],"after","shadow"]
+const page = await browser.open();
+await page.setContent(`<div id=host><button id=light>Go</button></div><button id=after>Go</button>`);
+await page.evaluate(() => { document.querySelector('#host').attachShadow({ mode: 'open' }).innerHTML = '<slot></slot><button id=shadow>Go</button>'; });
+const ids = (locator) => locator.evaluateAll((all) => all.map(({ id }) => id));
+const buttons = page.getByRole('button');
+[await ids(buttons), await ids(page.locator('button')), await ids(page.getByText('go')), await ids(page.locator('button, p')), await buttons.nth(1).getAttribute('id'), await buttons.last().getAttribute('id')]
+// --- more elements than a function gets
+//! result: [12001,"5500","12000","11999",12001,"RESULT_TOO_LARGE","RESULT_TOO_LARGE","RESULT_TOO_LARGE"]
+const page = await browser.open();
+await page.setContent('<ul></ul>');
+await page.evaluate(() => { document.querySelector('ul').innerHTML = Array.from({ length: 12001 }, (_, n) => `<li>${n}`).join(''); });
+const items = page.locator('li');
+const text = (item) => item.textContent();
+const tooMany = (promise) => promise.then((all) => all.length, ({ code, hint }) => (/count\(\)/.test(hint) ? code : hint));
+[
+  await items.count(), await text(items.nth(5500)), await text(items.last()), await text(items.nth(-2)), await page.getByRole('listitem').count(),
+  await tooMany(items.evaluateAll((all) => all)), await tooMany(items.allTextContents()), await tooMany(items.allInnerTexts()),
+]

@@ -167,6 +167,17 @@ await page.context().addCookies([{ name: 'mine', value: '2', url: '{{site}}' }])
 const all = (await page.context().cookies('{{site}}')).map(({ name, value }) => `${name}=${value}`).sort();
 await page.context().clearCookies();
 [first, second, own, all, (await page.context().cookies()).length]
+// --- cookies of all addresses of the browser, and of none that were cleared
+//! result: [["far localhost","near 127.0.0.1"],["near"],["far"],[]]
+const page = await browser.open('{{site}}/leaf');
+const context = page.context();
+await context.addCookies([{ name: 'near', value: '1', url: '{{site}}' }, { name: 'far', value: '2', url: '{{other}}' }]);
+const all = (await context.cookies()).map(({ name, domain }) => `${name} ${domain}`).sort();
+const own = (await context.cookies('{{site}}')).map(({ name }) => name);
+await context.clearCookies({ name: 'near' });
+const left = (await context.cookies()).map(({ name }) => name);
+await context.clearCookies();
+[all, own, left, await context.cookies()]
 // --- storage of the page
 //! result: [["theme","dark"],"taste"]
 const page = await browser.open('{{site}}/cookie');

@@ -19,7 +19,7 @@ pub(crate) struct Request {
 pub(crate) enum Cookies {
     /// Reads cookies.
     Get {
-        /// Those that would be sent to these addresses; without any, to the page's own.
+        /// Those that would be sent to these addresses; without any, all of the page's browser context.
         #[serde(default)]
         urls: Vec<String>,
     },
@@ -28,7 +28,7 @@ pub(crate) enum Cookies {
         /// A list, in which each cookie has `name`, `value`, and a `url` or a `domain` and a `path`.
         cookies: Json,
     },
-    /// Deletes cookies of the page's own addresses.
+    /// Deletes cookies of the page's browser context.
     Clear {
         /// Which; all of them if there is none.
         #[serde(default)]

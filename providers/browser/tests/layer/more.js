@@ -293,7 +293,7 @@ return [known.length > 5, known[known.length - 1], browser.help("page.click"), b
   browser.help("page.clock"), browser.help("pge"), browser.help("page.goBack"), browser.help("locator").split("\n").length > 30];
 /*
 {
-"result": [true,"More: browser.help(name) with \"page\", \"locator\", \"frame\", \"frameLocator\", \"dialog\", \"consoleMessage\", \"request\", \"response\", \"route\", \"apiRequestContext\", \"apiResponse\", \"download\", \"fileChooser\", or a method.","page.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","page.waitForURL(glob | regexp | (url) => boolean, { waitUntil, timeout }): \"**/account\", or a path of the page's site","dialog.accept(text), dismiss(), type(), message(), defaultValue(), page()","tap is not supported; use page.click.","page.clock is not supported; use page.addInitScript to replace Date or timers before the page's scripts run.","There is no pge; see browser.help(\"page\").","page.reload(options), goBack(options), goForward(options) → response or null",true],
+"result": [true,"More: browser.help(name) with \"page\", \"locator\", \"frame\", \"frameLocator\", \"dialog\", \"consoleMessage\", \"request\", \"response\", \"route\", \"apiRequestContext\", \"apiResponse\", \"download\", \"selectPopup\", \"fileChooser\", or a method.","page.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","page.waitForURL(glob | regexp | (url) => boolean, { waitUntil, timeout }): \"**/account\", or a path of the page's site","dialog.accept(text), dismiss(), type(), message(), defaultValue(), page()","tap is not supported; use page.click.","page.clock is not supported; use page.addInitScript to replace Date or timers before the page's scripts run.","There is no pge; see browser.help(\"page\").","page.reload(options), goBack(options), goForward(options) → response or null",true],
 "calls": [
 
 ]
@@ -520,7 +520,7 @@ return ["frame.click", "frame.url", "elementHandle.hover", "frame.snapshot", "co
   .concat(browser.help("elementHandle") === browser.help("locator"));
 /*
 {
-"result": ["frame.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","frame.evaluate(function | source, arg); actions, $eval, waitForSelector, waitForFunction as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe","locator.hover({ position, modifiers, force, trial, timeout })","There is no frame.snapshot; see browser.help().","browser.cookies(urls) → list; addCookies(list); clearCookies({ name, domain, path })","There is no elementHandle.nothing; see browser.help().",true],
+"result": ["frame.click(selector, { button, clickCount, modifiers, position, delay, force, trial, timeout })","frame.evaluate(function | source, arg); actions, $eval, waitForSelector, waitForFunction as of a page; name(), url(), content(), page(), frameElement() → locator of the iframe","locator.hover({ position, modifiers, force, trial, timeout })","There is no frame.snapshot; see browser.help().","browser.cookies(urls) → list, without urls all; addCookies(list); clearCookies({ name, domain, path })","There is no elementHandle.nothing; see browser.help().",true],
 "calls": []
 }
 */

@@ -1,0 +1,148 @@
+//! Popups of `<select>`, which no picture shows and no event of the browser tells of: while they are watched, documents keep
+//! them from opening and tell of them instead (`js/selects.js`), and a verb chooses.
+//!
+//! What opens a popup is a press of the left mouse button or a key; `showPicker()` of a page opens the browser's own. In a
+//! closed shadow root that came after its document's popups were first watched, the browser's own opens as well.
+
+use crate::{
+    reports,
+    state::{
+        selects::{BINDING, CALLED},
+        worlds::Frame,
+    },
+    tab::Tab,
+    verbs::Verbs,
+    world::{WORLD, is_lost},
+};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{SELECT_LABEL_CHARS_MAX, SELECT_OPTIONS_MAX, SELECT_TAKEN_MS_MAX},
+};
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+
+/// What is put into each document.
+const SCRIPT: &str = include_str!("../js/selects.js");
+/// The command that puts it there.
+const INSTALL: &str = "Page.addScriptToEvaluateOnNewDocument";
+/// Answers a popup, in its document.
+const ANSWER: &str = "function(id, indices) {
+    return globalThis[Symbol.for('codemode.selects')]?.answer(id, indices) ?? { error: 'popup' };
+}";
+/// Has the popups of a document open by themselves again.
+const END: &str = "globalThis[Symbol.for('codemode.selects')]?.end()";
+
+impl Tab<'_> {
+    /// Has the popups of the page's lists told of from now on, in the documents that are there and in those that come.
+    pub(crate) async fn watch_selects(&self) -> Result<(), ErrorReport> {
+        self.verbs.selects.note(&self.verbs.browser, &self.browser, &self.id);
+        if self.verbs.asked.has(&self.id, INSTALL) {
+            return Ok(());
+        }
+        let settings = json!({
+            "binding": BINDING, "engine": "codemode.engine", "optionsMax": SELECT_OPTIONS_MAX,
+            "labelMax": SELECT_LABEL_CHARS_MAX, "takenMs": SELECT_TAKEN_MS_MAX,
+        });
+        let binding = json!({"name": BINDING, "executionContextName": WORLD});
+        let source = format!("({})({settings})", SCRIPT.trim_end());
+        // Contexts that come later get the function only where this is enabled.
+        self.subscribe_with_frames(CALLED, "Runtime.enable").await?;
+        self.ask_with_frames("Runtime.addBinding", binding).await?;
+        self.ask_with_frames(INSTALL, json!({"source": source, "worldName": WORLD, "runImmediately": true})).await?;
+        let roots = self.closed_roots(&self.id).await?;
+        for id in roots.keys() {
+            let frame = Frame { target: self.id.clone(), id: id.clone() };
+            match self.adopt_closed_roots(&frame, &roots).await {
+                Err(error) if frame.id != self.id && is_lost(&error) => {}
+                adopted => adopted?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses the options of an open popup by their places, or with `None` closes the popup, and answers the values that are
+    /// chosen then. The page gets `input` and `change` if others are chosen than before.
+    ///
+    /// # Errors
+    /// `ELEMENT_NOT_FOUND` if there is no such popup, or not any more; `NOT_INTERACTABLE` if an option cannot be chosen: then
+    /// the popup stays open.
+    pub async fn select_popup(&self, popup: &str, indices: Option<&[u32]>) -> Result<Json, ErrorReport> {
+        let mut parts = popup.splitn(3, ':');
+        let (target, context, id) = (parts.next(), parts.next().and_then(|id| id.parse::<i64>().ok()), parts.next());
+        let (Some(target), Some(context), Some(id)) = (target, context, id) else { return Err(no_popup(popup)) };
+        if crate::state::frames::page_of_target(&self.browser, target).as_deref() != Some(&self.id)
+            || !self.is_world(target, context).await?
+        {
+            return Err(no_popup(popup));
+        }
+        let params = json!({
+            "executionContextId": context, "functionDeclaration": ANSWER, "returnByValue": true, "userGesture": true,
+            "arguments": [{"value": id}, {"value": indices}],
+        });
+        let since = self.cursor();
+        let answer = match self.send_to(target, "Runtime.callFunctionOn", params).await {
+            // What the page does when it is told may be to go elsewhere.
+            Err(error) if is_lost(&error) && reports::had_begun(&error) => return Ok(json!([])),
+            Err(error) if is_lost(&error) => return Err(no_popup(popup)),
+            answer => answer?,
+        };
+        let answer = &answer["result"]["value"];
+        if answer["error"] == "popup" {
+            return Err(no_popup(popup));
+        }
+        if let Some(refusal) = self.refusal(answer, "the popup") {
+            return Err(refusal);
+        }
+        self.settle(crate::settle::Settle::Navigation, since).await?;
+        Ok(answer["value"].clone())
+    }
+
+    /// Whether a context is the engine's world in a document that a target shows now: no page can answer in its place.
+    async fn is_world(&self, target: &str, context: i64) -> Result<bool, ErrorReport> {
+        let tree = match self.send_to(target, "Page.getFrameTree", json!({})).await {
+            Err(error) if target != self.id && error.code == ErrorCode::CdpTargetClosed => return Ok(false),
+            tree => tree?,
+        };
+        let mut frames = vec![&tree["frameTree"]];
+        while let Some(frame) = frames.pop() {
+            frames.extend(frame["childFrames"].as_array().into_iter().flatten());
+            let params = json!({"frameId": frame["frame"]["id"], "worldName": WORLD});
+            match self.send_to(target, "Page.createIsolatedWorld", params).await {
+                Ok(world) if world["executionContextId"] == context => return Ok(true),
+                Err(error) if error.code != ErrorCode::CdpProtocolError => return Err(error),
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Verbs {
+    /// Has popups open by themselves again in all pages. To be called once, when no call runs any more: what is left out opens
+    /// its popups by itself again when nobody takes them.
+    pub async fn end_selects(&self, deadline: Instant) {
+        let watched = self.selects.end();
+        let Some(browser) = self.browser.current().filter(|_| !watched.is_empty()) else { return };
+        let params = json!({"source": END, "worldName": WORLD, "runImmediately": true});
+        let ended = watched.iter().map(|page| {
+            let tab = Tab::new(self, browser.clone(), page.clone(), deadline - Instant::now(), deadline);
+            let params = params.clone();
+            async move {
+                for target in crate::state::frames::frames_of(&tab.browser, &tab.id) {
+                    let _ = tab.send_to(&target, INSTALL, params.clone()).await;
+                }
+                let _ = tab.send(INSTALL, params).await;
+            }
+        });
+        let _ = tokio::time::timeout_at(deadline, futures::future::join_all(ended)).await;
+    }
+}
+
+fn no_popup(popup: &str) -> ErrorReport {
+    let popup = codemode_page::short(popup);
+    ErrorReport::new(ErrorCode::ElementNotFound, format!("Select popup {popup} not found or already closed"))
+        .with_hint(
+            "A popup can be answered once, until another one opens or the page is clicked elsewhere: open it again.",
+        )
+        .with_detail("reason", "popup")
+}
