@@ -8,7 +8,10 @@ use crate::support::{
     program::{PATIENCE, Place, need_browser, wait_until},
 };
 use serde_json::{Value as Json, json};
-use std::fs;
+use std::{
+    fs,
+    time::{Duration, Instant},
+};
 
 /// A host that serves the contract, and pages.
 struct Abp {
@@ -303,9 +306,7 @@ fn dialogs_choosers_downloads_and_requests() {
 #[test]
 fn what_is_wrong_or_not_there_says_so() {
     let abp = Abp::start(&[]);
-    for (method, path) in
-        [("POST", "/tabs/x/execution"), ("POST", "/select/sp_1"), ("POST", "/tabs/x/drag"), ("GET", "/cookies")]
-    {
+    for (method, path) in [("POST", "/tabs/x/pin"), ("POST", "/tabs/x/drag"), ("GET", "/cookies"), ("GET", "/window")] {
         let (status, answer) = abp.ask(method, path, json!({}));
         let error = answer["error"].as_str().unwrap();
         assert!(status == 501 && error.contains(&format!("/api/v1{path}")), "{status} {answer}");
@@ -636,4 +637,77 @@ fn events_tell_of_scrolling_and_of_the_end_of_downloads() {
     abp.done("POST", &format!("/file-chooser/{chooser}"), json!({"files": ["a.txt"]}));
     let selected = abp.done("GET", "/history/events?event_type=file_selected", Json::Null);
     assert_eq!(selected["data"]["events"][0]["data"]["files"], json!(["a.txt"]), "{selected}");
+}
+
+#[test]
+fn popups_of_lists_are_told_of_and_answered() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/keys");
+    let list = "<select id=list><option>A<option>B<option disabled>C</select>";
+    abp.evaluate(
+        &tab,
+        &format!(
+            "void (document.body.innerHTML = '{list}', window.seen = [], list.onchange = () => seen.push(list.value))"
+        ),
+    );
+    let open = || {
+        let opened = abp.click(&tab, "#list");
+        assert_eq!(kinds(&opened), ["select_open"], "{opened}");
+        opened["events"][0]["data"].clone()
+    };
+    let told = open();
+    let label = |index: usize| told["options"][index]["label"].clone();
+    assert_eq!((label(0), label(1), &told["options"][0]["selected"]), (json!("A"), json!("B"), &json!(true)), "{told}");
+    assert_eq!((&told["multiple"], &told["pending"], &told["tab_id"]), (&json!(false), &json!(true), &json!(tab)));
+    let path = |told: &Json| format!("/select/{}", told["id"].as_str().unwrap());
+    assert_eq!(abp.ask("POST", &path(&told), json!({})).0, 400);
+    let (status, refused) = abp.ask("POST", &path(&told), json!({"indices": [2]}));
+    assert!(status / 100 == 4 && status != 404, "{refused}");
+    assert_eq!(abp.done("POST", &path(&told), json!({"indices": [1]})), json!({"success": true}));
+    assert_eq!(abp.evaluate(&tab, "[list.value, ...seen]"), json!(["B", "B"]));
+    let (status, gone) = abp.ask("POST", &path(&told), json!({"indices": [0]}));
+    let message = format!("Select popup {} not found or already closed", told["id"].as_str().unwrap());
+    assert_eq!((status, gone["error"].as_str().unwrap()), (404, &message[..]));
+    assert_eq!(abp.done("POST", &path(&open()), json!({"cancel": true})), json!({"success": true}));
+    assert_eq!(abp.evaluate(&tab, "[list.value, ...seen]"), json!(["B", "B"]));
+}
+
+#[test]
+fn scripts_stand_still_between_actions() {
+    let abp = Abp::start(&[]);
+    let tab = abp.open("/controls");
+    let state = || abp.done("GET", &format!("/tabs/{tab}/execution"), Json::Null);
+    let pause = |body: Json| abp.done("POST", &format!("/tabs/{tab}/execution"), body);
+    assert_eq!(state(), json!({"enabled": false, "paused": false, "virtual_time_base_ms": null}));
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/execution"), json!({})).0, 400);
+    let gaps = "let last = performance.now(); window.gap = 0; \
+                void setInterval(() => { gap = Math.max(gap, performance.now() - last); last = performance.now(); }, 10)";
+    abp.evaluate(&tab, gaps);
+    let paused = pause(json!({"paused": true, "initial_virtual_time": 1_700_000_000.0}));
+    assert_eq!(paused, json!({"enabled": true, "paused": true, "virtual_time_base_ms": 1_700_000_000_000_u64}));
+    let began = Instant::now();
+    wait_until("a while in which the page stands still", PATIENCE, || {
+        assert_eq!(abp.reply("GET", &format!("/tabs/{tab}/screenshot"), &Json::Null).status, 200);
+        assert_eq!(state()["paused"], true);
+        began.elapsed() > Duration::from_millis(700)
+    });
+    // An action lets it go on, and stands for itself.
+    let clicked = abp.click(&tab, "#bold");
+    assert_eq!(clicked["result"]["status"], "clicked");
+    assert_eq!(abp.done("GET", &format!("/tabs/{tab}"), Json::Null)["title"], "bold", "the click was handled");
+    assert!(abp.evaluate(&tab, "gap").as_f64() > Some(500.0));
+    assert_eq!(abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "h1"})), json!({"text": "Shop"}));
+    assert_eq!(state()["paused"], true);
+    let gone = abp.act(&tab, "navigate", json!({"url": "{{site}}/keys"}));
+    assert_eq!(gone["result"]["url"], abp.pages.place("{{site}}/keys"));
+    assert_eq!(state()["paused"], true);
+
+    // A person's page runs, and stands still again when the agent has the turn.
+    abp.done("POST", "/browser/input-mode", json!({"input_mode": "human"}));
+    assert_eq!(state()["paused"], false);
+    assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/execution"), json!({"paused": true})).0, 409);
+    abp.done("POST", "/browser/input-mode", json!({"input_mode": "agent"}));
+    assert_eq!(state()["paused"], true);
+    assert_eq!(pause(json!({"paused": false}))["paused"], false);
+    assert_eq!(abp.done("POST", "/browser/shutdown", json!({}))["success"], true);
 }

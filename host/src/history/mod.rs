@@ -106,8 +106,10 @@ impl History {
         self.run(move |connected| connected.events(&owner, &which, part)).await
     }
 
-    /// The requests that were kept, oldest first, of those that `wanted` says yes to; with bodies until these come to so many
-    /// bytes.
+    /// The requests that were kept, oldest first, of those that `wanted` says yes to: the newest [`HISTORY_CALLS_MAX`] of them,
+    /// with bodies until these come to so many bytes, and how many there are.
+    ///
+    /// [`HISTORY_CALLS_MAX`]: codemode_spec::limits::HISTORY_CALLS_MAX
     ///
     /// # Errors
     /// See [`History`].
@@ -116,7 +118,7 @@ impl History {
         owner: &Owner,
         bodies_bytes: usize,
         wanted: impl Fn(&CallRow) -> bool + Send + 'static,
-    ) -> Result<Vec<CallRow>, ErrorReport> {
+    ) -> Result<(Vec<CallRow>, usize), ErrorReport> {
         let owner = owner.clone();
         self.run(move |connected| connected.calls(&owner, bodies_bytes, &wanted)).await
     }

@@ -12,7 +12,7 @@ use codemode_spec::limits::{
 use rusqlite::{Connection, ErrorCode as SqlCode, OpenFlags, OptionalExtension as _, Row, Transaction, params};
 use rusqlite_migration::{M, Migrations};
 use serde_json::Value as Json;
-use std::{io, path::Path, time::Duration};
+use std::{collections::VecDeque, io, path::Path, time::Duration};
 
 const FILE: &str = "history.db";
 /// The migrations. A step is never changed once it has shipped.
@@ -222,7 +222,7 @@ impl Connected {
         owner: &Owner,
         bodies_bytes: usize,
         wanted: &dyn Fn(&CallRow) -> bool,
-    ) -> Outcome<Vec<CallRow>> {
+    ) -> Outcome<(Vec<CallRow>, usize)> {
         let of_owner = "FROM calls WHERE session IN (SELECT id FROM sessions WHERE caller = ?1 AND session_key = ?2)";
         let sql = format!("SELECT id, tag, tab, action, at_ms, fields {of_owner} ORDER BY id");
         let mut rows = self.0.prepare_cached(&sql)?;
@@ -237,7 +237,17 @@ impl Connected {
                 bodies: Json::Null,
             })
         })?;
-        let mut calls = rows.filter(|row| row.as_ref().map_or(true, wanted)).collect::<Outcome<Vec<_>>>()?;
+        let (mut calls, mut total) = (VecDeque::new(), 0);
+        for row in rows {
+            let row = row?;
+            if wanted(&row) {
+                total += 1;
+                calls.push_back(row);
+                if calls.len() > HISTORY_CALLS_MAX {
+                    calls.pop_front();
+                }
+            }
+        }
         let mut bodies = self.0.prepare_cached("SELECT bodies FROM calls WHERE id = ?1")?;
         let mut room = bodies_bytes;
         for call in &mut calls {
@@ -248,8 +258,7 @@ impl Connected {
             room = room.saturating_sub(text.len());
             call.bodies = serde_json::from_str(&text).unwrap_or_default();
         }
-        drop(bodies);
-        Ok(calls)
+        Ok((calls.into(), total))
     }
 
     pub(super) fn delete_calls(&mut self, owner: &Owner, tag: Option<&str>) -> Outcome<usize> {
@@ -436,10 +445,11 @@ mod tests {
             bodies: json!({"response_body": "b"}),
         };
         assert_eq!(history.keep_calls(&owner("a"), "s", &[call("one", 1), call("two", 2)]).unwrap(), 2);
-        let found = history.calls(&owner("a"), 1 << 20, &|call| call.fields["url"] == "http://site/2").unwrap();
-        assert_eq!((found.len(), &found[0].tag[..], &found[0].bodies["response_body"]), (1, "two", &json!("b")));
-        assert!(history.calls(&owner("a"), 0, &|_| true).unwrap().iter().all(|call| call.bodies.is_null()));
-        assert!(history.calls(&owner("b"), 1 << 20, &|_| true).unwrap().is_empty());
+        let (found, total) =
+            history.calls(&owner("a"), 1 << 20, &|call| call.fields["url"] == "http://site/2").unwrap();
+        assert_eq!((total, &found[0].tag[..], &found[0].bodies["response_body"]), (1, "two", &json!("b")));
+        assert!(history.calls(&owner("a"), 0, &|_| true).unwrap().0.iter().all(|call| call.bodies.is_null()));
+        assert!(history.calls(&owner("b"), 1 << 20, &|_| true).unwrap().0.is_empty());
         assert_eq!(history.delete_calls(&owner("b"), None).unwrap(), 0);
         assert_eq!(history.delete_calls(&owner("a"), Some("one")).unwrap(), 1);
         assert_eq!(history.delete_calls(&owner("a"), None).unwrap(), 1);

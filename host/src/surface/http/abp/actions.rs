@@ -107,7 +107,7 @@ pub(super) async fn reload(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> 
 
 pub(super) async fn stop(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
     let at = ask.tab(&abp, &id).await?;
-    evaluated(&at, "window.stop()").await?;
+    at.awake(evaluated(&at, "window.stop()")).await?;
     Ok(json!({"status": "stopped", "tab_id": id}).into())
 }
 
@@ -237,7 +237,7 @@ pub(super) async fn text(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
     let function = "(selector) => { const found = selector ? document.querySelector(selector) : document.body; \
                     return found === null ? null : found.innerText; }";
     let argument = json!({"function": function, "isFunction": true, "arg": ask.body.text("selector")});
-    let answer = at.call("evaluate", argument, DIRECT_NAVIGATE_MS).await.map_err(as_bad_request)?;
+    let answer = at.awake(at.call("evaluate", argument, DIRECT_NAVIGATE_MS)).await.map_err(as_bad_request)?;
     Ok(json!({"text": answer["value"]}).into())
 }
 
@@ -271,7 +271,7 @@ async fn answered(abp: &Abp, id: &str, ask: &Ask, accept: bool) -> Answered {
         return Err(not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")));
     }
     let text = ask.body.text("prompt_text");
-    at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS).await?;
+    at.awake(at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS)).await?;
     Ok(json!({"success": true}).into())
 }
 

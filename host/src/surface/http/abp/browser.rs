@@ -28,7 +28,8 @@ pub(crate) const PREFIX: &str = "/api/v1";
 pub(super) const NAME: &str = "abp";
 
 /// The news that are asked for.
-pub(super) const KINDS: [&str; 12] = [
+pub(super) const KINDS: [&str; 13] = [
+    "select",
     "dialog",
     "filechooser",
     "popup",
@@ -95,6 +96,8 @@ pub(super) struct Known {
     pub(super) active: Option<String>,
     /// File choosers that are open: the id of ABP, the tab, and that of the verbs.
     pub(super) choosers: VecDeque<(String, String, String)>,
+    /// The same of popups of lists.
+    pub(super) popups: VecDeque<(String, String, String)>,
     /// Downloads, the oldest first.
     pub(super) downloads: VecDeque<Download>,
     pub(super) numbered: u64,
@@ -113,6 +116,8 @@ pub(super) struct Tab {
     pub(super) scroll: Option<Json>,
     /// Where the mouse is, once it has been moved.
     pub(super) cursor: Option<(f64, f64)>,
+    /// Its scripts stand still between actions.
+    pub(super) is_paused: bool,
 }
 
 /// A download.
@@ -159,10 +164,13 @@ impl Known {
 
     pub(super) fn add_chooser(&mut self, tab: &str, chooser: &str) -> String {
         let id = self.number("fc");
-        self.choosers.push_back((id.clone(), tab.to_owned(), chooser.to_owned()));
-        while self.choosers.len() > ABP_CHOOSERS_MAX {
-            self.choosers.pop_front();
-        }
+        add(&mut self.choosers, &id, tab, chooser);
+        id
+    }
+
+    pub(super) fn add_popup(&mut self, tab: &str, popup: &str) -> String {
+        let id = self.number("sp");
+        add(&mut self.popups, &id, tab, popup);
         id
     }
 
@@ -175,6 +183,20 @@ impl Known {
             self.downloads.pop_front();
         }
     }
+}
+
+/// What waits for an answer, beside those before it.
+fn add(waiting: &mut VecDeque<(String, String, String)>, id: &str, tab: &str, of_verbs: &str) {
+    waiting.push_back((id.to_owned(), tab.to_owned(), of_verbs.to_owned()));
+    while waiting.len() > ABP_CHOOSERS_MAX {
+        waiting.pop_front();
+    }
+}
+
+/// Takes what waits for an answer: the tab, and the id of the verbs.
+pub(super) fn take(waiting: &mut VecDeque<(String, String, String)>, id: &str) -> Option<(String, String)> {
+    let place = waiting.iter().position(|(of, _, _)| *of == id)?;
+    waiting.remove(place).map(|(_, tab, of_verbs)| (tab, of_verbs))
 }
 
 /// A request.
@@ -232,6 +254,38 @@ impl At {
         argument["page"] = json!(self.page.id);
         argument["timeoutMs"] = json!(time_ms);
         Ok(call(&self.session, verb, argument, time_ms + 2_000).await?)
+    }
+
+    /// Has the page's scripts go on, or stand still; where they stand then.
+    pub(super) async fn set_paused(&self, paused: bool, initial_ms: Option<f64>) -> Result<Json, Failure> {
+        let set = json!({"op": "set", "paused": paused, "initialMs": initial_ms});
+        Ok(self.call("clock", set, DIRECT_NAVIGATE_MS).await?["value"].take())
+    }
+
+    fn is_paused(&self) -> bool {
+        self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.is_paused)
+    }
+
+    /// Does something beside actions for which the page's scripts must not stand still: in its turn, if they do.
+    pub(super) async fn awake<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        if !self.is_paused() {
+            return work.await;
+        }
+        let _turn = self.session.state.turn(&self.page.id).await;
+        self.awake_in_turn(work).await
+    }
+
+    /// The same of what has its turn. A page that shows a dialog stands still by itself.
+    pub(super) async fn awake_in_turn<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        if !self.is_paused() {
+            return work.await;
+        }
+        self.set_paused(false, None).await?;
+        let done = work.await;
+        match self.set_paused(true, None).await {
+            Err(failure) if done.is_ok() && failure.error.code != ErrorCode::DialogOpen => Err(failure),
+            _ => done,
+        }
     }
 
     /// Calls a verb that may have a dialog open, which then is no failure: the call goes on beside, until the dialog is

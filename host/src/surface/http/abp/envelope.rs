@@ -93,6 +93,16 @@ impl Envelope {
     ) -> Result<Json, Failure> {
         let _turn = at.session.state.turn(&at.page.id).await;
         (course.started, course.ended) = (now_ms(), now_ms());
+        at.awake_in_turn(self.carried_out(at, kind, course, action)).await
+    }
+
+    async fn carried_out(
+        &self,
+        at: &At,
+        kind: &Kind,
+        course: &mut Course,
+        action: impl AsyncFnOnce(&At) -> Result<Json, Failure>,
+    ) -> Result<Json, Failure> {
         at.watch().await?;
         // What happened before is none of this action's.
         Happened::default().read(at, Duration::ZERO).await?;

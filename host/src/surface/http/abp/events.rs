@@ -155,6 +155,13 @@ impl Happened {
                     json!({"id": chooser, "tab_id": tab, "chooser_type": kind, "multiple": multiple, "pending": true});
                 ("file_chooser", told)
             }
+            "select" => {
+                let popup = known.add_popup(tab, &id("id"));
+                let told = json!({
+                    "id": popup, "tab_id": tab, "multiple": event["multiple"], "options": event["options"], "pending": true,
+                });
+                ("select_open", told)
+            }
             "popup" => (
                 "popup",
                 json!({"source_tab_id": tab, "new_tab_id": event["popup"], "url": event["url"], "popup_type": "tab"}),

@@ -1,7 +1,7 @@
 //! Files from pages and to them: downloads, file choosers, and requests in a tab's session.
 
 use super::{
-    browser::{Abp, Ask, At, Download, Kept, not_found},
+    browser::{Abp, Ask, At, Download, Kept, not_found, take},
     events::{Happened, event, mime_type, whole},
     network::keep_curl,
 };
@@ -17,7 +17,7 @@ use axum::{
     http::StatusCode,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use codemode_spec::{Value, limits::DIRECT_NAVIGATE_MS};
+use codemode_spec::{ErrorCode, Value, limits::DIRECT_NAVIGATE_MS};
 use serde_json::{Map, Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
@@ -119,13 +119,9 @@ pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<Str
 
 async fn choose(abp: &Abp, id: &str, ask: &Ask, files: Vec<Value>) -> Answered {
     let session = ask.session(abp).await?;
-    let chooser = {
-        let mut known = session.state.known();
-        let place = known.choosers.iter().position(|(of, _, _)| *of == id);
-        place.and_then(|place| known.choosers.remove(place))
-    };
+    let chooser = take(&mut session.state.known().choosers, id);
     let message = format!("File chooser {id} not found or already closed");
-    let (_, tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
+    let (tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
     let cancel = files.is_empty();
     give(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
     let kind = if cancel { "file_chooser_cancelled" } else { "file_selected" };
@@ -135,6 +131,38 @@ async fn choose(abp: &Abp, id: &str, ask: &Ask, files: Vec<Value>) -> Answered {
     }
     abp.note_event(&ask.client, &session, &event(kind, told)).await;
     Ok(if cancel { json!({"success": true, "cancelled": true}) } else { json!({"success": true}) }.into())
+}
+
+/// Chooses in an open popup of a list, or closes it.
+pub(super) async fn select(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let mut answer = json!({});
+    match (ask.body.truth("cancel"), ask.body.0.get("indices")) {
+        (Some(true), _) => answer["cancel"] = json!(true),
+        (_, Some(indices)) if indices.as_array().is_some_and(|list| list.iter().all(Json::is_u64)) => {
+            answer["indices"] = indices.clone();
+        }
+        _ => return Err(Failure::bad("indices are required, as [1], or cancel")),
+    }
+    abp.modes.of_agent(&ask.client, answer_popup(&abp, &id, &ask, answer)).await
+}
+
+async fn answer_popup(abp: &Abp, id: &str, ask: &Ask, mut answer: Json) -> Answered {
+    let session = ask.session(abp).await?;
+    let gone = || not_found("ELEMENT_NOT_FOUND", format!("Select popup {id} not found or already closed"));
+    let popup = session.state.known().popups.iter().find(|(of, _, _)| of == id).cloned();
+    let (_, tab, popup) = popup.ok_or_else(gone)?;
+    answer["popup"] = json!(popup);
+    let at = ask.tab(abp, &tab).await.map_err(|_| gone())?;
+    at.awake(async {
+        let chosen = at.act("selectPopup", answer, DIRECT_NAVIGATE_MS).await;
+        // A choice that is refused leaves the popup open.
+        if chosen.as_ref().err().is_none_or(|failure| failure.error.code == ErrorCode::ElementNotFound) {
+            take(&mut session.state.known().popups, id);
+        }
+        chosen.map_err(|failure| if failure.error.code == ErrorCode::ElementNotFound { gone() } else { failure })
+    })
+    .await?;
+    Ok(json!({"success": true}).into())
 }
 
 /// Tells of downloads of a tab that have come to their end.

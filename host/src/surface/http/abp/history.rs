@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use codemode_spec::limits::{ABP_BODIES_BYTES_MAX, HISTORY_ACTIONS_MAX, HISTORY_EVENTS_MAX, HISTORY_SESSIONS_MAX};
+use codemode_spec::limits::{ABP_BODIES_BYTES_MAX, HISTORY_ACTIONS_MAX, HISTORY_SESSIONS_MAX};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -177,7 +177,7 @@ pub(super) async fn export((State(abp), Path(id), ask): OfOne) -> Answered {
     let size = ask
         .body
         .number("chunk_size")
-        .map_or(HISTORY_ACTIONS_MAX, |size| (size.max(1.0) as usize).min(HISTORY_EVENTS_MAX));
+        .map_or(HISTORY_ACTIONS_MAX, |size| (size.max(1.0) as usize).min(HISTORY_ACTIONS_MAX));
     let from = |name: &str, prefix: &str| {
         let cursor = ask.body.text(name).map_or(Some(0), |cursor| number(&cursor, prefix));
         cursor.ok_or_else(|| Failure::bad(&format!("{name} is none of this session")).with_code("INVALID_CURSOR"))

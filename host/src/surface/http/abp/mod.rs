@@ -31,8 +31,6 @@ use std::sync::Arc;
 
 /// What the document has and this host has not.
 const PLANNED: &[&str] = &[
-    "/select/{id}",
-    "/tabs/{id}/execution",
     "/tabs/{id}/pin",
     "/tabs/{id}/mute",
     "/tabs/{id}/duplicate",
@@ -78,6 +76,8 @@ pub(super) fn router(abp: &Arc<Abp>) -> Router {
         .route("/downloads/{id}", get(files::download))
         .route("/downloads/{id}/cancel", post(files::cancel_download))
         .route("/file-chooser/{id}", post(files::file_chooser))
+        .route("/select/{id}", post(files::select))
+        .route("/tabs/{id}/execution", get(tabs::execution).post(tabs::set_execution))
         .route("/network", get(network::query).delete(network::clear))
         .route("/network/save", post(network::save))
         .route("/history", delete(history::delete))

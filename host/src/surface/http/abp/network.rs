@@ -8,7 +8,8 @@ use crate::{
 use axum::extract::State;
 use chrono::DateTime;
 use codemode_spec::limits::{
-    ABP_BODIES_BYTES_MAX, ABP_BODY_BYTES_MAX, ABP_PATTERN_BYTES_MAX, DIRECT_NAVIGATE_MS, PATTERN_BYTES_MAX,
+    ABP_BODIES_BYTES_MAX, ABP_BODY_BYTES_MAX, ABP_PARAMS_BYTES_MAX, ABP_PATTERN_BYTES_MAX, DIRECT_NAVIGATE_MS,
+    PATTERN_BYTES_MAX,
 };
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value as Json, json};
@@ -97,7 +98,14 @@ fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> NewCall {
     let at_ms = began.map_or(0, |began| began.timestamp_millis());
     let headers = |of: &Json| -> Map<String, Json> {
         let headers = of["headers"].as_array().into_iter().flatten();
+        let mut room = ABP_PARAMS_BYTES_MAX;
         headers
+            .take_while(|header| {
+                let bytes = ["name", "value"].iter().filter_map(|part| header[*part].as_str()).map(str::len).sum();
+                let has_room = bytes <= room;
+                room = room.saturating_sub(bytes);
+                has_room
+            })
             .filter_map(|header| Some((header["name"].as_str()?.to_ascii_lowercase(), header["value"].clone())))
             .collect()
     };
@@ -108,11 +116,16 @@ fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> NewCall {
         bodies.insert("response_body_encoding".to_owned(), json!("base64"));
     }
     let fields = json!({
-        "url": request["url"], "method": request["method"], "status": response["status"], "type": kind,
+        "url": request["url"].as_str().map(cut), "method": request["method"].as_str().map(cut), "status": response["status"], "type": kind,
         "request_headers": headers(request), "response_headers": headers(response),
         "timing_ms": entry["time"].as_f64().map(f64::round).map(|ms| ms as i64), "timestamp_ms": at_ms,
     });
     NewCall { tag: tag.to_owned(), tab: tab.to_owned(), action, at_ms, fields, bodies: Json::Object(bodies) }
+}
+
+/// As much of an address as history has.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(ABP_PARAMS_BYTES_MAX)]
 }
 
 fn put_body(bodies: &mut Map<String, Json>, name: &str, text: Option<&str>) {
@@ -134,7 +147,7 @@ pub(super) async fn keep_curl(abp: &Abp, client: &Client, at: &At, tag: &str, as
         bodies.insert("response_body_encoding".to_owned(), json!("base64"));
     }
     let fields = json!({
-        "url": answer["url"], "method": asked.text("method").unwrap_or_else(|| "GET".to_owned()),
+        "url": answer["url"].as_str().map(cut), "method": asked.text("method").unwrap_or_else(|| "GET".to_owned()),
         "status": answer["status"], "type": "Fetch", "request_headers": {}, "response_headers": answer["headers"],
         "timing_ms": null, "timestamp_ms": now,
     });
@@ -156,8 +169,7 @@ pub(super) async fn query(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
     let bodies_bytes = if ask.body.truth("include_body").unwrap_or(false) { ABP_BODIES_BYTES_MAX } else { 0 };
     let history = abp.history().await?;
     let is_wanted = move |call: &CallRow| filters.iter().all(|(name, regex)| regex.is_match(&field(call, name)));
-    let calls = history.calls(&owner(&ask.client), bodies_bytes, is_wanted).await?;
-    let total = calls.len();
+    let (calls, total) = history.calls(&owner(&ask.client), bodies_bytes, is_wanted).await?;
     let calls: Vec<Json> = calls.into_iter().map(told).collect();
     Ok(json!({"calls": calls, "total": total}).into())
 }

@@ -1,6 +1,6 @@
 //! The browser and its tabs.
 
-use super::browser::{Abp, Ask, PREFIX};
+use super::browser::{Abp, Ask, At, PREFIX};
 use crate::surface::http::face::{Answered, Failure, call, pages};
 use axum::{
     extract::{Path, State},
@@ -54,7 +54,47 @@ pub(super) async fn set_input_mode(State(abp): State<Arc<Abp>>, ask: Ask) -> Ans
         _ => return Err(Failure::bad("input_mode must be agent or human")),
     };
     abp.modes.set(&ask.client, is_persons)?;
+    set_tabs_paused(&abp, &ask, !is_persons).await?;
     Ok(json!({ "input_mode": mode }).into())
+}
+
+/// Whether a tab's scripts stand still.
+pub(super) async fn execution(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let at = ask.tab(&abp, &id).await?;
+    let clock = at.call("clock", json!({"op": "get"}), DIRECT_NAVIGATE_MS).await?;
+    Ok(clock_told(&clock["value"]).into())
+}
+
+/// Has a tab's scripts stand still between actions, or go on.
+pub(super) async fn set_execution(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+    let paused = ask.body.truth("paused").ok_or_else(|| Failure::bad("paused is required"))?;
+    let initial_ms = ask.body.number("initial_virtual_time").map(|seconds| seconds * 1_000.0);
+    abp.modes
+        .of_agent(&ask.client, async {
+            let at = ask.tab(&abp, &id).await?;
+            let _turn = at.session.state.turn(&id).await;
+            let clock = at.set_paused(paused, initial_ms).await?;
+            at.session.state.known().tab(&id).is_paused = paused;
+            Ok(clock_told(&clock).into())
+        })
+        .await
+}
+
+fn clock_told(clock: &Json) -> Json {
+    json!({"enabled": clock["enabled"], "paused": clock["paused"], "virtual_time_base_ms": clock["baseMs"]})
+}
+
+/// Has the tabs that stand still between actions go on while it is a person's turn, and stand still after it.
+async fn set_tabs_paused(abp: &Abp, ask: &Ask, paused: bool) -> Result<(), Failure> {
+    let Some(session) = abp.sessions.find(&ask.client.caller, &ask.client.key).await else { return Ok(()) };
+    for page in pages(&session).await? {
+        if session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.is_paused) {
+            let at = At { session: Arc::clone(&session), page };
+            let _turn = at.session.state.turn(&at.page.id).await;
+            at.set_paused(paused, None).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Where the history lies is the host's business: its files are no client's, on whatever machine that is.
@@ -82,8 +122,11 @@ pub(super) async fn show(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
     let at = ask.tab(&abp, &id).await?;
     let has_dialog = at.has_dialog();
     let state = json!({"function": "document.readyState", "isFunction": false});
-    let state =
-        if has_dialog { Json::Null } else { at.call("evaluate", state, DIRECT_NAVIGATE_MS).await?["value"].take() };
+    let state = if has_dialog {
+        Json::Null
+    } else {
+        at.awake(at.call("evaluate", state, DIRECT_NAVIGATE_MS)).await?["value"].take()
+    };
     let loading = state != "complete";
     Ok(json!({"id": id, "url": at.page.url, "title": at.page.title, "loading": loading}).into())
 }
