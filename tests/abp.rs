@@ -14,9 +14,9 @@ use std::{
 };
 
 /// A host that serves the contract, and pages.
-struct Abp {
-    serving: Serving,
-    pages: Pages,
+pub struct Abp {
+    pub serving: Serving,
+    pub pages: Pages,
     _browsers: Browsers,
 }
 
@@ -36,7 +36,7 @@ impl Drop for Browsers {
 }
 
 impl Abp {
-    fn start(arguments: &[&str]) -> Self {
+    pub fn start(arguments: &[&str]) -> Self {
         need_browser();
         let browsers = Browsers(Place::new());
         let serving = Serving::start(&browsers.0, arguments);
@@ -45,19 +45,19 @@ impl Abp {
         Self { serving, pages, _browsers: browsers }
     }
 
-    fn reply(&self, method: &str, path: &str, body: &Json) -> Reply {
+    pub fn reply(&self, method: &str, path: &str, body: &Json) -> Reply {
         let body = if body.is_null() { String::new() } else { self.pages.place(&body.to_string()) };
         self.serving.ask(method, &format!("/api/v1{path}"), &[("content-type", "application/json")], &body)
     }
 
     /// What is answered, with its status.
-    fn ask(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
+    pub fn ask(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
         let reply = self.reply(method, path, &body);
         (reply.status, reply.json())
     }
 
     /// What is answered to a request that succeeds.
-    fn done(&self, method: &str, path: &str, body: Json) -> Json {
+    pub fn done(&self, method: &str, path: &str, body: Json) -> Json {
         let (status, answer) = self.ask(method, path, body.clone());
         assert!(status / 100 == 2, "{status} to {method} {path} {body}: {answer}");
         answer
@@ -74,7 +74,7 @@ impl Abp {
         self.act(tab, "execute", body)["result"]["value"].take()
     }
 
-    fn open(&self, path: &str) -> String {
+    pub fn open(&self, path: &str) -> String {
         let opened = self.done("POST", "/tabs", json!({"url": format!("{{{{site}}}}{path}")}));
         opened["id"].as_str().unwrap().to_owned()
     }
