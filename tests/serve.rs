@@ -428,8 +428,9 @@ fn a_killed_host_leaves_nothing_and_its_successor_goes_on() {
     wait_until("no browser", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
 }
 
-/// How long the clients of the load test call; more by this variable.
+/// How long the clients of the load test call, unless this variable says otherwise.
 const LOAD_SECONDS: &str = "CODEMODE_LOAD_SECONDS";
+const LOAD_SECONDS_USUAL: u64 = 120;
 
 #[test]
 fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
@@ -439,7 +440,8 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
     // As many browsers as this machine starts in time.
     command.env("CODEMODE_CONCURRENT", "6").env("CODEMODE_QUEUED", "40");
     let serving = Serving::of(command);
-    let seconds = std::env::var(LOAD_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(10);
+    let seconds =
+        std::env::var(LOAD_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(LOAD_SECONDS_USUAL);
     // What the host holds: open files, threads, and MiB of memory beside its sandboxes.
     let used = || {
         let entries = |folder: &str| fs::read_dir(format!("/proc/{}/{folder}", serving.program.pid())).unwrap().count();
