@@ -5,7 +5,9 @@
 use crate::support::{
     browsing::block_on,
     http::{Reply, Serving},
+    leases::told,
     program::{PATIENCE, Place, need_browser, wait_until},
+    range::Stranger,
     root,
     web::{Page, until},
 };
@@ -526,4 +528,25 @@ fn no_trace_has_the_value_of_a_secret_and_a_host_that_keeps_none_says_so() {
 fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     entries.flat_map(|path| if path.is_dir() { walk(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn the_tool_opens_the_dashboard_in_a_browser_that_is_not_of_codemode() {
+    let place = Place::new();
+    let serving = Serving::start(&place, &[]);
+    let ran = serving.execute(&[], &json!({"code": "console.log('seen'); 6 * 7"}));
+    let (url, id) = (format!("http://{}/", serving.address), &ran["context"]["execution_id"]);
+    let browser = Stranger::start(&url, "codemode");
+    let other = Place::new();
+    let script = other.folder().join("look.js");
+    let code = format!(
+        "const page = await browser.open({url:?});
+         await page.click('#to-executions');
+         await page.click('#listed-' + {id});
+         [await page.title(), await page.textContent('#code'), (await page.innerText('#console')).endsWith('log seen')]"
+    );
+    fs::write(&script, code).unwrap();
+    let endpoint = format!("http://127.0.0.1:{}", browser.port());
+    let told = told(other.command(&["run", script.to_str().unwrap(), "--cdp-url", &endpoint, "--json"]));
+    assert_eq!(told["data"]["result"], json!(["codemode", "console.log('seen'); 6 * 7", true]), "{told}");
 }

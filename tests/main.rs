@@ -4,7 +4,6 @@
 //! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
 
 mod abp;
-mod abp_examples;
 mod admin;
 mod admission;
 mod attacks;

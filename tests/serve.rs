@@ -13,6 +13,7 @@ use std::{
     io::{Read as _, Write as _},
     os::unix::fs::PermissionsExt as _,
     process::Stdio,
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -426,6 +427,55 @@ fn a_killed_host_leaves_nothing_and_its_successor_goes_on() {
     });
     assert!(place.run(&["sessions", "close", "shop"]).status.success());
     wait_until("no browser", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
+}
+
+#[test]
+fn a_host_that_is_killed_under_load_leaves_its_keys_to_its_successor() {
+    need_browser();
+    let place = Place::new();
+    let mut serving = Serving::start(&place, &[]);
+    let of_key = |key: &str| {
+        let code = "const [page] = await browser.pages(); (page ?? await browser.open('about:blank')).url()";
+        json!({"code": code, "session": {"mode": "reuse", "key": key, "wait_ms": 20_000}})
+    };
+    let one_shot = json!({"code": "(await browser.open('about:blank')).url()", "timeout_ms": 60_000});
+    let kinds = [of_key("one"), of_key("two"), one_shot, json!({"code": "1 + 1"})];
+    let answered = kinds.each_ref().map(|_| AtomicUsize::new(0));
+    let (host, closed) = (*serving, AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for client in 0..24 {
+            let kind = if client < 8 { client % 3 } else { 3 };
+            let (arguments, answered, closed) = (&kinds[kind], &answered[kind], &closed);
+            scope.spawn(move || {
+                // Until the host is gone.
+                while let Ok(mut stream) = std::net::TcpStream::connect(host.address) {
+                    let sent = stream.write_all(host.message(&[], &call(arguments)).as_bytes());
+                    let Some(_) = sent.ok().and_then(|()| Reply::try_read(stream)) else { break };
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+                closed.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        wait_until("answers of each kind", PATIENCE * 2, || {
+            answered.iter().all(|answered| answered.load(Ordering::Relaxed) >= 2)
+        });
+        serving.program.signal(Signal::KILL);
+        serving.program.ended(PATIENCE);
+    });
+    assert_eq!(closed.into_inner(), 24, "every client has seen that it is gone");
+    let serving = Serving::start(&place, &[]);
+    for key in ["one", "two"] {
+        let adopted = serving.execute(&[], &of_key(key));
+        assert_eq!((&adopted["ok"], &adopted["data"]["result"]), (&json!(true), &json!("about:blank")), "{adopted}");
+    }
+    let keepers = || place.processes().into_iter().filter(|line| line.contains(" keep")).count();
+    wait_until("the browsers of the keys alone", PATIENCE, || keepers() == 2);
+    for key in ["one", "two"] {
+        assert!(place.run(&["sessions", "close", key]).status.success());
+    }
+    wait_until("no browser", PATIENCE, || place.processes().iter().all(|line| line.contains(" serve ")));
+    let verified = place.run(&["audit", "verify"]);
+    assert!(verified.status.success(), "{verified:?}");
 }
 
 /// How long the clients of the load test call, unless this variable says otherwise.

@@ -7,7 +7,7 @@
 mod rows;
 mod sqlite;
 
-pub use rows::{ActionRow, CallRow, Deleted, EventRow, NewAction, NewCall, NewEvent, Owner, Part, SessionRow, Which};
+pub use rows::{ActionRow, Call, CallRow, Deleted, Event, EventRow, NewAction, Owner, Part, SessionRow, Which};
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use sqlite::{Connected, Outcome};
@@ -51,7 +51,7 @@ impl History {
     ///
     /// # Errors
     /// See [`History`].
-    pub async fn note_events(&self, owner: &Owner, session: &str, events: Vec<NewEvent>) -> Result<(), ErrorReport> {
+    pub async fn note_events(&self, owner: &Owner, session: &str, events: Vec<Event>) -> Result<(), ErrorReport> {
         let (owner, session) = (owner.clone(), session.to_owned());
         self.run(move |connected| connected.note_events(&owner, &session, &events)).await
     }
@@ -60,7 +60,7 @@ impl History {
     ///
     /// # Errors
     /// See [`History`].
-    pub async fn keep_calls(&self, owner: &Owner, session: &str, calls: Vec<NewCall>) -> Result<usize, ErrorReport> {
+    pub async fn keep_calls(&self, owner: &Owner, session: &str, calls: Vec<Call>) -> Result<usize, ErrorReport> {
         let (owner, session) = (owner.clone(), session.to_owned());
         self.run(move |connected| connected.keep_calls(&owner, &session, &calls)).await
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-/// Whose history. Nobody reads or deletes that of another owner.
+/// The owner of a history: a caller with a session key. An owner reads and deletes its own rows only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
     /// The name of the caller's token; empty without one.
@@ -40,12 +40,12 @@ pub struct NewAction {
     /// The tab before and after, as WebP.
     pub pictures: [Option<Vec<u8>>; 2],
     /// What happened.
-    pub events: Vec<NewEvent>,
+    pub events: Vec<Event>,
 }
 
-/// An event to be noted.
-#[derive(Clone, Debug)]
-pub struct NewEvent {
+/// An event.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
     /// The tab.
     pub tab: Option<String>,
     /// What happened, as `navigation`.
@@ -56,9 +56,9 @@ pub struct NewEvent {
     pub data: Json,
 }
 
-/// A request of a page, to be kept under a tag.
-#[derive(Clone, Debug)]
-pub struct NewCall {
+/// A request of a page, kept under a tag.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
     /// The tag.
     pub tag: String,
     /// The tab.
@@ -105,14 +105,8 @@ pub struct EventRow {
     pub id: i64,
     /// The session.
     pub session: String,
-    /// The tab.
-    pub tab: Option<String>,
-    /// What happened.
-    pub kind: String,
-    /// When.
-    pub at_ms: i64,
-    /// What belongs to the kind.
-    pub data: Json,
+    /// What was noted.
+    pub event: Event,
 }
 
 /// A request that was kept.
@@ -120,18 +114,8 @@ pub struct EventRow {
 pub struct CallRow {
     /// Its number, which no other request gets.
     pub id: i64,
-    /// The tag.
-    pub tag: String,
-    /// The tab.
-    pub tab: String,
-    /// The action during which it was made.
-    pub action: Option<i64>,
-    /// When.
-    pub at_ms: i64,
-    /// An object of what is told of it.
-    pub fields: Json,
-    /// An object of the bodies; null where they were not asked for.
-    pub bodies: Json,
+    /// What was kept; without bodies where they were not asked for.
+    pub call: Call,
 }
 
 /// Which actions or events.

@@ -1,9 +1,7 @@
 //! The file. Beside the store of sessions this is the only place with SQL: what is here is never read together with that,
 //! and may be deleted at any time.
 
-use super::rows::{
-    ActionRow, CallRow, Deleted, EventRow, NewAction, NewCall, NewEvent, Owner, Part, SessionRow, Which,
-};
+use super::rows::{ActionRow, Call, CallRow, Deleted, Event, EventRow, NewAction, Owner, Part, SessionRow, Which};
 use codemode_chromium::PrivateDir;
 use codemode_spec::limits::{
     HISTORY_ACTIONS_MAX, HISTORY_CALLS_MAX, HISTORY_EVENTS_MAX, HISTORY_FILE_BYTES_MAX, HISTORY_PICTURE_BYTES_MAX,
@@ -53,13 +51,14 @@ impl Connected {
         Ok(Self(connection))
     }
 
-    /// Writes in one transaction. When the file has its full size, the oldest session makes room.
+    /// Writes in one transaction. When the file has its full size, the oldest session makes room; when it is the disk that is
+    /// full, nothing is given up for it.
     fn write<T>(&mut self, work: impl Fn(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
         loop {
             let transaction = self.0.transaction()?;
             let done = work(&transaction).and_then(|done| transaction.commit().map(|()| done));
             match done {
-                Err(error) if error.sqlite_error_code() == Some(SqlCode::DiskFull) => {
+                Err(error) if error.sqlite_error_code() == Some(SqlCode::DiskFull) && self.is_large()? => {
                     let oldest = "DELETE FROM sessions WHERE id = \
                                   (SELECT id FROM sessions ORDER BY last_ms, id LIMIT 1)";
                     if self.0.execute(oldest, [])? == 0 {
@@ -69,6 +68,12 @@ impl Connected {
                 done => return done,
             }
         }
+    }
+
+    /// Whether the file has half of its full size, or more.
+    fn is_large(&self) -> Outcome<bool> {
+        let pages = |pragma: &str| self.0.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
+        Ok(2 * (pages("page_count")? - pages("freelist_count")?) >= pages("max_page_count")?)
     }
 
     pub(super) fn note_action(&mut self, owner: &Owner, session: &str, action: &NewAction) -> Outcome<i64> {
@@ -114,7 +119,7 @@ impl Connected {
         })
     }
 
-    pub(super) fn note_events(&mut self, owner: &Owner, session: &str, events: &[NewEvent]) -> Outcome<()> {
+    pub(super) fn note_events(&mut self, owner: &Owner, session: &str, events: &[Event]) -> Outcome<()> {
         let Some(last) = events.iter().map(|event| event.at_ms).max() else { return Ok(()) };
         self.write(|transaction| {
             touch(transaction, owner, session, last, last)?;
@@ -122,7 +127,7 @@ impl Connected {
         })
     }
 
-    pub(super) fn keep_calls(&mut self, owner: &Owner, session: &str, calls: &[NewCall]) -> Outcome<usize> {
+    pub(super) fn keep_calls(&mut self, owner: &Owner, session: &str, calls: &[Call]) -> Outcome<usize> {
         let Some(last) = calls.iter().map(|call| call.at_ms).max() else { return Ok(0) };
         self.write(|transaction| {
             touch(transaction, owner, session, last, last)?;
@@ -181,10 +186,7 @@ impl Connected {
             Ok(EventRow {
                 id: row.get(0)?,
                 session: row.get(1)?,
-                tab: row.get(2)?,
-                kind: row.get(3)?,
-                at_ms: row.get(4)?,
-                data: json(row, 5)?,
+                event: Event { tab: row.get(2)?, kind: row.get(3)?, at_ms: row.get(4)?, data: json(row, 5)? },
             })
         };
         self.of_which(&sql, owner, which, part, event)
@@ -229,12 +231,14 @@ impl Connected {
         let rows = rows.query_map(params![owner.caller, owner.key], |row| {
             Ok(CallRow {
                 id: row.get(0)?,
-                tag: row.get(1)?,
-                tab: row.get(2)?,
-                action: row.get(3)?,
-                at_ms: row.get(4)?,
-                fields: json(row, 5)?,
-                bodies: Json::Null,
+                call: Call {
+                    tag: row.get(1)?,
+                    tab: row.get(2)?,
+                    action: row.get(3)?,
+                    at_ms: row.get(4)?,
+                    fields: json(row, 5)?,
+                    bodies: Json::Null,
+                },
             })
         })?;
         let (mut calls, mut total) = (VecDeque::new(), 0);
@@ -250,13 +254,13 @@ impl Connected {
         }
         let mut bodies = self.0.prepare_cached("SELECT bodies FROM calls WHERE id = ?1")?;
         let mut room = bodies_bytes;
-        for call in &mut calls {
+        for row in &mut calls {
             if room == 0 {
                 break;
             }
-            let text: String = bodies.query_row([call.id], |row| row.get(0))?;
+            let text: String = bodies.query_row([row.id], |row| row.get(0))?;
             room = room.saturating_sub(text.len());
-            call.bodies = serde_json::from_str(&text).unwrap_or_default();
+            row.call.bodies = serde_json::from_str(&text).unwrap_or_default();
         }
         Ok((calls.into(), total))
     }
@@ -287,30 +291,17 @@ impl Connected {
     }
 
     pub(super) fn delete(&mut self, owner: &Owner, session: Option<&str>) -> Outcome<Deleted> {
+        const MEANT: &str = "caller = ?1 AND session_key = ?2 AND (?3 ISNULL OR id = ?3)";
         self.write(|transaction| {
-            let which = Which { session: session.map(str::to_owned), ..Which::default() };
             let count = |table: &str| {
-                let sql = format!("SELECT count(*) FROM {table} WHERE {OF_WHICH}");
-                let none: Option<i64> = None;
-                let asked = params![
-                    owner.caller,
-                    owner.key,
-                    none,
-                    which.session,
-                    which.tab,
-                    which.kind,
-                    none,
-                    none,
-                    none,
-                    false
-                ];
+                let sql =
+                    format!("SELECT count(*) FROM {table} WHERE session IN (SELECT id FROM sessions WHERE {MEANT})");
+                let asked = params![owner.caller, owner.key, session];
                 transaction.query_row(&sql, asked, |row| row.get::<_, i64>(0)).map(|count| count as usize)
             };
             let (actions, events) = (count("actions")?, count("events")?);
-            let sessions = transaction.execute(
-                "DELETE FROM sessions WHERE caller = ?1 AND session_key = ?2 AND (?3 ISNULL OR id = ?3)",
-                params![owner.caller, owner.key, session],
-            )?;
+            let sql = format!("DELETE FROM sessions WHERE {MEANT}");
+            let sessions = transaction.execute(&sql, params![owner.caller, owner.key, session])?;
             Ok(Deleted { sessions, actions, events })
         })
     }
@@ -344,7 +335,7 @@ fn touch(transaction: &Transaction<'_>, owner: &Owner, session: &str, began: i64
     Ok(())
 }
 
-fn add_events(transaction: &Transaction<'_>, session: &str, events: &[NewEvent]) -> Outcome<()> {
+fn add_events(transaction: &Transaction<'_>, session: &str, events: &[Event]) -> Outcome<()> {
     let mut insert = transaction
         .prepare_cached("INSERT INTO events (session, tab, kind, at_ms, data) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for event in events {
@@ -382,7 +373,7 @@ mod tests {
     }
 
     fn action(at_ms: i64, picture: Option<Vec<u8>>) -> NewAction {
-        let event = NewEvent { tab: Some("t".into()), kind: "dialog".into(), at_ms, data: json!({"at": at_ms}) };
+        let event = Event { tab: Some("t".into()), kind: "dialog".into(), at_ms, data: json!({"at": at_ms}) };
         NewAction {
             tab: Some("t".into()),
             kind: "click".into(),
@@ -436,7 +427,7 @@ mod tests {
     #[test]
     fn requests_are_kept_under_their_tag() {
         let (_folder, mut history) = opened();
-        let call = |tag: &str, at_ms| NewCall {
+        let call = |tag: &str, at_ms| Call {
             tag: tag.to_owned(),
             tab: "t".into(),
             action: Some(7),
@@ -446,9 +437,9 @@ mod tests {
         };
         assert_eq!(history.keep_calls(&owner("a"), "s", &[call("one", 1), call("two", 2)]).unwrap(), 2);
         let (found, total) =
-            history.calls(&owner("a"), 1 << 20, &|call| call.fields["url"] == "http://site/2").unwrap();
-        assert_eq!((total, &found[0].tag[..], &found[0].bodies["response_body"]), (1, "two", &json!("b")));
-        assert!(history.calls(&owner("a"), 0, &|_| true).unwrap().0.iter().all(|call| call.bodies.is_null()));
+            history.calls(&owner("a"), 1 << 20, &|row| row.call.fields["url"] == "http://site/2").unwrap();
+        assert_eq!((total, &found[0].call.tag[..], &found[0].call.bodies["response_body"]), (1, "two", &json!("b")));
+        assert!(history.calls(&owner("a"), 0, &|_| true).unwrap().0.iter().all(|row| row.call.bodies.is_null()));
         assert!(history.calls(&owner("b"), 1 << 20, &|_| true).unwrap().0.is_empty());
         assert_eq!(history.delete_calls(&owner("b"), None).unwrap(), 0);
         assert_eq!(history.delete_calls(&owner("a"), Some("one")).unwrap(), 1);
@@ -484,12 +475,14 @@ mod tests {
     #[test]
     fn a_full_file_makes_room_by_its_oldest_session() {
         let (_folder, mut history) = opened();
+        assert!(!history.is_large().unwrap());
         // So that few pictures fill it.
         history.0.pragma_update(None, "max_page_count", 200).unwrap();
         for number in 0..8 {
             let picture = Some(vec![7; 200 * PAGE_BYTES / 4]);
             history.note_action(&owner("a"), &format!("s{number}"), &action(number, picture)).unwrap();
         }
+        assert!(history.is_large().unwrap(), "that of a file that is not large is a full disk");
         let left = history.sessions(&owner("a"), None, Part { from: None, limit: 100 }).unwrap();
         assert!((1..8).contains(&left.len()) && left[0].id == "s7", "{left:?}");
     }

@@ -73,7 +73,7 @@ struct Seat {
     looking: TaskTracker,
 }
 
-/// When somebody has asked last, and whether the page is looked at for that.
+/// When an operator asked last, and whether a screencast runs for that.
 struct Asked {
     last: Instant,
     is_looking: bool,
@@ -114,7 +114,7 @@ impl ServiceProvider for Viewing {
     }
 }
 
-/// What the execution has of its seat: with this the seat goes, whatever the ending was.
+/// The execution's part in its seat. Dropping the part removes the seat, also when the execution ended without a disposal.
 struct SeatOf(Arc<Seat>);
 
 #[async_trait]
@@ -192,14 +192,14 @@ impl Seat {
         }
     }
 
-    /// Waits until nobody has asked for a while.
+    /// Waits until no operator has asked for [`VIEW_IDLE_MS`].
     async fn forgotten(&self) {
         loop {
             let until = {
                 let mut asked = lock(&self.asked);
                 let until = asked.last + Duration::from_millis(VIEW_IDLE_MS);
                 if until <= Instant::now() {
-                    // Under the lock: who asks next has it looked at anew.
+                    // Under the lock: the next request begins a screencast.
                     asked.is_looking = false;
                     return;
                 }
@@ -236,7 +236,7 @@ impl Seat {
                 shown.jpeg = Some(jpeg.into());
                 number = shown.number;
             });
-            // A picture that nobody has seen is not followed by another one.
+            // The next picture is made when an operator has received this one.
             if wanted.wait_for(|wanted| *wanted >= number).await.is_err() {
                 return;
             }

@@ -187,7 +187,7 @@ impl Config {
     }
 }
 
-/// Where the file of defaults is if nobody says.
+/// The path of the file of defaults where no flag or variable names one.
 fn usual_file() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;

@@ -431,7 +431,7 @@ async fn keep(browser: &Browser, mut downloaded: Downloaded, name: String) -> Re
 
 async fn keyboard(tab: &Tab<'_>, verb: Keyboard) -> Result<(), ErrorReport> {
     match verb {
-        Keyboard::Down { key } => tab.key_down(&key).await,
+        Keyboard::Down { key, modifiers } => tab.holding(&modifiers, tab.key_down(&key)).await,
         Keyboard::Up { key } => tab.key_up(&key).await,
         Keyboard::Press { key, delay } => tab.press_keys(&key, milliseconds(delay)).await,
         Keyboard::Type { text, delay } => tab.type_text(&text, milliseconds(delay)).await,
@@ -444,9 +444,12 @@ async fn mouse(tab: &Tab<'_>, verb: Mouse) -> Result<(), ErrorReport> {
         Mouse::Move { x, y, steps } => tab.mouse_move(x, y, steps.unwrap_or(1)).await,
         Mouse::Down(button) => tab.mouse_down(button.button, button.click_count).await,
         Mouse::Up(button) => tab.mouse_up(button.button, button.click_count).await,
-        Mouse::Click { x, y, button, delay } => {
-            tab.mouse_move(x, y, 1).await?;
-            tab.mouse_click(button.button, button.click_count, milliseconds(delay)).await
+        Mouse::Click { x, y, button, delay, modifiers } => {
+            let click = async {
+                tab.mouse_move(x, y, 1).await?;
+                tab.mouse_click(button.button, button.click_count, milliseconds(delay)).await
+            };
+            tab.holding(&modifiers, click).await
         }
         Mouse::Wheel { dx, dy } => tab.mouse_wheel(dx, dy).await,
     }

@@ -2,7 +2,7 @@
 //!
 //! They come over a connection of their own, below which scripts see no session. Nothing is sent to the page but that
 //! it is to be drawn, and the browser makes the next picture only when the last one was taken. A page that stands still,
-//! under a dialog or in an endless loop, gives no new picture, and holds up nobody but the one who waits for that.
+//! under a dialog or in an endless loop, gives no new picture; only the request that waits for one is held up.
 
 use crate::connected::ConnectedBrowser;
 use codemode_chromium::{CdpError, Command, Connection, Event};

@@ -92,7 +92,7 @@
       told.push({ index, label: shortened(normal(option.label)), selected: option.selected, disabled: !canBeChosen(option) });
     }
     const popup = { id: number(), select, timer: 0 };
-    // Nobody listens any more when nobody takes it: then the browser's own popup opens, and the next one at once.
+    // A popup that the host does not take in time ends the watching: the browser's own opens, and the next ones too.
     popup.timer = setTimeout(() => {
       if (open !== popup) return;
       end();

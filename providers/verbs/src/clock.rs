@@ -1,8 +1,8 @@
 //! Halting a page: no script of it runs, and no animation.
 //!
 //! By the debugger, and not by virtual time: a browser never gives up the virtual time of a page, so that the page would stand
-//! still for whoever uses it next, and while it stands its frames, requests and listeners go on all the same. The debugger
-//! stops scripts of all kinds wherever they are, and lets them go with the session that has stopped them.
+//! still for the next execution that uses the browser, and while it stands its frames, requests and listeners go on all the
+//! same. The debugger stops scripts of all kinds wherever they are, and lets them go with the session that has stopped them.
 //!
 //! What it only comes near to:
 //! - Time goes on. Scripts that are halted do not see it; when they go on, `Date.now()` has jumped by as long as they were

@@ -119,7 +119,7 @@ impl Tab<'_> {
 
 impl Verbs {
     /// Has popups open by themselves again in all pages. To be called once, when no call runs any more: what is left out opens
-    /// its popups by itself again when nobody takes them.
+    /// its popups by itself again when the host takes none in time.
     pub async fn end_selects(&self, deadline: Instant) {
         let watched = self.selects.end();
         let Some(browser) = self.browser.current().filter(|_| !watched.is_empty()) else { return };

@@ -10,6 +10,9 @@ pub(crate) enum Keyboard {
     Down {
         /// The key, as `Shift` or `a`.
         key: String,
+        /// Held down meanwhile, besides those that are.
+        #[serde(default)]
+        modifiers: Vec<codemode_verbs::Modifier>,
     },
     /// Lets a key go.
     Up {
@@ -67,6 +70,9 @@ pub(crate) enum Mouse {
         /// Milliseconds between pressing and letting go.
         #[serde(default)]
         delay: f64,
+        /// Held down meanwhile, besides those that are.
+        #[serde(default)]
+        modifiers: Vec<codemode_verbs::Modifier>,
     },
     /// Turns the wheel where the mouse is.
     Wheel {

@@ -70,6 +70,25 @@ impl Tab<'_> {
         Ok(())
     }
 
+    /// Does something while these modifiers are held down, besides those that are. Those that were not held before are let go
+    /// then, whatever came of the work.
+    ///
+    /// # Errors
+    /// Those of the work, and of the keys.
+    pub async fn holding<T>(
+        &self,
+        modifiers: &[Modifier],
+        work: impl Future<Output = Result<T, ErrorReport>>,
+    ) -> Result<T, ErrorReport> {
+        let added = Modifier::bits(modifiers) & !self.held_modifiers();
+        let done = match self.hold(self.held_modifiers() | added).await {
+            Ok(()) => work.await,
+            Err(error) => Err(error),
+        };
+        let let_go = self.hold(self.held_modifiers() & !added).await;
+        done.and_then(|done| let_go.map(|()| done))
+    }
+
     /// Presses a key, or keys together: `Enter`, `Control+A`, `Shift+Tab`, `é`.
     pub async fn press_keys(&self, keys: &str, delay: Duration) -> Result<(), ErrorReport> {
         let keys = split(keys)?;

@@ -49,7 +49,7 @@ async fn act(
     let (mut course, mut tab) = (Course::default(), None);
     let outcome = abp.modes.of_agent(&ask.client, async {
         let at = tab.insert(ask.tab(&abp, &id).await?);
-        envelope.around(at, &kind, &mut course, async |at| action(at, params).await).await
+        at.in_turn(envelope.around(at, &kind, &mut course, async |at| action(at, params).await)).await
     });
     let outcome = outcome.await;
     let Some(at) = tab else { return outcome.map(Into::into) };
@@ -119,10 +119,9 @@ pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
             return Err(Failure::bad("button must be left, right or middle"));
         }
         let count = params.number("click_count").unwrap_or(1.0).clamp(1.0, 3.0) as u32;
-        let click = json!({"op": "click", "x": x, "y": y, "button": button, "clickCount": count});
-        let modifiers = modifiers(params)?;
+        let click = json!({"op": "click", "x": x, "y": y, "button": button, "clickCount": count, "modifiers": modifiers(params)?});
         at.session.state.known().tab(&at.page.id).cursor = Some((x, y));
-        with_modifiers(at, &modifiers, "mouse", click).await?;
+        at.input("mouse", click).await?;
         Ok(json!({"status": "clicked", "x": whole(x), "y": whole(y)}))
     })
     .await
@@ -180,7 +179,7 @@ pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
 pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
     act((abp, id, ask), by_keys("keyboard_down"), async |at, params| {
         let key = key(params)?;
-        with_modifiers(at, &modifiers(params)?, "keyboard", json!({"op": "down", "key": key})).await?;
+        at.input("keyboard", json!({"op": "down", "key": key, "modifiers": modifiers(params)?})).await?;
         Ok(json!({"status": "down", "key": key}))
     })
     .await
@@ -314,20 +313,4 @@ fn modifiers(params: &Fields) -> Result<Vec<&'static str>, Failure> {
     };
     let found: Option<Vec<_>> = params.texts("modifiers").iter().map(named).collect();
     found.ok_or_else(|| Failure::bad("modifiers must be Shift, Control, Alt or Meta"))
-}
-
-/// Calls a verb while modifiers are held down. They are let go whatever comes of it.
-async fn with_modifiers(at: &At, modifiers: &[&str], verb: &'static str, argument: Json) -> Result<(), Failure> {
-    let key = async |op: &str, key: &str| at.input("keyboard", json!({"op": op, "key": key})).await;
-    let mut done = Ok(());
-    for modifier in modifiers {
-        done = done.and(key("down", modifier).await);
-    }
-    if done.is_ok() {
-        done = at.input(verb, argument).await;
-    }
-    for modifier in modifiers.iter().rev() {
-        done = done.and(key("up", modifier).await);
-    }
-    done
 }

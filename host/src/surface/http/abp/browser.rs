@@ -94,10 +94,10 @@ pub(super) struct Known {
     pub(super) tabs: HashMap<String, Tab>,
     /// The tab that was activated last.
     pub(super) active: Option<String>,
-    /// File choosers that are open: the id of ABP, the tab, and that of the verbs.
-    pub(super) choosers: VecDeque<(String, String, String)>,
-    /// The same of popups of lists.
-    pub(super) popups: VecDeque<(String, String, String)>,
+    /// File choosers that are open.
+    pub(super) choosers: Waiting,
+    /// Popups of lists that are open.
+    pub(super) popups: Waiting,
     /// Downloads, the oldest first.
     pub(super) downloads: VecDeque<Download>,
     pub(super) numbered: u64,
@@ -164,13 +164,13 @@ impl Known {
 
     pub(super) fn add_chooser(&mut self, tab: &str, chooser: &str) -> String {
         let id = self.number("fc");
-        add(&mut self.choosers, &id, tab, chooser);
+        self.choosers.add(&id, tab, chooser);
         id
     }
 
     pub(super) fn add_popup(&mut self, tab: &str, popup: &str) -> String {
         let id = self.number("sp");
-        add(&mut self.popups, &id, tab, popup);
+        self.popups.add(&id, tab, popup);
         id
     }
 
@@ -185,18 +185,30 @@ impl Known {
     }
 }
 
-/// What waits for an answer, beside those before it.
-fn add(waiting: &mut VecDeque<(String, String, String)>, id: &str, tab: &str, of_verbs: &str) {
-    waiting.push_back((id.to_owned(), tab.to_owned(), of_verbs.to_owned()));
-    while waiting.len() > ABP_CHOOSERS_MAX {
-        waiting.pop_front();
-    }
-}
+/// What is open in tabs and waits for an answer, the latest: the id of ABP, the tab, and the id of the verbs.
+#[derive(Default)]
+pub(super) struct Waiting(VecDeque<(String, String, String)>);
 
-/// Takes what waits for an answer: the tab, and the id of the verbs.
-pub(super) fn take(waiting: &mut VecDeque<(String, String, String)>, id: &str) -> Option<(String, String)> {
-    let place = waiting.iter().position(|(of, _, _)| *of == id)?;
-    waiting.remove(place).map(|(_, tab, of_verbs)| (tab, of_verbs))
+impl Waiting {
+    fn add(&mut self, id: &str, tab: &str, of_verbs: &str) {
+        self.0.push_back((id.to_owned(), tab.to_owned(), of_verbs.to_owned()));
+        while self.0.len() > ABP_CHOOSERS_MAX {
+            self.0.pop_front();
+        }
+    }
+
+    /// The tab, and the id of the verbs.
+    pub(super) fn find(&self, id: &str) -> Option<(String, String)> {
+        let found = self.0.iter().find(|(of, _, _)| of == id);
+        found.map(|(_, tab, of_verbs)| (tab.clone(), of_verbs.clone()))
+    }
+
+    /// The same, which waits no longer.
+    pub(super) fn take(&mut self, id: &str) -> Option<(String, String)> {
+        let found = self.find(id);
+        self.0.retain(|(of, _, _)| of != id);
+        found
+    }
 }
 
 /// A request.
@@ -218,6 +230,12 @@ impl Ask {
     /// The session of the client, begun if need be.
     pub(super) async fn session(&self, abp: &Abp) -> Result<Session, Failure> {
         Ok(abp.sessions.begin(&self.client.caller, &self.client.key).await?)
+    }
+
+    /// The history, and the client as the owner of its part.
+    pub(super) async fn history(&self, abp: &Abp) -> Result<(History, Owner), Failure> {
+        abp.service.may_use(&self.client.caller, &self.client.key)?;
+        Ok((abp.history().await?, owner(&self.client)))
     }
 
     /// The tab with an id.
@@ -268,15 +286,13 @@ impl At {
 
     /// Does something beside actions for which the page's scripts must not stand still: in its turn, if they do.
     pub(super) async fn awake<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        if !self.is_paused() {
-            return work.await;
-        }
-        let _turn = self.session.state.turn(&self.page.id).await;
-        self.awake_in_turn(work).await
+        if self.is_paused() { self.in_turn(work).await } else { work.await }
     }
 
-    /// The same of what has its turn. A page that shows a dialog stands still by itself.
-    pub(super) async fn awake_in_turn<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    /// Does something in its turn, while the page's scripts do not stand still. A page that shows a dialog stands still by
+    /// itself.
+    pub(super) async fn in_turn<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let _turn = self.session.state.turn(&self.page.id).await;
         if !self.is_paused() {
             return work.await;
         }

@@ -83,7 +83,7 @@ impl Envelope {
         Ok(Self { markup, has_cursor: screenshot.truth("cursor").unwrap_or(true), wait, capture })
     }
 
-    /// Carries out an action.
+    /// Carries out an action, in its turn.
     pub(super) async fn around(
         &self,
         at: &At,
@@ -91,18 +91,7 @@ impl Envelope {
         course: &mut Course,
         action: impl AsyncFnOnce(&At) -> Result<Json, Failure>,
     ) -> Result<Json, Failure> {
-        let _turn = at.session.state.turn(&at.page.id).await;
         (course.started, course.ended) = (now_ms(), now_ms());
-        at.awake_in_turn(self.carried_out(at, kind, course, action)).await
-    }
-
-    async fn carried_out(
-        &self,
-        at: &At,
-        kind: &Kind,
-        course: &mut Course,
-        action: impl AsyncFnOnce(&At) -> Result<Json, Failure>,
-    ) -> Result<Json, Failure> {
         at.watch().await?;
         // What happened before is none of this action's.
         Happened::default().read(at, Duration::ZERO).await?;

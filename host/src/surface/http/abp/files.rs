@@ -1,9 +1,9 @@
 //! Files from pages and to them: downloads, file choosers, and requests in a tab's session.
 
 use super::{
-    browser::{Abp, Ask, At, Download, Kept, not_found, take},
-    events::{Happened, event, mime_type, whole},
-    network::keep_curl,
+    browser::{Abp, Ask, At, Download, Kept, not_found},
+    events::{Happened, event, mime_type, now_ms, whole},
+    network::{curl_call, keep},
 };
 use crate::{
     service::DirectSession,
@@ -119,7 +119,7 @@ pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<Str
 
 async fn choose(abp: &Abp, id: &str, ask: &Ask, files: Vec<Value>) -> Answered {
     let session = ask.session(abp).await?;
-    let chooser = take(&mut session.state.known().choosers, id);
+    let chooser = session.state.known().choosers.take(id);
     let message = format!("File chooser {id} not found or already closed");
     let (tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
     let cancel = files.is_empty();
@@ -149,15 +149,15 @@ pub(super) async fn select(State(abp): State<Arc<Abp>>, Path(id): Path<String>, 
 async fn answer_popup(abp: &Abp, id: &str, ask: &Ask, mut answer: Json) -> Answered {
     let session = ask.session(abp).await?;
     let gone = || not_found("ELEMENT_NOT_FOUND", format!("Select popup {id} not found or already closed"));
-    let popup = session.state.known().popups.iter().find(|(of, _, _)| of == id).cloned();
-    let (_, tab, popup) = popup.ok_or_else(gone)?;
+    let popup = session.state.known().popups.find(id);
+    let (tab, popup) = popup.ok_or_else(gone)?;
     answer["popup"] = json!(popup);
     let at = ask.tab(abp, &tab).await.map_err(|_| gone())?;
     at.awake(async {
         let chosen = at.act("selectPopup", answer, DIRECT_NAVIGATE_MS).await;
         // A choice that is refused leaves the popup open.
         if chosen.as_ref().err().is_none_or(|failure| failure.error.code == ErrorCode::ElementNotFound) {
-            take(&mut session.state.known().popups, id);
+            session.state.known().popups.take(id);
         }
         chosen.map_err(|failure| if failure.error.code == ErrorCode::ElementNotFound { gone() } else { failure })
     })
@@ -222,7 +222,7 @@ pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
         "redirected": redirected,
     });
     if let Some(tag) = ask.body.text("tag") {
-        keep_curl(&abp, &ask.client, &at, &tag, &ask.body, &told).await;
+        keep(&abp, &ask.client, &at, vec![curl_call(&at, &tag, &ask.body, &told, now_ms())]).await;
     }
     Ok(told.into())
 }

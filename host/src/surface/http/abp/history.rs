@@ -1,7 +1,7 @@
 //! The history of a client, read and deleted.
 
 use super::{
-    browser::{Abp, Ask, not_found, owner},
+    browser::{Abp, Ask, not_found},
     network::action_id,
 };
 use crate::{
@@ -61,9 +61,9 @@ fn action_told(action: &ActionRow) -> Json {
     told
 }
 
-fn event_told(event: &EventRow) -> Json {
+fn event_told(EventRow { id, session, event }: &EventRow) -> Json {
     json!({
-        "id": event_id(event.id), "session_id": event.session, "tab_id": event.tab, "event_type": event.kind,
+        "id": event_id(*id), "session_id": session, "tab_id": event.tab, "event_type": event.kind,
         "timestamp": event.at_ms, "data": event.data,
     })
 }
@@ -112,17 +112,24 @@ fn which(asked: &Fields, kind: &str) -> Which {
     }
 }
 
-/// A list with where to go on in both directions.
-fn listed(name: &str, items: Vec<Json>, numbers: &[i64], part: Part, more: bool) -> Answered {
-    let (least, most) = (numbers.iter().min(), numbers.iter().max());
-    let going_on = |number: Option<&i64>, is_there: bool| number.filter(|_| is_there).map(ToString::to_string);
+/// A part of a list, with where to go on in both directions. Of the rows there is one more than asked for, if there are more.
+fn listed<T>(
+    name: &str,
+    mut rows: Vec<T>,
+    part: Part,
+    number: impl Fn(&T) -> i64,
+    told: impl Fn(&T) -> Json,
+) -> Answered {
+    let more = rows.len() > part.limit;
+    rows.truncate(part.limit);
+    let going_on = |number: Option<i64>, is_there: bool| number.filter(|_| is_there).map(|number| number.to_string());
     let goes_newer = part.from.is_some_and(|(_, newer)| newer);
     let mut data = json!({
-        "prev_cursor": going_on(least, goes_newer || more),
-        "next_cursor": going_on(most, if goes_newer { more } else { part.from.is_some() }),
+        "prev_cursor": going_on(rows.iter().map(&number).min(), goes_newer || more),
+        "next_cursor": going_on(rows.iter().map(&number).max(), if goes_newer { more } else { part.from.is_some() }),
         "has_more": more,
     });
-    data[name] = Json::Array(items);
+    data[name] = rows.iter().map(told).collect();
     succeeded(data)
 }
 
@@ -131,37 +138,29 @@ const fn with_next(part: Part) -> Part {
     Part { limit: part.limit + 1, ..part }
 }
 
+const ONE: Part = Part { from: None, limit: 1 };
+
 pub(super) async fn sessions(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let part = part(&ask.body, &SESSIONS, "")?;
-    let mut rows = abp.history().await?.sessions(&owner(&ask.client), None, with_next(part)).await?;
-    let more = rows.len() > part.limit;
-    rows.truncate(part.limit);
     let current = current(&abp, &ask).await;
-    if ask.body.truth("active") == Some(true) {
-        rows.retain(|session| Some(&session.id) == current.as_ref());
-    }
-    let numbers: Vec<i64> = rows.iter().map(|session| session.started_ms).collect();
-    let told = rows.iter().map(|session| session_told(session, current.as_deref())).collect();
-    listed("sessions", told, &numbers, part, more)
+    // No session has an empty id.
+    let active = ask.body.truth("active").unwrap_or(false).then(|| current.clone().unwrap_or_default());
+    let rows = history.sessions(&owner, active, with_next(part)).await?;
+    listed("sessions", rows, part, |row| row.started_ms, |row| session_told(row, current.as_deref()))
 }
 
 pub(super) async fn current_session(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let none = || not_found("SESSION_NOT_FOUND", "no session goes on, or nothing is noted of it yet".to_owned());
     let id = current(&abp, &ask).await.ok_or_else(none)?;
-    let row = session_row(&abp, &ask, &id).await?.ok_or_else(none)?;
-    succeeded(session_told(&row, Some(&id)))
-}
-
-async fn session_row(abp: &Abp, ask: &Ask, id: &str) -> Result<Option<SessionRow>, Failure> {
-    let part = Part { from: None, limit: 1 };
-    Ok(abp.history().await?.sessions(&owner(&ask.client), Some(id.to_owned()), part).await?.pop())
+    let row = history.sessions(&owner, Some(id.clone()), ONE).await?.pop();
+    succeeded(session_told(&row.ok_or_else(none)?, Some(&id)))
 }
 
 async fn found_session(abp: &Abp, ask: &Ask, id: &str) -> Result<Json, Failure> {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let row = session_row(abp, ask, id).await?;
+    let (history, owner) = ask.history(abp).await?;
+    let row = history.sessions(&owner, Some(id.to_owned()), ONE).await?.pop();
     let row = row.ok_or_else(|| not_found("SESSION_NOT_FOUND", format!("Session {id} not found")))?;
     Ok(session_told(&row, current(abp, ask).await.as_deref()))
 }
@@ -173,7 +172,7 @@ pub(super) async fn session((State(abp), Path(id), ask): OfOne) -> Answered {
 /// A session with all that was noted of it, in parts.
 pub(super) async fn export((State(abp), Path(id), ask): OfOne) -> Answered {
     let session = found_session(&abp, &ask, &id).await?;
-    let (history, owner) = (abp.history().await?, owner(&ask.client));
+    let (history, owner) = ask.history(&abp).await?;
     let size = ask
         .body
         .number("chunk_size")
@@ -212,27 +211,22 @@ pub(super) async fn export((State(abp), Path(id), ask): OfOne) -> Answered {
 }
 
 pub(super) async fn actions(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let part = part(&ask.body, &ACTIONS, "act_")?;
-    let which = which(&ask.body, "action_type");
-    let mut rows = abp.history().await?.actions(&owner(&ask.client), which, with_next(part)).await?;
-    let more = rows.len() > part.limit;
-    rows.truncate(part.limit);
-    let numbers: Vec<i64> = rows.iter().map(|action| action.id).collect();
-    listed("actions", rows.iter().map(action_told).collect(), &numbers, part, more)
+    let rows = history.actions(&owner, which(&ask.body, "action_type"), with_next(part)).await?;
+    listed("actions", rows, part, |row| row.id, action_told)
 }
 
 pub(super) async fn action((State(abp), Path(id), ask): OfOne) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let none = || not_found("ACTION_NOT_FOUND", format!("Action {id} not found"));
     let which = Which { id: Some(number(&id, "act_").ok_or_else(none)?), ..Which::default() };
-    let part = Part { from: None, limit: 1 };
-    let row = abp.history().await?.actions(&owner(&ask.client), which, part).await?.pop();
+    let row = history.actions(&owner, which, ONE).await?.pop();
     succeeded(action_told(&row.ok_or_else(none)?))
 }
 
 pub(super) async fn screenshot((State(abp), Path(id), ask): OfOne) -> Result<Response, Failure> {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let after = match ask.body.text("type").as_deref() {
         None | Some("after") => true,
         Some("before") => false,
@@ -240,47 +234,40 @@ pub(super) async fn screenshot((State(abp), Path(id), ask): OfOne) -> Result<Res
     };
     let none = || not_found("SCREENSHOT_NOT_FOUND", format!("Action {id} has no such screenshot"));
     let number = number(&id, "act_").ok_or_else(none)?;
-    let picture = abp.history().await?.picture(&owner(&ask.client), number, after).await?;
+    let picture = history.picture(&owner, number, after).await?;
     Ok(([(CONTENT_TYPE, "image/webp")], picture.ok_or_else(none)?).into_response())
 }
 
 pub(super) async fn delete_actions(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let which = which(&ask.body, "action_type");
-    let deleted = abp.history().await?.delete_actions(&owner(&ask.client), which).await?;
+    let (history, owner) = ask.history(&abp).await?;
+    let deleted = history.delete_actions(&owner, which(&ask.body, "action_type")).await?;
     succeeded(json!({ "deleted_count": deleted }))
 }
 
 pub(super) async fn events(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let part = part(&ask.body, &EVENTS, "evt_")?;
-    let which = which(&ask.body, "event_type");
-    let mut rows = abp.history().await?.events(&owner(&ask.client), which, with_next(part)).await?;
-    let more = rows.len() > part.limit;
-    rows.truncate(part.limit);
-    let numbers: Vec<i64> = rows.iter().map(|event| event.id).collect();
-    listed("events", rows.iter().map(event_told).collect(), &numbers, part, more)
+    let rows = history.events(&owner, which(&ask.body, "event_type"), with_next(part)).await?;
+    listed("events", rows, part, |row| row.id, event_told)
 }
 
 pub(super) async fn event((State(abp), Path(id), ask): OfOne) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let none = || not_found("EVENT_NOT_FOUND", format!("Event {id} not found"));
     let which = Which { id: Some(number(&id, "evt_").ok_or_else(none)?), ..Which::default() };
-    let part = Part { from: None, limit: 1 };
-    let row = abp.history().await?.events(&owner(&ask.client), which, part).await?.pop();
+    let row = history.events(&owner, which, ONE).await?.pop();
     succeeded(event_told(&row.ok_or_else(none)?))
 }
 
 pub(super) async fn delete_events(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let which = which(&ask.body, "event_type");
-    let deleted = abp.history().await?.delete_events(&owner(&ask.client), which).await?;
+    let (history, owner) = ask.history(&abp).await?;
+    let deleted = history.delete_events(&owner, which(&ask.body, "event_type")).await?;
     succeeded(json!({ "deleted_count": deleted }))
 }
 
 pub(super) async fn delete(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let deleted = abp.history().await?.delete(&owner(&ask.client), ask.body.text("session_id")).await?;
+    let (history, owner) = ask.history(&abp).await?;
+    let deleted = history.delete(&owner, ask.body.text("session_id")).await?;
     succeeded(json!({
         "deleted_sessions": deleted.sessions, "deleted_actions": deleted.actions, "deleted_events": deleted.events,
     }))

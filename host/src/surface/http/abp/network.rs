@@ -2,8 +2,8 @@
 
 use super::browser::{Abp, Ask, At, owner};
 use crate::{
-    history::{CallRow, NewCall},
-    surface::http::face::{Answered, Client, Failure, Fields, call},
+    history::{Call, CallRow},
+    surface::http::face::{Answered, Client, Failure, Fields},
 };
 use axum::extract::State;
 use chrono::DateTime;
@@ -13,11 +13,7 @@ use codemode_spec::limits::{
 };
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value as Json, json};
-use std::{
-    collections::HashSet,
-    sync::Arc,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::HashSet, sync::Arc};
 use url::Url;
 
 /// The kinds of requests, as the document writes them.
@@ -43,6 +39,10 @@ pub(super) const TYPES: [&str; 17] = [
 /// The fields by which requests are looked for.
 const FILTERS: [&str; 10] =
     ["tag", "tab_id", "url", "hostname", "path", "query", "method", "status", "type", "action_id"];
+
+/// Headers whose values are in no history.
+const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
+const LEFT_OUT: &str = "[left out]";
 
 /// What an action asks for of its requests.
 pub(super) struct Capture {
@@ -74,53 +74,83 @@ pub(super) async fn calls_of(
     tag: &str,
     action: Option<i64>,
     ids: Option<&HashSet<String>>,
-) -> Result<Vec<NewCall>, Failure> {
-    let archive = call(
-        &at.session,
-        "har",
-        json!({"page": at.page.id, "bodies": true, "timeoutMs": DIRECT_NAVIGATE_MS}),
-        DIRECT_NAVIGATE_MS + 2_000,
-    );
-    let archive = archive.await?;
-    // A verb's value stands in `value` beside what it tells of the page.
-    let entries = archive["value"]["log"]["entries"].as_array().or_else(|| archive["log"]["entries"].as_array());
-    let entries = entries.into_iter().flatten();
+) -> Result<Vec<Call>, Failure> {
+    let archive = at.call("har", json!({"bodies": true}), DIRECT_NAVIGATE_MS).await?;
+    let entries = archive["value"]["log"]["entries"].as_array().into_iter().flatten();
     let is_meant =
         |entry: &&Json| ids.is_none_or(|ids| entry["_requestId"].as_str().is_some_and(|id| ids.contains(id)));
     Ok(entries.filter(is_meant).map(|entry| kept(entry, tag, &at.page.id, action)).collect())
 }
 
-fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> NewCall {
+/// A request and its answer, before they are bounded.
+struct Exchange<'e> {
+    url: Option<&'e str>,
+    method: Option<&'e str>,
+    status: &'e Json,
+    kind: &'static str,
+    request_headers: Map<String, Json>,
+    response_headers: Map<String, Json>,
+    request_body: Option<&'e str>,
+    response_body: Option<&'e str>,
+    is_base64: bool,
+    took_ms: Option<i64>,
+    /// In milliseconds since the Unix epoch.
+    at_ms: i64,
+}
+
+impl Exchange<'_> {
+    fn call(self, tag: &str, tab: &str, action: Option<i64>) -> Call {
+        let mut bodies = Map::new();
+        put_body(&mut bodies, "request_body", self.request_body);
+        put_body(&mut bodies, "response_body", self.response_body);
+        if self.is_base64 {
+            bodies.insert("response_body_encoding".to_owned(), json!("base64"));
+        }
+        let fields = json!({
+            "url": self.url.map(cut), "method": self.method.map(cut), "status": self.status, "type": self.kind,
+            "request_headers": self.request_headers, "response_headers": self.response_headers,
+            "timing_ms": self.took_ms, "timestamp_ms": self.at_ms,
+        });
+        let (tag, tab) = (tag.to_owned(), tab.to_owned());
+        Call { tag, tab, action, at_ms: self.at_ms, fields, bodies: Json::Object(bodies) }
+    }
+}
+
+/// Headers as far as history has room for them, without what proves who somebody is.
+fn headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> Map<String, Json> {
+    let mut room = ABP_PARAMS_BYTES_MAX;
+    let told = headers.map_while(|(name, value)| {
+        room = room.checked_sub(name.len() + value.len())?;
+        let name = name.to_ascii_lowercase();
+        let value = if CREDENTIALS.contains(&name.as_str()) { LEFT_OUT } else { value };
+        Some((name, json!(value)))
+    });
+    told.collect()
+}
+
+/// A request of an HTTP archive.
+fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> Call {
     let (request, response) = (&entry["request"], &entry["response"]);
     let kind = entry["_resourceType"].as_str().unwrap_or_default();
-    let kind = TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(kind)).unwrap_or("Other");
     let began = entry["startedDateTime"].as_str().and_then(|date| DateTime::parse_from_rfc3339(date).ok());
-    let at_ms = began.map_or(0, |began| began.timestamp_millis());
-    let headers = |of: &Json| -> Map<String, Json> {
-        let headers = of["headers"].as_array().into_iter().flatten();
-        let mut room = ABP_PARAMS_BYTES_MAX;
-        headers
-            .take_while(|header| {
-                let bytes = ["name", "value"].iter().filter_map(|part| header[*part].as_str()).map(str::len).sum();
-                let has_room = bytes <= room;
-                room = room.saturating_sub(bytes);
-                has_room
-            })
-            .filter_map(|header| Some((header["name"].as_str()?.to_ascii_lowercase(), header["value"].clone())))
-            .collect()
+    let headers_of = |of: &Json| {
+        let all = of["headers"].as_array().into_iter().flatten();
+        headers(all.filter_map(|header| Some((header["name"].as_str()?, header["value"].as_str()?))))
     };
-    let mut bodies = Map::new();
-    put_body(&mut bodies, "request_body", request["postData"]["text"].as_str());
-    put_body(&mut bodies, "response_body", response["content"]["text"].as_str());
-    if response["content"]["encoding"] == "base64" {
-        bodies.insert("response_body_encoding".to_owned(), json!("base64"));
-    }
-    let fields = json!({
-        "url": request["url"].as_str().map(cut), "method": request["method"].as_str().map(cut), "status": response["status"], "type": kind,
-        "request_headers": headers(request), "response_headers": headers(response),
-        "timing_ms": entry["time"].as_f64().map(f64::round).map(|ms| ms as i64), "timestamp_ms": at_ms,
-    });
-    NewCall { tag: tag.to_owned(), tab: tab.to_owned(), action, at_ms, fields, bodies: Json::Object(bodies) }
+    let exchange = Exchange {
+        url: request["url"].as_str(),
+        method: request["method"].as_str(),
+        status: &response["status"],
+        kind: TYPES.into_iter().find(|known| known.eq_ignore_ascii_case(kind)).unwrap_or("Other"),
+        request_headers: headers_of(request),
+        response_headers: headers_of(response),
+        request_body: request["postData"]["text"].as_str(),
+        response_body: response["content"]["text"].as_str(),
+        is_base64: response["content"]["encoding"] == "base64",
+        took_ms: entry["time"].as_f64().map(|ms| ms.round() as i64),
+        at_ms: began.map_or(0, |began| began.timestamp_millis()),
+    };
+    exchange.call(tag, tab, action)
 }
 
 /// As much of an address as history has.
@@ -137,39 +167,39 @@ fn put_body(bodies: &mut Map<String, Json>, name: &str, text: Option<&str>) {
     }
 }
 
-/// Keeps a request that the host made in a tab's session.
-pub(super) async fn keep_curl(abp: &Abp, client: &Client, at: &At, tag: &str, asked: &Fields, answer: &Json) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis() as i64;
-    let mut bodies = Map::new();
-    put_body(&mut bodies, "request_body", asked.0.get("body").and_then(Json::as_str));
-    put_body(&mut bodies, "response_body", answer["body"].as_str());
-    if answer["body_encoding"] == "base64" {
-        bodies.insert("response_body_encoding".to_owned(), json!("base64"));
-    }
-    let fields = json!({
-        "url": answer["url"].as_str().map(cut), "method": asked.text("method").unwrap_or_else(|| "GET".to_owned()),
-        "status": answer["status"], "type": "Fetch", "request_headers": {}, "response_headers": answer["headers"],
-        "timing_ms": null, "timestamp_ms": now,
-    });
-    let tab = at.page.id.clone();
-    let call = NewCall { tag: tag.to_owned(), tab, action: None, at_ms: now, fields, bodies: Json::Object(bodies) };
-    keep(abp, client, at, vec![call]).await;
+/// A request that the host made in a tab's session, at a time in milliseconds since the Unix epoch.
+pub(super) fn curl_call(at: &At, tag: &str, asked: &Fields, answer: &Json, at_ms: u64) -> Call {
+    let all = answer["headers"].as_object().into_iter().flatten();
+    let method = asked.text("method");
+    let exchange = Exchange {
+        url: answer["url"].as_str(),
+        method: method.as_deref().or(Some("GET")),
+        status: &answer["status"],
+        kind: "Fetch",
+        request_headers: Map::new(),
+        response_headers: headers(all.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))),
+        request_body: asked.0.get("body").and_then(Json::as_str),
+        response_body: answer["body"].as_str(),
+        is_base64: answer["body_encoding"] == "base64",
+        took_ms: None,
+        at_ms: i64::try_from(at_ms).unwrap_or_default(),
+    };
+    exchange.call(tag, &at.page.id, None)
 }
 
 /// Keeps requests; how many. What cannot be kept does not make an action fail.
-pub(super) async fn keep(abp: &Abp, client: &Client, at: &At, calls: Vec<NewCall>) -> usize {
+pub(super) async fn keep(abp: &Abp, client: &Client, at: &At, calls: Vec<Call>) -> usize {
     let Ok(history) = abp.history().await else { return 0 };
     let kept = history.keep_calls(&owner(client), at.session.id(), calls).await;
     kept.inspect_err(|error| tracing::warn!(%error, "requests are not in the history")).unwrap_or(0)
 }
 
 pub(super) async fn query(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+    let (history, owner) = ask.history(&abp).await?;
     let filters = filters(&ask.body)?;
     let bodies_bytes = if ask.body.truth("include_body").unwrap_or(false) { ABP_BODIES_BYTES_MAX } else { 0 };
-    let history = abp.history().await?;
-    let is_wanted = move |call: &CallRow| filters.iter().all(|(name, regex)| regex.is_match(&field(call, name)));
-    let (calls, total) = history.calls(&owner(&ask.client), bodies_bytes, is_wanted).await?;
+    let is_wanted = move |row: &CallRow| filters.iter().all(|(name, regex)| regex.is_match(&field(&row.call, name)));
+    let (calls, total) = history.calls(&owner, bodies_bytes, is_wanted).await?;
     let calls: Vec<Json> = calls.into_iter().map(told).collect();
     Ok(json!({"calls": calls, "total": total}).into())
 }
@@ -188,7 +218,7 @@ fn filters(asked: &Fields) -> Result<Vec<(&'static str, Regex)>, Failure> {
 }
 
 /// A field of a request by which it may be looked for.
-fn field(call: &CallRow, name: &str) -> String {
+fn field(call: &Call, name: &str) -> String {
     let of_url = |part: fn(&Url) -> Option<&str>| {
         let url = Url::parse(call.fields["url"].as_str().unwrap_or_default()).ok();
         url.as_ref().and_then(part).unwrap_or_default().to_owned()
@@ -207,9 +237,9 @@ fn field(call: &CallRow, name: &str) -> String {
     }
 }
 
-fn told(call: CallRow) -> Json {
+fn told(CallRow { id, call }: CallRow) -> Json {
     let mut told = json!({
-        "id": format!("net_{}", call.id), "tag": call.tag, "tab_id": call.tab, "action_id": call.action.map(action_id),
+        "id": format!("net_{id}"), "tag": call.tag, "tab_id": call.tab, "action_id": call.action.map(action_id),
     });
     for (name, value) in [call.fields, call.bodies]
         .into_iter()
@@ -243,8 +273,8 @@ pub(super) async fn save(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
 }
 
 pub(super) async fn clear(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let deleted = abp.history().await?.delete_calls(&owner(&ask.client), ask.body.text("tag")).await?;
+    let (history, owner) = ask.history(&abp).await?;
+    let deleted = history.delete_calls(&owner, ask.body.text("tag")).await?;
     Ok(json!({ "deleted": deleted }).into())
 }
 
@@ -254,8 +284,7 @@ mod tests {
 
     #[test]
     fn requests_are_found_by_parts_of_their_address() {
-        let call = CallRow {
-            id: 7,
+        let call = Call {
             tag: "login".into(),
             tab: "T".into(),
             action: Some(3),
@@ -275,13 +304,20 @@ mod tests {
         ] {
             assert_eq!(Regex::new(pattern).unwrap().is_match(&field(&call, name)), is_found, "{name} {pattern}");
         }
-        let told = told(call);
+        let told = told(CallRow { id: 7, call });
         assert_eq!(
             (&told["id"], &told["action_id"], &told["response_body"]),
             (&json!("net_7"), &json!("act_3"), &json!("x"))
         );
         let Json::Object(wrong) = json!({"url": "("}) else { unreachable!() };
         assert!(filters(&Fields(wrong)).unwrap_err().error.message.contains("url is no regular expression"));
+    }
+
+    #[test]
+    fn what_proves_who_somebody_is_is_in_no_history_and_headers_are_bounded() {
+        let long = "x".repeat(ABP_PARAMS_BYTES_MAX);
+        let told = headers([("Set-Cookie", "a=secret"), ("X-One", "1"), ("X-Long", &long), ("X-Two", "2")].into_iter());
+        assert_eq!(Json::Object(told), json!({"set-cookie": LEFT_OUT, "x-one": "1"}));
     }
 
     #[test]

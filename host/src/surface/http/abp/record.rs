@@ -5,7 +5,7 @@ use super::{
     envelope::Course,
 };
 use crate::{
-    history::{NewAction, NewEvent},
+    history::{Event, NewAction},
     surface::http::face::{Client, Failure, Fields},
 };
 use codemode_spec::limits::ABP_PARAMS_BYTES_MAX;
@@ -76,8 +76,8 @@ fn bounded(value: Json) -> Json {
     if bytes > ABP_PARAMS_BYTES_MAX { json!({"left_out_bytes": bytes}) } else { value }
 }
 
-fn as_event(event: &Json) -> NewEvent {
-    NewEvent {
+fn as_event(event: &Json) -> Event {
+    Event {
         tab: ["tab_id", "source_tab_id"].iter().find_map(|name| event["data"][*name].as_str()).map(str::to_owned),
         kind: event["type"].as_str().unwrap_or_default().to_owned(),
         at_ms: event["virtual_time_ms"].as_i64().unwrap_or_default(),

@@ -97,7 +97,7 @@ async fn set_tabs_paused(abp: &Abp, ask: &Ask, paused: bool) -> Result<(), Failu
     Ok(())
 }
 
-/// Where the history lies is the host's business: its files are no client's, on whatever machine that is.
+/// What the contract tells of the files of the history. Paths of the host are not told: clients may be on other machines.
 pub(super) async fn session_data(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
     abp.service.may_use(&ask.client.caller, &ask.client.key)?;
     let data = json!({

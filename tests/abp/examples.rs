@@ -1,6 +1,6 @@
 //! The example requests of the document of Agent Browser Protocol, in its order, and answers of the shape of its examples.
 
-use crate::abp::Abp;
+use super::Abp;
 use serde_json::{Value as Json, json};
 
 /// What does not stand for itself in an answer.
