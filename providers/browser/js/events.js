@@ -65,7 +65,7 @@ class Events {
     }
     this.polls = true;
     this.asked.set(page, watched);
-    if (this.gate === null) this.open();
+    this.gate ??= this.open();
   }
 
   /** Counts who listens to a kind. */
@@ -86,15 +86,11 @@ class Events {
     }
   }
 
-  /** Tells the host what to observe, all that one turn of the script asks for at once. */
-  open() {
-    this.gate = Promise.resolve()
-      .then(() => this.tell())
-      .catch(() => {})
-      .then(() => {
-        this.gate = null;
-        if (this.asked.size > 0) this.open();
-      });
+  /** Tells the host what to observe, all that one turn of the script asks for at once, and what is asked for meanwhile. */
+  async open() {
+    await undefined;
+    while (this.asked.size > 0) await this.tell().catch(() => {});
+    this.gate = null;
   }
 
   async tell() {

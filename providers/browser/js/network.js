@@ -211,9 +211,10 @@ const requestBegun = (page, event) => {
 const requestOf = (page, event) =>
   stateOf(page).requests.get(event.requestId) ?? remember(page, event.requestId, new Request(page, event));
 
-/** Reads once more what has come of a request since it began. */
+/** Reads once more what has come of a request before its page was listened to; what comes later is told to listeners. */
 const recall = async (page, { requestId, seq }) => {
   if (seq === undefined) return;
+  await stateOf(page).session.events.gate;
   const args = { page: page.id, types: ["response", "requestfailed"], since: seq, timeoutMs: 0 };
   const { events } = await stateOf(page).session.call.events(args);
   for (const event of events) {

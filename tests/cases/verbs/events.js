@@ -89,3 +89,16 @@ await page.evaluate(() => console.log('one line'));
 //! message: /page\.on\('dialogue'\) is not supported; use 'dialog'/
 const page = await browser.open('{{site}}/news');
 page.on('dialogue', () => null)
+// --- an answer that comes just when it is asked for
+//! result: 30
+const page = await browser.open('{{site}}/news');
+let answered = 0;
+for (let round = 0; round < 30; round++) {
+  const begun = page.waitForRequest('**/hold/*');
+  await page.evaluate((round) => void fetch(`/hold/${round}`), round);
+  const request = await begun;
+  // Sooner and later, so that in some round the answer falls between what the host is asked and what it is told.
+  await page.evaluate((round) => void setTimeout(() => fetch(`/release/${round}`), round), round);
+  answered += (await request.response()).status() === 200;
+}
+answered
