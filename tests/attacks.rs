@@ -13,6 +13,7 @@
 //! | `walls` | which walls must each stop it alone: `table`, `confinement`, `network`, `relay` |
 //! | `leak` | a regular expression for what must not be in its answer, besides the secret |
 //! | `alone` | `yes`: in a browser of its own, since it changes more than its tab |
+//! | `browser` | `whole`: with the pages of its own that ours leaves out |
 //! | `apart` | `yes`: on a network of its own, so that nothing leaves this machine |
 //! | `env` | a variable of the host's environment, as `NAME=value`; may be repeated |
 //! | `rules` | `deny victim`: the operator has denied the other browser's port |
@@ -30,12 +31,14 @@ use crate::support::{
     root,
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use codemode_chromium::find;
 use regex::Regex;
 use rustix::process::{Pid, getpgid};
 use serde_json::Value as Json;
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
+    fs::{self, File, Permissions},
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::Mutex,
@@ -129,6 +132,7 @@ struct Case {
     walls: Vec<Wall>,
     leak: Option<Regex>,
     alone: bool,
+    has_own_pages: bool,
     apart: bool,
     env: Vec<(String, String)>,
     rules: bool,
@@ -156,7 +160,7 @@ impl Case {
             .filter_map(|line| header.captures(line))
             .map(|found| (found[1].to_owned(), found[2].trim().to_owned()))
             .collect();
-        let keys = ["family", "seen", "expect", "walls", "leak", "alone", "apart", "env", "rules"];
+        let keys = ["family", "seen", "expect", "walls", "leak", "alone", "browser", "apart", "env", "rules"];
         if let Some((key, _)) = headers.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
             return Err(format!("there is no key {key}"));
         }
@@ -186,6 +190,7 @@ impl Case {
             walls: needed("walls")?.split(',').map(|name| wall(name.trim())).collect::<Result<_, _>>()?,
             leak: value("leak").map(Regex::new).transpose().map_err(|error| error.to_string())?,
             alone: value("alone") == Some("yes"),
+            has_own_pages: value("browser") == Some("whole"),
             apart: value("apart") == Some("yes"),
             env: envs.collect::<Result<_, String>>()?,
             rules: match value("rules") {
@@ -466,6 +471,9 @@ fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, Stri
     if let Some(stranger) = external {
         command.env("CODEMODE_CDP_URL", format!("http://127.0.0.1:{}", stranger.port()));
     }
+    if cases.iter().any(|case| case.has_own_pages) {
+        command.env("CODEMODE_BROWSER", whole_browser(place));
+    }
     for (name, value) in cases.iter().flat_map(|case| &case.env) {
         command.env(name, range.fill(value));
     }
@@ -497,6 +505,21 @@ fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, Stri
         answer["data"]["result"] = serde_json::from_str(&whole).unwrap();
     }
     (answer, all)
+}
+
+/// A program that starts the browser with the pages of its own.
+fn whole_browser(place: &Place) -> PathBuf {
+    let folder = place.folder().join("program");
+    fs::create_dir(&folder).unwrap();
+    let (program, real) = (folder.join("browser"), find(None).expect("there is one").path);
+    let script = format!(
+        "#!/bin/sh\nfor argument; do\n    shift; case \"$argument\" in --disable-features=*) ;; *) set -- \"$@\" \"$argument\";; esac\n\
+         done\nexec '{}' \"$@\"\n",
+        real.display()
+    );
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    program
 }
 
 /// What the operator has denied.

@@ -5,6 +5,7 @@
 // leak: "origin": ?"chrome:
 // walls: table
 // alone: yes
+// browser: whole
 await cdp.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: false, flatten: true, filter: [{ type: 'tab', exclude: true }, {}] });
 const session = await until(async () => {
   const events = await happened('Target.attachedToTarget');

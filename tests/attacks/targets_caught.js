@@ -5,6 +5,7 @@
 // leak: INSIDE (chrome|devtools)
 // walls: table
 // alone: yes
+// browser: whole
 const answers = [];
 await cdp.send('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter: [{ type: 'tab', exclude: true }, {}] });
 const made = cdp.send('Target.createTarget', { url: '{{site}}/', newWindow: true }).catch((error) => error);
@@ -23,4 +24,5 @@ await until(async () => {
   }
 }, 2000);
 await made;
+if (answers.length === 0) throw new Error('there is none');
 return [...await Promise.all(answers), ...(await happened('Runtime.bindingCalled')).map((event) => ({ attempt: 'binding', got: event.params.payload }))];

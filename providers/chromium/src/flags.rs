@@ -38,6 +38,12 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
+/// What a browser has for a person at its address bar: pages of its own, which are loaded at the start and are half of its work.
+const FEATURES_OF_A_PERSON: &[&str] = &["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
+
+/// What a browser asks by itself is refused by the proxy, again and again: each form alone has it ask several times.
+const FEATURES_THAT_ASK: &[&str] = &["AutofillServerCommunication", "OptimizationHints", "NetworkTimeServiceQuerying"];
+
 /// Without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
@@ -65,6 +71,7 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
         }
     })?;
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
+    let mut features = FEATURES_OF_A_PERSON.to_vec();
     if options.listens {
         arguments.push("--remote-debugging-port=0".into());
     }
@@ -75,10 +82,11 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
             "--proxy-bypass-list=<-loopback>".into(),
             // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
             format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
-            // What the browser asks by itself is refused there, again and again: each form alone has it ask several times.
-            "--disable-features=AutofillServerCommunication,OptimizationHints,NetworkTimeServiceQuerying".into(),
         ]);
+        features.extend(FEATURES_THAT_ASK);
     }
+    // Of this flag a browser takes the last one alone.
+    arguments.push(format!("--disable-features={}", features.join(",")).into());
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));
     }

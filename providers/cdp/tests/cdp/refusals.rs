@@ -1,6 +1,6 @@
 //! The policy, in front of a real browser. Its rows have tests of their own beside the table.
 
-use crate::support::{Execution, PATIENCE, Site, UsersBrowser};
+use crate::support::{Execution, HAS_PAGES_OF_ITS_OWN, PATIENCE, Site, UsersBrowser, started_after};
 use codemode_chromium::{Command, Connection};
 use codemode_spec::ErrorCode;
 use serde_json::json;
@@ -49,8 +49,19 @@ async fn files_of_this_machine_are_out_of_reach() {
 }
 
 #[tokio::test]
-async fn the_browsers_own_pages_are_not_for_scripts() {
+async fn a_browser_has_no_pages_of_its_own() {
     let execution = Execution::begin().await;
+    execution.attach().await;
+    let targets = execution.send("Target.getTargets", json!({})).await.unwrap();
+    let types: Vec<_> = targets["targetInfos"].as_array().unwrap().iter().map(|target| &target["type"]).collect();
+    assert_eq!(types, ["page"], "{targets}");
+    execution.end().await;
+}
+
+#[tokio::test]
+async fn the_browsers_own_pages_are_not_for_scripts() {
+    let folder = tempfile::tempdir().unwrap();
+    let execution = Execution::of(started_after(HAS_PAGES_OF_ITS_OWN, folder.path()).await, json!({})).await;
     let targets = execution.send("Target.getTargets", json!({})).await.unwrap();
     let own = targets["targetInfos"].as_array().unwrap().iter().filter(|target| target["type"] == "browser_ui");
     let own: Vec<_> = own.map(|target| target["targetId"].as_str().unwrap().to_owned()).collect();

@@ -10,6 +10,8 @@ use codemode_provider::{
 use codemode_spec::{ErrorReport, Value};
 use serde_json::{Value as Json, json};
 use std::{
+    fs::Permissions,
+    os::unix::fs::PermissionsExt as _,
     path::Path,
     sync::{Arc, Mutex},
     time::Duration,
@@ -177,6 +179,19 @@ pub(crate) async fn executable() -> &'static Executable {
     let find = || async { install(&|line| eprintln!("{line}")).await.expect("a browser can be installed") };
     FOUND.get_or_init(find).await
 }
+
+/// Browsers that are started after this shell script, which may change the arguments. The program for that is put into the folder.
+pub(crate) async fn started_after(script: &str, folder: &Path) -> Arc<dyn ServiceProvider> {
+    let (program, real) = (folder.join("browser"), executable().await.path.display());
+    std::fs::write(&program, format!("#!/bin/sh\n{script}\nexec '{real}' \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+    browsers(BrowserConfig { browser: Some(program), ..BrowserConfig::default() })
+}
+
+/// Gives a browser back the pages of its own that ours leave out.
+pub(crate) const HAS_PAGES_OF_ITS_OWN: &str = r#"for argument; do
+    shift; case "$argument" in --disable-features=*) ;; *) set -- "$@" "$argument";; esac
+done"#;
 
 /// Processes and profiles that belong to a state folder.
 pub(crate) fn held(state: &Path) -> Vec<String> {

@@ -1,11 +1,11 @@
 //! What a target is: judged by its type and by everything that it shows, before a script can put anything into it.
 
-use crate::support::{Execution, PATIENCE, Site, UsersBrowser, browsers, executable};
+use crate::support::{Execution, HAS_PAGES_OF_ITS_OWN, PATIENCE, Site, UsersBrowser, browsers, started_after};
 use codemode_chromium::{Command, Connection};
 use codemode_page::{BrowserConfig, DevicePermission};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+use std::{fs, sync::Arc};
 
 fn refused(result: Result<Json, ErrorReport>) -> String {
     let error = result.expect_err("it is refused");
@@ -37,26 +37,16 @@ const PREPARATIONS: &[(&str, &str)] = &[
     ("Target.setAutoAttach", r#"{"autoAttach": true, "waitForDebuggerOnStart": true}"#),
 ];
 
-/// A browser of the execution's own that shows PDFs, which ours save as files.
-fn with_a_viewer(folder: &std::path::Path, real: &std::path::Path) -> std::path::PathBuf {
-    let program = folder.join("browser");
-    let text = format!(
-        "#!/bin/sh\nfor argument in \"$@\"; do case \"$argument\" in --user-data-dir=*) \
-         sed -i 's/\"always_open_pdf_externally\":true/\"always_open_pdf_externally\":false/' \
-         \"${{argument#--user-data-dir=}}/Default/Preferences\";; esac; done\nexec '{}' \"$@\"\n",
-        real.display()
-    );
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
-    program
-}
+/// Has a browser show PDFs, which ours save as files.
+const SHOWS_PDFS: &str = r#"for argument in "$@"; do case "$argument" in --user-data-dir=*)
+    sed -i 's/"always_open_pdf_externally":true/"always_open_pdf_externally":false/' \
+        "${argument#--user-data-dir=}/Default/Preferences";; esac; done"#;
 
 #[tokio::test]
 async fn nothing_is_put_into_the_viewer_of_a_document_before_it_has_loaded_or_after() {
     let (folder, site) = (tempfile::tempdir().unwrap(), Site::serve().await);
-    let program = with_a_viewer(folder.path(), &executable().await.path);
-    let config = BrowserConfig { browser: Some(program), ..BrowserConfig::default() };
-    let (execution, audit) = Execution::audited(browsers(config)).await;
+    let browsers = started_after(SHOWS_PDFS, folder.path()).await;
+    let (execution, audit) = Execution::audited(browsers).await;
     let tab = execution.attach().await;
     let (frame, target) = caught_frame(&execution, &tab, &site.url("/document.pdf")).await;
     for (method, params) in PREPARATIONS {
@@ -261,7 +251,8 @@ async fn the_browser_itself_is_no_target() {
 
 #[tokio::test]
 async fn events_and_waits_of_the_browsers_own_pages_are_not_for_scripts() {
-    let execution = Execution::begin().await;
+    let folder = tempfile::tempdir().unwrap();
+    let execution = Execution::of(started_after(HAS_PAGES_OF_ITS_OWN, folder.path()).await, json!({})).await;
     let all = json!({"autoAttach": true, "waitForDebuggerOnStart": false});
     execution.send("Target.setAutoAttach", all).await.unwrap();
     let own = json!({"where": {"targetInfo": {"type": "browser_ui"}}});
