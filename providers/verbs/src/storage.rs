@@ -198,7 +198,7 @@ impl Tab<'_> {
         let answer = loop {
             match self.call_engine(&frame, READ, json!([]), true).await {
                 // Another document has come in its place.
-                Err(error) if is_lost(&error) && !self.left().is_zero() => self.forget_world(&frame),
+                Err(error) if is_lost(&error) && !self.left().is_zero() => drop(self.forget_world(&frame)),
                 answer => break answer?,
             }
         };

@@ -46,13 +46,14 @@ impl Tab<'_> {
             .send_to(&frame.target, "Page.createIsolatedWorld", json!({"frameId": frame.id, "worldName": WORLD}))
             .await?;
         let context = made["executionContextId"].as_i64().unwrap_or_default();
+        let since = self.cursor();
         let engine = self
             .send_to(&frame.target, "Runtime.evaluate", json!({"expression": ENGINE, "contextId": context}))
             .await?;
         let Some(engine) = engine["result"]["objectId"].as_str() else {
             return Err(ErrorReport::new(ErrorCode::HostFault, format!("the page's engine does not start: {engine}")));
         };
-        let world = World { engine: engine.to_owned(), context, adopted: HashSet::new() };
+        let world = World { engine: engine.to_owned(), context, since, adopted: HashSet::new() };
         self.verbs.worlds.keep(frame, &world);
         Ok(world)
     }
@@ -79,12 +80,13 @@ impl Tab<'_> {
             match self.run_once(frame, op, args, given).await {
                 Err(Failure::Lost { began: true, .. }) if changes => return Ok(json!({})),
                 Err(Failure::Lost { report, .. }) => {
-                    self.forget_world(frame);
+                    let known_until = self.forget_world(frame).unwrap_or_else(|| self.cursor());
                     let is_unknown = frame.id != self.id && self.has_lost_frame(&report);
                     if self.left().is_zero() || self.has_left(frame) || is_unknown {
                         return Err(report);
                     }
-                    self.next_document().await;
+                    let is_of_frame = |event: &Event| event.params["frame"]["id"] == frame.id;
+                    self.document_since(known_until, &is_of_frame).await;
                 }
                 Err(Failure::Other(report)) => return Err(report),
                 Ok(answer) => return Ok(answer),
@@ -94,8 +96,13 @@ impl Tab<'_> {
 
     /// Waits a moment for the document that takes the place of one that is gone.
     pub(crate) async fn next_document(&self) {
-        let is_news = |event: &Event| event.method == "Page.frameNavigated";
-        let news = self.browser.events().wait(self.cursor(), &is_news);
+        self.document_since(self.cursor(), &|_| true).await;
+    }
+
+    /// The same of documents that may have come already, from a cursor on.
+    async fn document_since(&self, since: u64, is_meant: &(dyn Fn(&Event) -> bool + Sync)) {
+        let is_news = |event: &Event| event.method == "Page.frameNavigated" && is_meant(event);
+        let news = self.browser.events().wait(since, &is_news);
         let _ = tokio::time::timeout(REPLACED_MAX.min(self.left()), news).await;
     }
 
@@ -108,9 +115,9 @@ impl Tab<'_> {
             || error.code == ErrorCode::CdpTargetClosed && !self.is_closed()
     }
 
-    /// Forgets the world of a document that is gone.
-    pub(crate) fn forget_world(&self, frame: &Frame) {
-        self.verbs.worlds.known().remove(frame);
+    /// Forgets the world of a document that is gone, and says from where on events tell of its successor.
+    pub(crate) fn forget_world(&self, frame: &Frame) -> Option<u64> {
+        self.verbs.worlds.known().remove(frame).map(|world| world.since)
     }
 
     /// Whether a frame with a process of its own is gone: no new document comes there.

@@ -26,6 +26,8 @@ pub(crate) struct World {
     pub(crate) engine: String,
     /// The world's execution context.
     pub(crate) context: i64,
+    /// From where on events tell of documents that take the place of the world's own.
+    pub(crate) since: u64,
     /// The closed shadow roots that the engine was given, by their backend ids.
     pub(crate) adopted: HashSet<i64>,
 }
