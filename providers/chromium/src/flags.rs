@@ -38,11 +38,12 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
-/// What a browser has for a person at its address bar: pages of its own, which are loaded at the start and are half of its work.
-const FEATURES_OF_A_PERSON: &[&str] = &["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
+/// The popups of the address bar: WebUI pages, which Chromium 156 loads at each start, in a renderer of their own.
+const OMNIBOX_FEATURES: &[&str] = &["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
 
-/// What a browser asks by itself is refused by the proxy, again and again: each form alone has it ask several times.
-const FEATURES_THAT_ASK: &[&str] = &["AutofillServerCommunication", "OptimizationHints", "NetworkTimeServiceQuerying"];
+/// Requests of the browser itself, which the proxy refuses: each form alone has several of them.
+const REQUESTING_FEATURES: &[&str] =
+    &["AutofillServerCommunication", "OptimizationHints", "NetworkTimeServiceQuerying"];
 
 /// Without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
@@ -71,7 +72,7 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
         }
     })?;
     let mut arguments: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
-    let mut features = FEATURES_OF_A_PERSON.to_vec();
+    let mut features = OMNIBOX_FEATURES.to_vec();
     if options.listens {
         arguments.push("--remote-debugging-port=0".into());
     }
@@ -83,7 +84,7 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
             // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
             format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
         ]);
-        features.extend(FEATURES_THAT_ASK);
+        features.extend(REQUESTING_FEATURES);
     }
     // Of this flag a browser takes the last one alone.
     arguments.push(format!("--disable-features={}", features.join(",")).into());

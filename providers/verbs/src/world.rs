@@ -80,13 +80,13 @@ impl Tab<'_> {
             match self.run_once(frame, op, args, given).await {
                 Err(Failure::Lost { began: true, .. }) if changes => return Ok(json!({})),
                 Err(Failure::Lost { report, .. }) => {
-                    let known_until = self.forget_world(frame).unwrap_or_else(|| self.cursor());
+                    let since = self.forget_world(frame).unwrap_or_else(|| self.cursor());
                     let is_unknown = frame.id != self.id && self.has_lost_frame(&report);
                     if self.left().is_zero() || self.has_left(frame) || is_unknown {
                         return Err(report);
                     }
                     let is_of_frame = |event: &Event| event.params["frame"]["id"] == frame.id;
-                    self.document_since(known_until, &is_of_frame).await;
+                    self.document_since(since, &is_of_frame).await;
                 }
                 Err(Failure::Other(report)) => return Err(report),
                 Ok(answer) => return Ok(answer),

@@ -71,10 +71,13 @@ impl Tab<'_> {
     }
 
     /// Does something while these modifiers are held down, besides those that are. Those that were not held before are let go
-    /// then, whatever came of the work.
+    /// then, also when the work fails.
     ///
     /// # Errors
     /// Those of the work, and of the keys.
+    ///
+    /// # Cancellation
+    /// Dropped in the middle, the modifiers stay down, as keys do that a script has pressed.
     pub async fn holding<T>(
         &self,
         modifiers: &[Modifier],

@@ -116,7 +116,7 @@ impl Exchange<'_> {
     }
 }
 
-/// Headers as far as history has room for them, without what proves who somebody is.
+/// Headers as far as the history has room for them, without the values of [`CREDENTIALS`].
 fn headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> Map<String, Json> {
     let mut room = ABP_PARAMS_BYTES_MAX;
     let told = headers.map_while(|(name, value)| {
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_proves_who_somebody_is_is_in_no_history_and_headers_are_bounded() {
+    fn credentials_are_in_no_history_and_headers_are_bounded() {
         let long = "x".repeat(ABP_PARAMS_BYTES_MAX);
         let told = headers([("Set-Cookie", "a=secret"), ("X-One", "1"), ("X-Long", &long), ("X-Two", "2")].into_iter());
         assert_eq!(Json::Object(told), json!({"set-cookie": LEFT_OUT, "x-one": "1"}));
