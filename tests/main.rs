@@ -29,6 +29,7 @@ mod mcp;
 mod memory;
 mod metrics;
 mod network;
+mod otlp;
 mod randomness;
 mod readme;
 mod reference;

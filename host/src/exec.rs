@@ -4,7 +4,7 @@
 //! runtimes that are made for it; a run takes its `turns` on a `state` that is plain data, and has its `calls` carried
 //! out; `outcome` says what that came to, `quirks` what the guest's own words in it mean. The [`Executor`] puts these
 //! together, disposes of what was created, and has the result shaped. `direct` is an execution whose calls a surface makes. `audit` has the traits of those who are told, `trace` what an
-//! operator sees of it.
+//! operator sees of it, `spans` what a collector gets.
 
 mod admission;
 mod audit;
@@ -17,6 +17,7 @@ mod outcome;
 mod poll;
 mod quirks;
 mod request;
+mod spans;
 mod state;
 mod trace;
 mod turns;
@@ -63,7 +64,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 use trace::{TraceSink, Tracing};
-use tracing::{Instrument as _, info_span, warn};
+use tracing::{Instrument as _, Span, warn};
 use turns::{Run, RunInputs};
 
 /// A result of so few encoded bytes is shaped at once: hardly any of them is long enough to be cut.
@@ -195,6 +196,7 @@ impl Executor {
         // When the caller goes away, this future is dropped and with it the guard; the task below cleans up.
         let gone = cancel.clone().drop_guard();
         let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let span = spans::execution(&id, &request.share.caller);
         let task = async move {
             let began = Instant::now();
             // Boxed, as the stages of it are, so that while one waits nothing is kept for the others.
@@ -204,9 +206,10 @@ impl Executor {
             execution.duration = began.elapsed();
             let outcome = execution.outcome.as_ref().map(drop).map_err(|error| error.code);
             inner.settings.meter.execution(execution.duration, execution.cpu, outcome);
+            spans::ended(&Span::current(), outcome);
             execution
         };
-        let task = tokio::spawn(task.instrument(info_span!("execution", id = %id)));
+        let task = tokio::spawn(task.instrument(span));
         let execution = task.await.unwrap_or_else(|error| {
             warn!(%error, "an execution's task failed");
             Execution::failed(id, ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host"))
@@ -328,6 +331,7 @@ impl Inner {
             meter: self.settings.meter.clone(),
             masker: secrets.masker.clone(),
             trace,
+            span: Span::current(),
         }
     }
 

@@ -362,6 +362,20 @@ pub const VIEW_WIDTH_MAX: u32 = 800;
 pub const VIEW_HEIGHT_MAX: u32 = 600;
 /// Pictures of one page that the host holds: the browser makes the next one when the last one was taken.
 pub const VIEW_RING_BYTES_MAX: usize = 2 * MIB;
+/// Spans, and events of the log, that wait to be sent to a collector. Those above are dropped.
+pub const OTLP_QUEUE_MAX: usize = 2_048;
+/// Of these, what one request to a collector holds.
+pub const OTLP_BATCH_MAX: usize = 512;
+/// How long they wait for more of them.
+pub const OTLP_DELAY_MS: u64 = 2_000;
+/// One request to a collector, with what is tried again.
+pub const OTLP_REQUEST_MS_MAX: u64 = 5_000;
+/// The answer of a collector.
+pub const OTLP_ANSWER_BYTES_MAX: usize = 64 * KIB;
+/// How long the end of the program waits for a collector: once for spans, once for events.
+pub const OTLP_FLUSH_MS_MAX: u64 = 2_000;
+/// A `traceparent` or `tracestate` of W3C Trace Context that a client sends; a longer one is passed over.
+pub const TRACE_STATE_CHARS_MAX: usize = 512;
 /// How often a host that serves looks whether its files of settings have changed.
 pub const CONFIG_LOOK_MS: u64 = 1_000;
 /// Rows of the audit that one execution can bring about by going where no script may be.

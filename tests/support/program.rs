@@ -48,7 +48,8 @@ impl Place {
         for (name, _) in std::env::vars_os() {
             let settings =
                 name.to_str().is_some_and(|name| name.starts_with("CODEMODE_") && name != "CODEMODE_BROWSER");
-            if settings || name == "RUST_LOG" {
+            let of_logs = name.to_str().is_some_and(|name| name == "RUST_LOG" || name.starts_with("OTEL_"));
+            if settings || of_logs {
                 command.env_remove(name);
             }
         }

@@ -4,6 +4,7 @@ use super::{
     audit::{AuditSink, Observer},
     meter::Meter,
     outcome::cancelled,
+    spans,
     state::{CallUnderWay, RunState, WaitingCall},
     trace::TraceSink,
 };
@@ -27,6 +28,7 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument as _, Span};
 
 /// The runtimes of one execution, in the order of their creation.
 pub(super) type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
@@ -41,6 +43,8 @@ pub(super) struct Callees {
     pub masker: Masker,
     /// What an operator sees of the calls and of the console.
     pub trace: TraceSink,
+    /// The execution's span.
+    pub span: Span,
 }
 
 /// A call that has ended.
@@ -189,12 +193,15 @@ pub(super) async fn carried_out(
 ) -> Completed {
     let (call, namespace) = (waiting.call.id, waiting.call.namespace.clone());
     let (meter, trace, began) = (callees.meter.clone(), callees.trace.clone(), Instant::now());
-    let carried_out = AssertUnwindSafe(carry_out_masked(callees, execution, waiting, context)).catch_unwind();
+    let span = spans::call(&callees.span, &callees.registry, &namespace, &waiting.call.method);
+    let carried_out = carry_out_masked(callees, execution, waiting, context).instrument(span.clone());
+    let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
     let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
     let result = carried_out.await.unwrap_or_else(panicked);
     let outcome = result.as_ref().map(drop).map_err(|error| error.code);
     meter.call(&namespace, began.elapsed(), outcome);
     trace.call_ended(call, began.elapsed(), outcome);
+    spans::ended(&span, outcome);
     Completed { call, result }
 }
 

@@ -8,6 +8,7 @@ use super::{
     created::Created,
     new_id,
     outcome::cancelled,
+    spans,
     state::WaitingCall,
 };
 use crate::result::KeptFiles;
@@ -29,7 +30,7 @@ use std::{
 };
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::{Instrument as _, info_span};
+use tracing::{Instrument as _, Span};
 
 /// What an execution without a script begins with.
 #[derive(Clone, Debug)]
@@ -70,8 +71,9 @@ impl Executor {
         let (id, ending) = (new_id(), CancellationToken::new());
         let ends = ending.clone().drop_guard();
         let (began, begun) = oneshot::channel();
+        let span = spans::execution(&id, &request.share.caller);
         let task = Arc::clone(&self.inner).hold(id.clone(), request, ending, began, ends);
-        tokio::spawn(task.instrument(info_span!("execution", id = %id)));
+        tokio::spawn(task.instrument(span));
         begun
             .await
             .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host")))
@@ -145,6 +147,7 @@ impl Inner {
         self.settings.audit.ended(&id, outcome, calls, &about);
         tracing.sink().ended(outcome, Duration::ZERO);
         self.settings.meter.execution(start.elapsed(), Duration::ZERO, outcome);
+        spans::ended(&Span::current(), outcome);
         ended.cancel();
     }
 }

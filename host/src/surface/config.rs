@@ -401,6 +401,7 @@ mod tests {
             [log]
             filter = "info"
             format = "json"
+            otlp = "http://127.0.0.1:4318"
             [serve]
             listen = "127.0.0.1:0"
             token_file = "/f"

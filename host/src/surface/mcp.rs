@@ -9,6 +9,7 @@ mod handler;
 mod notices;
 mod stdio;
 mod tool;
+mod trace_context;
 
 pub(super) use handler::{Handler, Shared};
 

@@ -91,8 +91,14 @@ impl Registry {
     /// Whether a method's calls accompany a script: see [`Method::background`].
     #[must_use]
     pub fn is_background(&self, namespace: &str, method: &str) -> bool {
-        let entry = self.by_name.get(namespace).map(|index| &self.entries[*index]);
-        entry.and_then(|entry| entry.methods.get(method)).is_some_and(|checked| checked.method.background)
+        self.method(namespace, method).is_some_and(|method| method.background)
+    }
+
+    /// A method, by the name that a script writes.
+    #[must_use]
+    pub fn method(&self, namespace: &str, method: &str) -> Option<&Method> {
+        let entry = &self.entries[*self.by_name.get(namespace)?];
+        entry.methods.get(method).map(|checked| &checked.method)
     }
 
     /// Finds what a call is for and checks whether it may be made with its arguments: the index of the provider, and the

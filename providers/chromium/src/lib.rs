@@ -62,3 +62,4 @@ pub use protocol::Protocol;
 pub use reach::REFUSED;
 pub use relay::{Attached, Relay};
 pub use schema::{CommandSpec, Domain, EventSpec, Property, Shape, TypeSpec};
+pub use stream::tls_config;

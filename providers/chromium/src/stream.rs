@@ -52,7 +52,10 @@ impl Stream {
 }
 
 /// The one TLS configuration: the machine's own authorities, or, on a machine that has none, Mozilla's as compiled in.
-fn tls_config() -> Result<Arc<ClientConfig>, ErrorReport> {
+///
+/// # Errors
+/// `HOST_FAULT` when TLS cannot be set up.
+pub fn tls_config() -> Result<Arc<ClientConfig>, ErrorReport> {
     static CONFIG: OnceLock<Arc<ClientConfig>> = OnceLock::new();
     if let Some(config) = CONFIG.get() {
         return Ok(Arc::clone(config));

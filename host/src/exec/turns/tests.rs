@@ -65,6 +65,7 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         meter: Arc::new(NoMeter),
         masker: Masker::default(),
         trace: TraceSink::default(),
+        span: tracing::Span::none(),
     };
     let inputs = RunInputs {
         engine: engine.clone(),

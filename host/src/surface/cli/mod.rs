@@ -7,7 +7,9 @@ mod debug;
 mod demo;
 mod doctor;
 mod executions;
+mod log;
 mod logins;
+mod otlp;
 mod render;
 mod run;
 mod secrets;
@@ -99,9 +101,10 @@ impl Cli {
         matches!(self.command, Command::Keep)
     }
 
-    /// What is logged.
+    /// What is logged. A keeper has no collector: it logs to nobody but its host.
     fn log(&self) -> LogValues {
-        self.config.log()
+        let log = self.config.log();
+        if self.is_small() { LogValues { otlp: None, ..log } } else { log }
     }
 
     /// Carries out the command and prints its answer.

@@ -10,6 +10,7 @@ use codemode_spec::limits::{
 };
 use std::net::SocketAddr;
 use toml::Value;
+use url::Url;
 
 /// One setting.
 #[derive(Debug)]
@@ -198,6 +199,20 @@ fn address(text: &str) -> Result<(), String> {
     text.parse::<SocketAddr>().map(drop).map_err(|error| error.to_string())
 }
 
+/// Whether it is the base URL of a collector. An empty one, as a variable may be, is none.
+pub(super) fn collector(text: &str) -> Result<(), String> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let url = Url::parse(text).map_err(|error| error.to_string())?;
+    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    match (url.scheme(), is_plain) {
+        ("http" | "https", true) => Ok(()),
+        ("http" | "https", false) => Err("it is to have no user, password or query".to_owned()),
+        _ => Err("it is to begin with http:// or https://".to_owned()),
+    }
+}
+
 /// All of them.
 pub const SETTINGS: &[Setting] = &[
     Setting::new("config", Kind::Text, "The file of defaults")
@@ -296,6 +311,13 @@ pub const SETTINGS: &[Setting] = &[
         .flag("log-format", "FORMAT")
         .variable("CODEMODE_LOG_FORMAT")
         .usual(Usual::Text("text")),
+    Setting::new(
+        "log.otlp",
+        Kind::Checked(collector),
+        "The base URL of an OpenTelemetry collector that gets spans and log, by OTLP over HTTP, as `http://127.0.0.1:4318`",
+    )
+    .flag("otlp", "URL")
+    .variable("OTEL_EXPORTER_OTLP_ENDPOINT"),
     Setting::new("serve.listen", Kind::Checked(address), "Where to listen; port 0 is any free one")
         .flag("listen", "ADDRESS")
         .variable("CODEMODE_LISTEN")

@@ -1,5 +1,6 @@
 //! The settings as typed values: what the file of defaults may say, and with it flags and variables.
 
+use super::declared;
 use crate::service::{ConfineMode, DevicePermission, NetworkLists, NetworkRules, SessionRequest};
 use codemode_spec::{
     limits::{RESULT_CHARS_MAX, RESULT_CHARS_MIN, SERVE_GRACE_MS_MAX},
@@ -134,6 +135,8 @@ pub struct LogValues {
     pub filter: Option<String>,
     /// How they are written.
     pub format: LogFormat,
+    /// The base URL of the collector that gets them too; none, or an empty one, if there is none.
+    pub otlp: Option<String>,
 }
 
 /// How events are written.
@@ -180,6 +183,8 @@ impl Values {
         if self.serve.grace_ms.is_some_and(|wanted| wanted > SERVE_GRACE_MS_MAX) {
             faults.push(format!("serve.grace_ms must be at most {SERVE_GRACE_MS_MAX}"));
         }
+        let collector = self.log.otlp.as_deref().map_or(Ok(()), declared::collector);
+        faults.extend(collector.err().map(|fault| format!("log.otlp: {fault}")));
         faults.extend(NetworkRules::parse(&self.network).err().into_iter().flat_map(|wrong| wrong.lines()));
         faults
     }

@@ -1,8 +1,9 @@
 //! What a server of MCP does, whatever its messages come by.
-use super::{notices, tool};
+use super::{notices, tool, trace_context};
 use crate::service::{self, Caller, ExecuteRequest, Service, TOOL};
 use axum::http::request::Parts;
 use codemode_spec::{Envelope, ErrorCode, ErrorReport};
+use opentelemetry::context::FutureExt as _;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -68,7 +69,7 @@ impl Handler {
                 Err(error) => service::refused(error),
             }
         };
-        let mut execution = pin!(notices.during(execution));
+        let mut execution = pin!(notices.during(execution).with_context(trace_context::of(&context.meta)));
         tokio::select! {
             envelope = &mut execution => return envelope,
             () = self.shared.ending.cancelled() => cancel.cancel(),

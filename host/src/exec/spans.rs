@@ -1,0 +1,29 @@
+//! The spans of executions and of their calls. What they hold is in the audit as well: no source, argument or result.
+//!
+//! `otel.name` and `otel.status_code` are what `tracing-opentelemetry` makes a span's name and status of, `error.type` is an
+//! attribute of OpenTelemetry's semantic conventions.
+
+use codemode_provider::{ExecutionId, Registry};
+use codemode_spec::ErrorCode;
+use tracing::{Span, field::Empty, info_span};
+
+/// The span of an execution, from its request to the end of its disposal.
+pub(super) fn execution(id: &ExecutionId, caller: &str) -> Span {
+    let caller = Some(caller).filter(|caller| !caller.is_empty());
+    info_span!("execution", %id, caller, "error.type" = Empty, "otel.status_code" = Empty)
+}
+
+/// The span of a call that an execution makes, from when there is room for it to its reply. It has the name of the method if
+/// there is one: names that scripts make up have no bound.
+pub(super) fn call(of: &Span, registry: &Registry, namespace: &str, method: &str) -> Span {
+    let name = || registry.method(namespace, method).map(|_| format!("{namespace}.{method}"));
+    info_span!(parent: of, "call", "otel.name" = name(), "error.type" = Empty, "otel.status_code" = Empty)
+}
+
+/// Notes in a span how it ended.
+pub(super) fn ended(span: &Span, outcome: Result<(), ErrorCode>) {
+    if let Err(code) = outcome {
+        span.record("error.type", code.as_str());
+        span.record("otel.status_code", "ERROR");
+    }
+}

@@ -1,0 +1,50 @@
+//! Where events and spans go: to standard error, and to a collector if there is one.
+
+use super::otlp::Otlp;
+use crate::surface::{
+    config::{LogFormat, LogValues},
+    terminal::Log,
+};
+use std::env;
+use tokio::runtime::Handle;
+use tracing::Subscriber;
+use tracing_subscriber::{
+    EnvFilter, Layer, fmt, layer::SubscriberExt as _, registry, registry::LookupSpan, util::SubscriberInitExt as _,
+};
+
+/// What others log of their messages is left out: it holds scripts, arguments and cookies.
+const QUIET: [&str; 5] = ["rmcp", "tungstenite", "tokio_tungstenite", "hyper", "chromiumoxide"];
+
+/// Logs to standard error, as standard output is data. What goes to the collector of these settings is returned, so that it
+/// is flushed at the end of the program; requests to it run on this runtime.
+pub(super) fn start(values: LogValues, runtime: &Handle) -> Option<Otlp> {
+    let LogValues { filter, format, otlp } = values;
+    let wanted = filter.or_else(|| env::var("RUST_LOG").ok());
+    let to_stderr = events(wanted.as_deref().unwrap_or("warn"));
+    let Some(collector) = otlp.filter(|otlp| !otlp.is_empty()) else {
+        registry().with(to_stderr).with(stderr(format)).init();
+        return None;
+    };
+    let otlp = Otlp::to(&collector, runtime);
+    let to_collector = events(wanted.as_deref().unwrap_or("info"));
+    let layer = otlp.as_ref().ok().map(|otlp| otlp.layer().with_filter(to_collector));
+    registry().with(stderr(format).with_filter(to_stderr)).with(layer).init();
+    otlp.inspect_err(|error| tracing::error!(%error, "nothing is sent to the collector")).ok()
+}
+
+fn stderr<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
+    // Without colours: what is an escape of ours, and what one of a page, could not be told apart.
+    let stderr = fmt::layer().with_ansi(false).with_writer(Log::new);
+    match format {
+        LogFormat::Text => stderr.boxed(),
+        LogFormat::Json => stderr.json().boxed(),
+    }
+}
+
+/// Those that are wanted.
+fn events(wanted: &str) -> EnvFilter {
+    QUIET.into_iter().fold(EnvFilter::new(wanted), |filter, name| match format!("{name}=error").parse() {
+        Ok(directive) => filter.add_directive(directive),
+        Err(_) => filter,
+    })
+}
