@@ -114,7 +114,7 @@ fn a_service_administers_what_it_executes() {
     lab::block_on(async {
         assert!(service.sessions_list(true).await.unwrap().sessions.is_empty());
         let unknown = service.sessions_show("nowhere").await.unwrap_err();
-        assert_eq!(unknown.code, ErrorCode::InvalidArgument);
+        assert_eq!(unknown.code, ErrorCode::NotFound);
         let answer = service.execute(ExecuteRequest::new("1"), Arc::new(NoObserver), CancellationToken::new()).await;
         let execution = answer.context.execution_id;
         let rows = service.audit_show(Default::default()).await.unwrap().rows;
@@ -153,7 +153,7 @@ fn a_service_gives_the_files_of_its_answers_and_no_others() {
             ("x-0", name),
         ] {
             let error = service.file(execution, name).await.unwrap_err();
-            assert_eq!(error.code, ErrorCode::InvalidArgument, "{execution} {name}: {error}");
+            assert_eq!(error.code, ErrorCode::NotFound, "{execution} {name}: {error}");
         }
         std::os::unix::fs::symlink(state.join("secret"), path.with_file_name("link")).unwrap();
         assert!(service.file(&execution, "link").await.is_err());

@@ -128,7 +128,7 @@ fn a_login_that_was_saved_is_there_in_a_fresh_browser_of_the_key_and_of_no_other
     assert_eq!(desk.result(REUSE, SAVE), json!([["kept", "session"], ["127.0.0.1"], ["length", "user"]]));
     // What no other execution is told: that of another key, and one without.
     let (code, words) = desk.refused(OTHER_KEY, LOADED);
-    assert_eq!(code, "INVALID_ARGUMENT");
+    assert_eq!(code, "NOT_FOUND");
     assert!(words.contains("there is no login state \"shop\"") && words.contains("There are none"), "{words}");
     let words = words.replace("browser.open", "browser.forgetState");
     assert_eq!(desk.refused(OTHER_KEY, "await browser.forgetState('shop')"), (code, words));
@@ -153,7 +153,7 @@ fn a_login_that_was_saved_is_there_in_a_fresh_browser_of_the_key_and_of_no_other
     let dynamic = ["--session-mode", "dynamic", "--session-key", KEY];
     assert_eq!(desk.result(&dynamic, &format!("{LOADED} {FOUND}")), json!(["/account", true, true, true, 2, true]));
     let refused = desk.refused(&dynamic, "await browser.open('{{site}}/', { storageState: 'bank' })");
-    assert!(refused.0 == "INVALID_ARGUMENT" && refused.1.contains("Those of this session key: shop."), "{refused:?}");
+    assert!(refused.0 == "NOT_FOUND" && refused.1.contains("Those of this session key: shop."), "{refused:?}");
     let rows = ["login.saved shop shop script", "login.loaded shop shop script"];
     assert_eq!(desk.audited(), [rows[0], rows[1], rows[1], rows[1]]);
     assert!(!desk.operator(&["audit", "show"]).to_string().contains(VALUE));
@@ -202,7 +202,7 @@ fn what_is_saved_lies_sealed_and_opens_only_where_it_was_written() {
     }
     let files = desk.files();
     let [first, second] = files.as_slice() else { panic!("two states: {files:?}") };
-    let unknown = "INVALID_ARGUMENT,there is no login state \"large\"";
+    let unknown = "NOT_FOUND,there is no login state \"large\"";
     assert_eq!(desk.result(REUSE, TRY), json!({"shop": "loaded", "bank": "loaded", "large": unknown}));
     // Each in the place of the other.
     let aside = folder.join("aside");
@@ -233,7 +233,7 @@ fn what_is_saved_lies_sealed_and_opens_only_where_it_was_written() {
     let removed = desk.operator(&["logins", "remove", "shop", "--key", KEY]);
     assert_eq!(removed, json!({"removed": "shop", "key": KEY}));
     let not_there = desk.leases.ask(&["logins", "remove", "bank", "--key", "other", "--json"]);
-    assert_eq!(not_there["error"]["code"], "INVALID_ARGUMENT", "{not_there}");
+    assert_eq!(not_there["error"]["code"], "NOT_FOUND", "{not_there}");
     assert_eq!(desk.result(REUSE, "await browser.forgetState('bank'); 'done'"), "done");
     let tried = desk.result(REUSE, TRY);
     let gone = ["shop", "bank"].map(|name| json!(unknown.replace("large", name)));

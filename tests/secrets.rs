@@ -130,7 +130,7 @@ fn every_field_that_takes_text_takes_a_secret_and_nothing_else_does() {
         let unknown = vault
             .run("const page = await browser.open('{{site}}/vault'); await page.fill('#password', secret('BANK'))")
             .await;
-        assert_eq!(unknown["error"]["code"], "INVALID_ARGUMENT");
+        assert_eq!(unknown["error"]["code"], "NOT_FOUND");
         let hint = unknown["error"]["hint"].as_str().unwrap();
         assert!(hint.contains(&vault.pages.place("SHOP ({{site}})")), "{hint}");
     });

@@ -58,6 +58,8 @@ error_codes! {
     Unauthenticated = "UNAUTHENTICATED", 401, false, "Send the header `Authorization: Bearer TOKEN` with a token of this host.";
     /// There is nothing at this path, or not for this method.
     UnknownRoute = "UNKNOWN_ROUTE", 404, false, "Use one of the paths of this host's reference.";
+    /// There is nothing of the name or the id that was given.
+    NotFound = "NOT_FOUND", 404, false, "List what there is, and call again with one of these names.";
     /// The request did not come in time.
     RequestTimeout = "REQUEST_TIMEOUT", 408, true, "Send the whole request at once.";
     /// The request is longer than the bound.
@@ -346,6 +348,7 @@ mod tests {
             (Code::SyntaxError, 400),
             (Code::Unauthenticated, 401),
             (Code::UnknownRoute, 404),
+            (Code::NotFound, 404),
             (Code::RequestTimeout, 408),
             (Code::RequestTooLarge, 413),
             (Code::InvalidArgument, 400),

@@ -123,7 +123,7 @@ impl LoginStore {
     /// The state of a key and a name, which counts as used at this time.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with the names of the key when there is none, `NOT_READY` when it does not open, `IO_ERROR`.
+    /// `NOT_FOUND` with the names of the key when there is none, `NOT_READY` when it does not open, `IO_ERROR`.
     pub fn load(&self, key: &str, name: &str, now: SystemTime) -> Result<LoginState, ErrorReport> {
         check_login_name(name)?;
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
@@ -169,7 +169,7 @@ impl LoginStore {
     /// Removes the state of a key and a name, also one that does not open.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with the names of the key when there is none, `IO_ERROR`.
+    /// `NOT_FOUND` with the names of the key when there is none, `IO_ERROR`.
     pub fn remove(&self, key: &str, name: &str) -> Result<LoginRemoved, ErrorReport> {
         check_login_name(name)?;
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
@@ -291,7 +291,7 @@ fn unknown(name: &str, names: &[String]) -> ErrorReport {
         [] => "There are none of this session key: one is saved after a login.".to_owned(),
         names => format!("Those of this session key: {}.", names.join(", ")),
     };
-    invalid(format!("there is no login state {name:?}")).with_hint(hint)
+    ErrorReport::new(ErrorCode::NotFound, format!("there is no login state {name:?}")).with_hint(hint)
 }
 
 fn not_ready(message: String) -> ErrorReport {

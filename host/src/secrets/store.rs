@@ -178,11 +178,11 @@ impl SecretStore {
     /// Forgets a secret, also one that does not open.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none of the name; `IO_ERROR` when that cannot be written.
+    /// `NOT_FOUND` when there is none of the name; `IO_ERROR` when that cannot be written.
     pub fn remove(&self, name: &str) -> Result<SecretRemoved, ErrorReport> {
         self.change(|_, kept| {
             let Some(place) = kept.secrets.iter().position(|record| record.name == name) else {
-                return Err(invalid(format!("there is no secret {name:?}"))
+                return Err(ErrorReport::new(ErrorCode::NotFound, format!("there is no secret {name:?}"))
                     .with_hint("`codemode secrets list` tells the names that there are."));
             };
             let Record { name, origin, sealed: _ } = kept.secrets.remove(place);

@@ -238,7 +238,7 @@ fn isolation() -> Check {
             Check::new(name, Status::Note, message)
                 .remedy(format!("If the browser does not start, run: sudo sysctl -w {setting}={wanted}"))
         }
-        None => Check::new(name, Status::Ok, "Chromium can use its own sandbox"),
+        None => Check::new(name, Status::Ok, "no setting of the kernel keeps Chromium from its own sandbox"),
     }
 }
 

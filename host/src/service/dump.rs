@@ -33,7 +33,7 @@ impl Service {
     /// What a report of a defect needs of an execution, by the answer's `context.execution_id`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the audit knows no such execution; what is wrong with state folder or store.
+    /// `NOT_FOUND` when the audit knows no such execution; what is wrong with state folder or store.
     ///
     /// # Cancellation
     /// May be dropped at any time.

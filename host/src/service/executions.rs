@@ -104,7 +104,7 @@ impl Service {
     /// One execution, by the answer's `context.execution_id`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when neither this host nor the audit knows it; when the store cannot be opened or read.
+    /// `NOT_FOUND` when neither this host nor the audit knows it; when the store cannot be opened or read.
     ///
     /// # Cancellation
     /// May be dropped at any time.

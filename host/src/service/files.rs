@@ -39,7 +39,7 @@ impl Service {
     /// The files that are kept of an execution's answer; none of an execution that is not known.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when that is no name of an execution; `IO_ERROR` when the folder cannot be read.
+    /// `NOT_FOUND` when that is no name of an execution; `IO_ERROR` when the folder cannot be read.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -58,17 +58,16 @@ impl Service {
     /// by the answer's `context.execution_id`, and the last part of the file's path.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is no such file, or no longer; `IO_ERROR` when it cannot be read.
+    /// `NOT_FOUND` when there is no such file, or no longer; `IO_ERROR` when it cannot be read.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn file(&self, execution: &str, name: &str) -> Result<Vec<u8>, ErrorReport> {
         let missing = || {
             let days = FILES_KEPT_MS / 86_400_000;
-            ErrorReport::new(ErrorCode::InvalidArgument, format!("execution {execution:?} has no file {name:?}"))
-                .with_hint(format!(
-                    "Files are named in data.files and data.artifact of an answer, and kept for {days} days."
-                ))
+            ErrorReport::new(ErrorCode::NotFound, format!("execution {execution:?} has no file {name:?}")).with_hint(
+                format!("Files are named in data.files and data.artifact of an answer, and kept for {days} days."),
+            )
         };
         if !is_name(execution) || !is_name(name) {
             return Err(missing());

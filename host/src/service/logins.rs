@@ -23,7 +23,7 @@ impl Service {
     /// Removes the login state of a session key, also one that does not open. Browsers that have loaded it keep what it was.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none of the name; when that cannot be written.
+    /// `NOT_FOUND` when there is none of the name; when that cannot be written.
     pub async fn logins_remove(&self, name: &str, key: &str) -> Result<LoginRemoved, ErrorReport> {
         let administration = self.administration().await?;
         let (logins, name, key) = (administration.logins.clone(), name.to_owned(), key.to_owned());

@@ -111,6 +111,6 @@ impl Running {
 
 /// The refusal to tell of an execution that is not known.
 pub(super) fn unknown_execution(execution: &str) -> ErrorReport {
-    ErrorReport::new(ErrorCode::InvalidArgument, format!("the audit knows no execution {execution:?}"))
+    ErrorReport::new(ErrorCode::NotFound, format!("the audit knows no execution {execution:?}"))
         .with_hint("Every answer names its execution in context.execution_id; `codemode audit show` lists them.")
 }

@@ -49,7 +49,7 @@ impl Service {
     /// Forgets a secret. Its value is not masked any more: a page that still shows it should be closed before.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none of the name; when that cannot be written.
+    /// `NOT_FOUND` when there is none of the name; when that cannot be written.
     pub async fn secrets_remove(&self, name: &str) -> Result<SecretRemoved, ErrorReport> {
         let administration = self.administration().await?;
         let (secrets, name) = (administration.secrets.clone(), name.to_owned());

@@ -91,7 +91,7 @@ impl Service {
     /// One session, by its id or its key.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none; when the store cannot be opened or read.
+    /// `NOT_FOUND` when there is none; when the store cannot be opened or read.
     pub async fn sessions_show(&self, name: &str) -> Result<SessionShown, ErrorReport> {
         let Administration { sessions, secrets, .. } = self.administration().await?;
         let row = sessions.find(name).await?;
@@ -111,7 +111,7 @@ impl Service {
     /// Ends a session, even while an execution uses it. What is kept of its key goes too.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none, `SESSION_BUSY` when another session of its key is in use by now; when it
+    /// `NOT_FOUND` when there is none, `SESSION_BUSY` when another session of its key is in use by now; when it
     /// cannot be ended.
     pub async fn sessions_close(&self, name: &str) -> Result<SessionClosed, ErrorReport> {
         let sessions = &self.administration().await?.sessions;
@@ -123,7 +123,7 @@ impl Service {
     /// Takes a session away from the execution that uses it. A shared browser stays.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none; when the store fails.
+    /// `NOT_FOUND` when there is none; when the store fails.
     pub async fn sessions_revoke(&self, name: &str) -> Result<SessionRevoked, ErrorReport> {
         let sessions = &self.administration().await?.sessions;
         let row = sessions.find(name).await?;

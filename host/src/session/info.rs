@@ -100,7 +100,7 @@ pub(super) async fn stock(store: &dyn Store) -> Result<Stock, ErrorReport> {
 /// The session of this id; else the live session of this key; else the last session of this key.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT` when there is no such session; when the store cannot be read.
+/// `NOT_FOUND` when there is no such session; when the store cannot be read.
 pub(super) async fn find(store: &dyn Store, name: &str) -> Result<SessionRow, ErrorReport> {
     let found = match store.session(name).await? {
         Some(row) => Some(row),
@@ -110,7 +110,7 @@ pub(super) async fn find(store: &dyn Store, name: &str) -> Result<SessionRow, Er
         },
     };
     found.ok_or_else(|| {
-        ErrorReport::new(ErrorCode::InvalidArgument, format!("there is no session with the id or the key {name:?}"))
+        ErrorReport::new(ErrorCode::NotFound, format!("there is no session with the id or the key {name:?}"))
             .with_hint("`codemode sessions list` names those that live, with --ended also those that ended.")
     })
 }

@@ -127,7 +127,7 @@ impl SessionManager {
     /// A session by its id, or by its key: the live session of the key, else its last.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is no such session; when the store cannot be read.
+    /// `NOT_FOUND` when there is no such session; when the store cannot be read.
     pub async fn find(&self, name: &str) -> Result<SessionRow, ErrorReport> {
         info::find(self.lending.store.as_ref(), name).await
     }

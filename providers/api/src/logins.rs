@@ -44,7 +44,7 @@ pub trait LoginStates: Send + Sync {
     /// The state of a name, for a browser.
     ///
     /// # Errors
-    /// `UNSUPPORTED_OPERATION` when the execution has no key, `INVALID_ARGUMENT` when there is none of the name, `NOT_READY`
+    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when there is none of the name, `NOT_READY`
     /// when it does not open.
     async fn load(&self, name: &str, lease: Option<&LeaseMark>) -> Result<LoginState, ErrorReport>;
 
@@ -57,7 +57,7 @@ pub trait LoginStates: Send + Sync {
     /// Removes the state of a name.
     ///
     /// # Errors
-    /// `UNSUPPORTED_OPERATION` when the execution has no key, `INVALID_ARGUMENT` when there is none of the name.
+    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when there is none of the name.
     async fn remove(&self, name: &str, lease: Option<&LeaseMark>) -> Result<(), ErrorReport>;
 }
 

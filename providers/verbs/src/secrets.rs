@@ -100,7 +100,7 @@ impl Tab<'_> {
 
 fn unknown(name: &str, known: &[Secret]) -> ErrorReport {
     let message = format!("there is no secret {name:?}");
-    let report = ErrorReport::new(ErrorCode::InvalidArgument, message);
+    let report = ErrorReport::new(ErrorCode::NotFound, message);
     if known.is_empty() {
         return report.with_hint(
             "There are none. An operator stores one with `codemode secrets set NAME --origin ORIGIN`, before the script begins.",

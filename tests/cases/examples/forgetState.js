@@ -1,5 +1,5 @@
 // --- a login that was saved is removed
-//! result: "INVALID_ARGUMENT"
+//! result: "NOT_FOUND"
 const page = await browser.open();
 await page.context().storageState({ path: "old" });
 await browser.forgetState("old");

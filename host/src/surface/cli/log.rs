@@ -12,8 +12,16 @@ use tracing_subscriber::{
     EnvFilter, Layer, fmt, layer::SubscriberExt as _, registry, registry::LookupSpan, util::SubscriberInitExt as _,
 };
 
-/// What others log of their messages is left out: it holds scripts, arguments and cookies.
-const QUIET: [&str; 5] = ["rmcp", "tungstenite", "tokio_tungstenite", "hyper", "chromiumoxide"];
+/// What others log of their messages is left out: it holds scripts, arguments and cookies. For `rmcp::service` each client
+/// that goes away is an error.
+const QUIET: [&str; 6] = [
+    "rmcp=error",
+    "rmcp::service=off",
+    "tungstenite=error",
+    "tokio_tungstenite=error",
+    "hyper=error",
+    "chromiumoxide=error",
+];
 
 /// Logs to standard error, as standard output is data. What goes to the collector of these settings is returned, so that it
 /// is flushed at the end of the program; requests to it run on this runtime.
@@ -43,8 +51,6 @@ fn stderr<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> Box<dyn 
 
 /// Those that are wanted.
 fn events(wanted: &str) -> EnvFilter {
-    QUIET.into_iter().fold(EnvFilter::new(wanted), |filter, name| match format!("{name}=error").parse() {
-        Ok(directive) => filter.add_directive(directive),
-        Err(_) => filter,
-    })
+    let quiet = QUIET.into_iter().filter_map(|directive| directive.parse().ok());
+    quiet.fold(EnvFilter::new(wanted), EnvFilter::add_directive)
 }

@@ -48,7 +48,7 @@ pub(super) struct Refusal {
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "it describes answers")]
 pub(super) enum Refusals {
-    /// The request has a fault, or names what is not there.
+    /// The request has a fault.
     #[response(status = 400)]
     Invalid(#[to_schema] Refusal),
     /// The request has no token of this host.
@@ -57,9 +57,9 @@ pub(super) enum Refusals {
     /// The caller may not administer, or the request names a foreign host or comes from a foreign page.
     #[response(status = 403)]
     Refused(#[to_schema] Refusal),
-    /// There is nothing at the path.
+    /// There is nothing at the path, or nothing of the name in it.
     #[response(status = 404)]
-    UnknownRoute(#[to_schema] Refusal),
+    NotFound(#[to_schema] Refusal),
     /// The path is not for this method.
     #[response(status = 405)]
     MethodNotAllowed(#[to_schema] Refusal),
