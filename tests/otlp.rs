@@ -6,10 +6,11 @@ use crate::support::{
 };
 use axum::{
     Router,
-    body::Bytes,
+    body::{Body, Bytes},
     extract::State,
     http::{HeaderMap, StatusCode, Uri},
 };
+use codemode_spec::limits::OTLP_ANSWER_BYTES_MAX;
 use opentelemetry_proto::tonic::{
     collector::{logs::v1::ExportLogsServiceRequest, trace::v1::ExportTraceServiceRequest},
     common::v1::{AnyValue, KeyValue, any_value},
@@ -24,7 +25,10 @@ use std::{
     fs,
     net::SocketAddr,
     process::Command,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 use tokio::{net::TcpListener, runtime::Runtime};
 
@@ -38,6 +42,8 @@ struct Collector {
 struct Taken {
     answer: Answer,
     requests: Vec<Request>,
+    /// What has been taken of answers without an end.
+    streamed: Arc<AtomicUsize>,
 }
 
 struct Request {
@@ -49,6 +55,8 @@ struct Request {
 #[derive(Clone, Copy)]
 enum Answer {
     Status(StatusCode),
+    /// To what is sent to this path, and 200 to the rest.
+    StatusAt(&'static str, StatusCode),
     Never,
     Endless,
 }
@@ -58,7 +66,7 @@ impl Collector {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(Taken { answer, requests: Vec::new() }));
+        let state = Arc::new(Mutex::new(Taken { answer, requests: Vec::new(), streamed: Arc::default() }));
         let router = Router::new().fallback(take).with_state(Arc::clone(&state));
         runtime.spawn(async { axum::serve(listener, router).await });
         Self { address, state, _runtime: runtime }
@@ -74,6 +82,10 @@ impl Collector {
 
     fn requests(&self) -> usize {
         self.state.lock().unwrap().requests.len()
+    }
+
+    fn streamed(&self) -> usize {
+        self.state.lock().unwrap().streamed.load(Ordering::Relaxed)
     }
 
     /// What came in requests to this path, with the resource that it is of.
@@ -107,22 +119,26 @@ impl Collector {
     }
 }
 
-async fn take(
-    State(state): State<Arc<Mutex<Taken>>>,
-    uri: Uri,
-    headers: HeaderMap,
-    body: Bytes,
-) -> (StatusCode, Vec<u8>) {
+async fn take(State(state): State<Arc<Mutex<Taken>>>, uri: Uri, headers: HeaderMap, body: Bytes) -> (StatusCode, Body) {
     let authorization = headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
-    let answer = {
+    let (answer, streamed) = {
         let mut state = state.lock().unwrap();
         state.requests.push(Request { path: uri.path().to_owned(), authorization, body: body.to_vec() });
-        state.answer
+        (state.answer, Arc::clone(&state.streamed))
     };
     match answer {
-        Answer::Status(status) => (status, Vec::new()),
+        Answer::Status(status) => (status, Body::empty()),
+        Answer::StatusAt(path, status) if path == uri.path() => (status, Body::empty()),
+        Answer::StatusAt(..) => (StatusCode::OK, Body::empty()),
         Answer::Never => std::future::pending().await,
-        Answer::Endless => (StatusCode::OK, vec![0; 16 << 20]),
+        Answer::Endless => {
+            const PIECE: &[u8] = &[0; 4096];
+            let pieces = futures::stream::repeat_with(move || {
+                streamed.fetch_add(PIECE.len(), Ordering::Relaxed);
+                Ok::<_, std::io::Error>(PIECE)
+            });
+            (StatusCode::OK, Body::from_stream(pieces))
+        }
     }
 }
 
@@ -176,7 +192,14 @@ fn a_collector_gets_executions_calls_and_log_and_nothing_of_what_scripts_say() {
     let reloaded = |record: &LogRecord| text(record.body.as_ref()) == Some(RELOADED);
     wait_until("the record", PATIENCE, || collector.records().iter().any(|(_, record)| reloaded(record)));
     // It is at once that the host is told to end: what it has not sent yet is not lost.
-    let last = serving.execute(&[], &json!({"code": "'last'"}));
+    let last = serving.execute(
+        &[],
+        &json!({"code": "
+        const page = await browser.open('data:text/html,<title>sesame-of-the-page</title>');
+        console.log(await page.evaluate((it) => it, 'sesame-of-an-argument'));
+        await page.title()"}),
+    );
+    assert_eq!(last["data"]["result"], "sesame-of-the-page", "{last}");
     serving.program.signal(Signal::TERM);
     assert!(serving.program.ended(PATIENCE).success());
     let spans = collector.spans();
@@ -228,9 +251,36 @@ fn a_collector_gets_executions_calls_and_log_and_nothing_of_what_scripts_say() {
 }
 
 #[test]
+fn spans_do_not_depend_on_what_is_logged_or_on_the_client() {
+    need_browser();
+    let (place, collector) = (Place::new(), Collector::start(Answer::Status(StatusCode::OK)));
+    let mut command = serve(&place, &collector.url());
+    command.args(["--log", "error"]);
+    let mut serving = Serving::of(command);
+    let code = "const page = await browser.open(); await page.evaluate(() => new Promise(() => {}))";
+    let mut message = call(&json!({"code": code, "timeout_ms": 3_000}));
+    // The client says that it does not sample the trace.
+    message["params"]["_meta"]["traceparent"] = json!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
+    let answer = serving.send(&[], &message).message();
+    assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "TIME_EXCEEDED", "{answer}");
+    serving.program.signal(Signal::HUP);
+    serving.program.signal(Signal::TERM);
+    assert!(serving.program.ended(PATIENCE).success());
+    let spans = collector.spans();
+    let seen: Vec<_> =
+        spans.iter().map(|(_, span)| (span.name.as_str(), attribute(&span.attributes, "error.type"))).collect();
+    assert!(seen.contains(&("execution", Some("TIME_EXCEEDED"))), "{seen:?}");
+    // That of the call which ran then.
+    let is_cancelled = |(name, error): &(&str, _)| name.starts_with("browser.") && *error == Some("CANCELLED");
+    assert!(seen.iter().any(is_cancelled), "{seen:?}");
+    assert!(collector.records().is_empty(), "{:?}", collector.records());
+}
+
+#[test]
 fn a_host_works_and_ends_whatever_its_collector_does() {
-    const DEAF: &str = "the collector does not take spans and log";
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    const DEAF: &str = "the collector does not take ";
+    // Connections to it wait in its queue, which it never looks into.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let told = |place: &Place, what: &str| log(place).matches(what).count();
     let work = |serving: &Serving| {
         for _ in 0..20 {
@@ -238,17 +288,12 @@ fn a_host_works_and_ends_whatever_its_collector_does() {
             assert_eq!(answer["data"]["result"], 2, "{answer}");
         }
     };
-    // One that is not there is told of once.
+    // One that does not speak, one that never answers, and one whose answer has no end.
     let place = Place::new();
-    let mut serving = Serving::of(serve(&place, &format!("http://{closed}")));
-    work(&serving);
-    wait_until("the warning", PATIENCE, || told(&place, DEAF) > 0);
+    let mut serving = Serving::of(serve(&place, &format!("http://{}", silent.local_addr().unwrap())));
     work(&serving);
     serving.program.signal(Signal::TERM);
     assert!(serving.program.ended(PATIENCE).success());
-    assert_eq!(told(&place, DEAF), 1, "{}", log(&place));
-
-    // One that never answers, and one whose answer has no end.
     for answer in [Answer::Never, Answer::Endless] {
         let (place, collector) = (Place::new(), Collector::start(answer));
         let mut serving = Serving::of(serve(&place, &collector.url()));
@@ -257,18 +302,28 @@ fn a_host_works_and_ends_whatever_its_collector_does() {
         work(&serving);
         serving.program.signal(Signal::TERM);
         assert!(serving.program.ended(PATIENCE).success());
+        // What the kernel holds of a connection is not what the host has read.
+        assert!(collector.streamed() < collector.requests() * (OTLP_ANSWER_BYTES_MAX + (16 << 20)));
     }
 
-    // One that refuses, and then does not.
-    let (place, collector) = (Place::new(), Collector::start(Answer::Status(StatusCode::BAD_REQUEST)));
-    let serving = Serving::of(serve(&place, &collector.url()));
-    work(&serving);
+    // One that refuses the log, and then does not: it is told when that changes, and of the log alone.
+    let (place, collector) = (Place::new(), Collector::start(Answer::StatusAt("/v1/logs", StatusCode::BAD_REQUEST)));
+    let serving = Serving::of(serve(&place, &(collector.url() + "/")));
+    let reload = || {
+        work(&serving);
+        serving.program.signal(Signal::HUP);
+    };
+    reload();
     wait_until("the warning", PATIENCE, || told(&place, DEAF) > 0);
-    assert!(log(&place).contains("400 Bad Request"), "{}", log(&place));
+    assert!(log(&place).contains("the collector does not take the log error=\"400 Bad Request\""), "{}", log(&place));
+    wait_until("the spans", PATIENCE, || {
+        reload();
+        collector.spans().len() >= 40
+    });
     collector.answers(Answer::Status(StatusCode::OK));
     wait_until("the other", PATIENCE, || {
-        work(&serving);
-        told(&place, "the collector takes spans and log again") > 0
+        reload();
+        told(&place, "the collector takes the log again") > 0
     });
     assert_eq!(told(&place, DEAF), 1, "{}", log(&place));
 }
@@ -276,8 +331,8 @@ fn a_host_works_and_ends_whatever_its_collector_does() {
 #[test]
 fn an_address_that_is_none_of_a_collector_is_refused_and_an_empty_one_is_none() {
     let place = Place::new();
-    for wrong in ["127.0.0.1:4318", "ftp://127.0.0.1", "http://user:word@127.0.0.1", "http://127.0.0.1/?key=1", "grpc"]
-    {
+    let with_parts = ["http://user:word@127.0.0.1", "http://127.0.0.1/?key=1", "http://127.0.0.1/#part"];
+    for wrong in ["127.0.0.1:4318", "ftp://127.0.0.1", "grpc"].into_iter().chain(with_parts) {
         let refused = place.run(&["--otlp", wrong, "types"]);
         assert_eq!(refused.status.code(), Some(2), "{wrong}");
         let file = place.folder().join("config.toml");
@@ -286,6 +341,6 @@ fn an_address_that_is_none_of_a_collector_is_refused_and_an_empty_one_is_none() 
         let said = String::from_utf8_lossy(&refused.stdout).into_owned() + &String::from_utf8_lossy(&refused.stderr);
         assert!(!refused.status.success() && said.contains("log.otlp: "), "{wrong}: {said}");
     }
-    let none = place.command(&["types"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", "").output().unwrap();
+    let none = place.command(&["types"]).env("CODEMODE_OTLP", "").output().unwrap();
     assert!(none.status.success() && none.stderr.is_empty(), "{none:?}");
 }

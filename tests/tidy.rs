@@ -36,7 +36,7 @@ const CONFINED: &[(&str, &[&str])] = &[
 ];
 /// Words that a folder does not know.
 const UNKNOWN: &[(&str, &str)] = &[
-    ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::"),
+    ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::|\bcodemode_(cdp|chromium|page|secret|verbs)\b"),
     ("host/src/session", r"\b(wasmtime|engine|program|result|surface)::"),
     ("host/src/session/rules", r"\bstore::|\b(Clock|Liveness)\b|std::(fs|time|io|process)\b|\basync\b"),
     (

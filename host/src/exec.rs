@@ -209,9 +209,10 @@ impl Executor {
             spans::ended(&Span::current(), outcome);
             execution
         };
-        let task = tokio::spawn(task.instrument(span));
+        let task = tokio::spawn(task.instrument(span.clone()));
         let execution = task.await.unwrap_or_else(|error| {
             warn!(%error, "an execution's task failed");
+            spans::ended(&span, Err(ErrorCode::HostFault));
             Execution::failed(id, ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host"))
         });
         drop(gone.disarm());

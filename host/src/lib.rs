@@ -18,3 +18,4 @@ pub mod session;
 pub mod site;
 pub mod state_dir;
 pub mod surface;
+pub mod telemetry;

@@ -362,17 +362,18 @@ pub const VIEW_WIDTH_MAX: u32 = 800;
 pub const VIEW_HEIGHT_MAX: u32 = 600;
 /// Pictures of one page that the host holds: the browser makes the next one when the last one was taken.
 pub const VIEW_RING_BYTES_MAX: usize = 2 * MIB;
-/// Spans, and events of the log, that wait to be sent to a collector. Those above are dropped.
+/// The queue of spans for a collector, and that of records of the log. Those that do not fit are dropped.
 pub const OTLP_QUEUE_MAX: usize = 2_048;
-/// Of these, what one request to a collector holds.
+/// Spans or records of one request to a collector.
 pub const OTLP_BATCH_MAX: usize = 512;
-/// How long they wait for more of them.
-pub const OTLP_DELAY_MS: u64 = 2_000;
-/// One request to a collector, with what is tried again.
+const _: () = assert!(OTLP_BATCH_MAX <= OTLP_QUEUE_MAX);
+/// The interval at which a queue that has less than one batch is exported.
+pub const OTLP_INTERVAL_MS: u64 = 2_000;
+/// One attempt to export a batch. With further attempts, which begin within this time, a batch takes at most twice as long.
 pub const OTLP_REQUEST_MS_MAX: u64 = 5_000;
 /// The answer of a collector.
 pub const OTLP_ANSWER_BYTES_MAX: usize = 64 * KIB;
-/// How long the end of the program waits for a collector: once for spans, once for events.
+/// How long the end of the program waits for the last exports.
 pub const OTLP_FLUSH_MS_MAX: u64 = 2_000;
 /// A `traceparent` or `tracestate` of W3C Trace Context that a client sends; a longer one is passed over.
 pub const TRACE_STATE_CHARS_MAX: usize = 512;

@@ -4,7 +4,7 @@ use super::{
     audit::{AuditSink, Observer},
     meter::Meter,
     outcome::cancelled,
-    spans,
+    spans::CallSpan,
     state::{CallUnderWay, RunState, WaitingCall},
     trace::TraceSink,
 };
@@ -193,15 +193,15 @@ pub(super) async fn carried_out(
 ) -> Completed {
     let (call, namespace) = (waiting.call.id, waiting.call.namespace.clone());
     let (meter, trace, began) = (callees.meter.clone(), callees.trace.clone(), Instant::now());
-    let span = spans::call(&callees.span, &callees.registry, &namespace, &waiting.call.method);
-    let carried_out = carry_out_masked(callees, execution, waiting, context).instrument(span.clone());
+    let span = CallSpan::new(&callees.span, &callees.registry, &namespace, &waiting.call.method);
+    let carried_out = carry_out_masked(callees, execution, waiting, context).instrument(span.span());
     let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
     let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
     let result = carried_out.await.unwrap_or_else(panicked);
     let outcome = result.as_ref().map(drop).map_err(|error| error.code);
     meter.call(&namespace, began.elapsed(), outcome);
     trace.call_ended(call, began.elapsed(), outcome);
-    spans::ended(&span, outcome);
+    span.ended(outcome);
     Completed { call, result }
 }
 

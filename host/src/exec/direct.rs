@@ -95,11 +95,11 @@ impl Inner {
         let admitted = Box::pin(self.admit(&share, wait, Duration::from_millis(DIRECT_MS_MAX), &ending)).await;
         let granted = match admitted {
             Ok(granted) => granted,
-            Err(error) => return drop(began.send(Err(error))),
+            Err(error) => return refused(began, error),
         };
         let (mut context, kept) = match self.context(&id, &session, serde_json::Map::new(), &granted, &ending) {
             Ok(context) => context,
-            Err(error) => return drop(began.send(Err(error))),
+            Err(error) => return refused(began, error),
         };
         let Granted { deadline, secrets, place: _place, .. } = granted;
         let start = Instant::now();
@@ -226,4 +226,10 @@ impl Direct {
     pub async fn ended(&self) {
         self.ended.cancelled().await;
     }
+}
+
+/// Says that an execution without a script has not begun.
+fn refused(began: oneshot::Sender<Result<Direct, ErrorReport>>, error: ErrorReport) {
+    spans::ended(&Span::current(), Err(error.code));
+    let _ = began.send(Err(error));
 }

@@ -13,17 +13,45 @@ pub(super) fn execution(id: &ExecutionId, caller: &str) -> Span {
     info_span!("execution", %id, caller, "error.type" = Empty, "otel.status_code" = Empty)
 }
 
-/// The span of a call that an execution makes, from when there is room for it to its reply. It has the name of the method if
-/// there is one: names that scripts make up have no bound.
-pub(super) fn call(of: &Span, registry: &Registry, namespace: &str, method: &str) -> Span {
-    let name = || registry.method(namespace, method).map(|_| format!("{namespace}.{method}"));
-    info_span!(parent: of, "call", "otel.name" = name(), "error.type" = Empty, "otel.status_code" = Empty)
-}
-
 /// Notes in a span how it ended.
 pub(super) fn ended(span: &Span, outcome: Result<(), ErrorCode>) {
     if let Err(code) = outcome {
         span.record("error.type", code.as_str());
         span.record("otel.status_code", "ERROR");
+    }
+}
+
+/// The span of a call, from when there is room for it to its reply. One that is dropped before was cancelled.
+pub(super) struct CallSpan {
+    span: Span,
+    has_ended: bool,
+}
+
+impl CallSpan {
+    /// Below the span of its execution. Named after the method if there is one: names that scripts make up have no bound.
+    pub(super) fn new(of: &Span, registry: &Registry, namespace: &str, method: &str) -> Self {
+        let name = || registry.method(namespace, method).map(|_| format!("{namespace}.{method}"));
+        let span =
+            info_span!(parent: of, "call", "otel.name" = name(), "error.type" = Empty, "otel.status_code" = Empty);
+        Self { span, has_ended: false }
+    }
+
+    /// The span, for the work of the call.
+    pub(super) fn span(&self) -> Span {
+        self.span.clone()
+    }
+
+    /// Notes how the call ended.
+    pub(super) fn ended(mut self, outcome: Result<(), ErrorCode>) {
+        self.has_ended = true;
+        ended(&self.span, outcome);
+    }
+}
+
+impl Drop for CallSpan {
+    fn drop(&mut self) {
+        if !self.has_ended {
+            ended(&self.span, Err(ErrorCode::Cancelled));
+        }
     }
 }

@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn a_state_is_there_for_its_key_only_until_it_is_removed() {
         let (_folder, store) = store();
-        assert_eq!(store.loaded("a", "shop").unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(store.loaded("a", "shop").unwrap_err().code, ErrorCode::NotFound);
         assert!(store.list().unwrap().logins.is_empty() && !store.folder.exists(), "looking makes nothing");
         store.save("a", "shop", &state("1")).unwrap();
         store.save("a", "shop", &state(VALUE)).unwrap();

@@ -361,7 +361,7 @@ mod tests {
         assert_eq!(shown, [("BANK", "geheim"), ("SHOP", "hunter3")]);
         assert!(Arc::ptr_eq(&opened, &store.open().unwrap()), "opened once");
         assert_eq!(store.remove("BANK").unwrap().origin, "http://127.0.0.1:8000");
-        assert_eq!(store.remove("BANK").unwrap_err().code, ErrorCode::InvalidArgument);
+        assert_eq!(store.remove("BANK").unwrap_err().code, ErrorCode::NotFound);
         assert_eq!(store.open().unwrap().secrets.len(), 1);
     }
 

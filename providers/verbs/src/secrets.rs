@@ -39,7 +39,7 @@ impl Tab<'_> {
     /// Replaces what is in a field by the value of a secret.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is no such secret, `POLICY_REFUSED` when the document of the field, or one around it, is
+    /// `NOT_FOUND` when there is no such secret, `POLICY_REFUSED` when the document of the field, or one around it, is
     /// not of the secret's origin; else as [`Tab::fill`].
     pub async fn fill_secret(&self, target: &Target, name: &str, force: bool) -> Result<(), ErrorReport> {
         let secrets = self.verbs.secrets();

@@ -122,7 +122,7 @@ impl Tab<'_> {
     /// Gives the browser context of the page what was saved under a name.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Self::save_login`], `NOT_READY` when
+    /// `NOT_FOUND` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Self::save_login`], `NOT_READY` when
     /// it does not open.
     pub async fn load_login(&self, name: &str) -> Result<(), ErrorReport> {
         check_login_name(name)?;
@@ -315,7 +315,7 @@ impl Verbs {
     /// Removes what was saved under a name.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Tab::save_login`].
+    /// `NOT_FOUND` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Tab::save_login`].
     pub async fn remove_login(&self, name: &str) -> Result<(), ErrorReport> {
         check_login_name(name)?;
         self.refuse_external()?;

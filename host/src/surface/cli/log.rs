@@ -1,9 +1,11 @@
 //! Where events and spans go: to standard error, and to a collector if there is one.
 
-use super::otlp::Otlp;
-use crate::surface::{
-    config::{LogFormat, LogValues},
-    terminal::Log,
+use crate::{
+    surface::{
+        config::{LogFormat, LogValues},
+        terminal::Log,
+    },
+    telemetry::Otlp,
 };
 use std::env;
 use tokio::runtime::Handle;
@@ -11,6 +13,7 @@ use tracing::Subscriber;
 use tracing_subscriber::{
     EnvFilter, Layer, fmt, layer::SubscriberExt as _, registry, registry::LookupSpan, util::SubscriberInitExt as _,
 };
+use url::Url;
 
 /// What others log of their messages is left out: it holds scripts, arguments and cookies. For `rmcp::service` each client
 /// that goes away is an error.
@@ -23,19 +26,19 @@ const QUIET: [&str; 6] = [
     "chromiumoxide=error",
 ];
 
-/// Logs to standard error, as standard output is data. What goes to the collector of these settings is returned, so that it
-/// is flushed at the end of the program; requests to it run on this runtime.
+/// Logs to standard error, as standard output is data. Gives the exporters to the collector of these settings, which are to
+/// be flushed at the end of the program; their requests run on this runtime.
 pub(super) fn start(values: LogValues, runtime: &Handle) -> Option<Otlp> {
     let LogValues { filter, format, otlp } = values;
     let wanted = filter.or_else(|| env::var("RUST_LOG").ok());
     let to_stderr = events(wanted.as_deref().unwrap_or("warn"));
-    let Some(collector) = otlp.filter(|otlp| !otlp.is_empty()) else {
+    let Some(collector) = otlp.filter(|url| !url.is_empty()) else {
         registry().with(to_stderr).with(stderr(format)).init();
         return None;
     };
-    let otlp = Otlp::to(&collector, runtime);
+    let otlp = Url::parse(&collector).map_err(Into::into).and_then(|collector| Otlp::to(&collector, runtime));
     let to_collector = events(wanted.as_deref().unwrap_or("info"));
-    let layer = otlp.as_ref().ok().map(|otlp| otlp.layer().with_filter(to_collector));
+    let layer = otlp.as_ref().ok().map(|otlp| otlp.layer(to_collector));
     registry().with(stderr(format).with_filter(to_stderr)).with(layer).init();
     otlp.inspect_err(|error| tracing::error!(%error, "nothing is sent to the collector")).ok()
 }

@@ -9,7 +9,6 @@ mod doctor;
 mod executions;
 mod log;
 mod logins;
-mod otlp;
 mod render;
 mod run;
 mod secrets;

@@ -205,10 +205,11 @@ pub(super) fn collector(text: &str) -> Result<(), String> {
         return Ok(());
     }
     let url = Url::parse(text).map_err(|error| error.to_string())?;
-    let is_plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
+    let is_plain =
+        url.username().is_empty() && url.password().is_none() && url.query().is_none() && url.fragment().is_none();
     match (url.scheme(), is_plain) {
         ("http" | "https", true) => Ok(()),
-        ("http" | "https", false) => Err("it is to have no user, password or query".to_owned()),
+        ("http" | "https", false) => Err("it is to have no user, password, query or fragment".to_owned()),
         _ => Err("it is to begin with http:// or https://".to_owned()),
     }
 }
@@ -314,10 +315,11 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "log.otlp",
         Kind::Checked(collector),
-        "The base URL of an OpenTelemetry collector that gets spans and log, by OTLP over HTTP, as `http://127.0.0.1:4318`",
+        "The base URL of an OpenTelemetry collector, as `http://127.0.0.1:4318`: it gets the spans of executions, and the log at \
+         `info` unless a filter is given, by OTLP over HTTP",
     )
     .flag("otlp", "URL")
-    .variable("OTEL_EXPORTER_OTLP_ENDPOINT"),
+    .variable("CODEMODE_OTLP"),
     Setting::new("serve.listen", Kind::Checked(address), "Where to listen; port 0 is any free one")
         .flag("listen", "ADDRESS")
         .variable("CODEMODE_LISTEN")
