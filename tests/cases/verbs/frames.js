@@ -116,7 +116,12 @@ const page = await browser.open('{{site}}/frames');
 const near = page.frameLocator('[name=near]');
 const seen = [];
 for (let round = 0; round < 5; round++) {
-  await page.evaluate(() => { document.querySelector('[name=near]').contentWindow.location.reload(); });
+  // Until the new document is there: of a function that runs in the old one nobody knows what it has done.
+  await page.evaluate(() => new Promise((resolve) => {
+    const frame = document.querySelector('[name=near]');
+    frame.addEventListener('load', () => resolve(), { once: true });
+    frame.contentWindow.location.reload();
+  }));
   seen.push(...await Promise.all(Array.from({ length: 8 }, () => near.getByRole('button').evaluate((button) => button.textContent))));
 }
 [...new Set(seen)].join()
