@@ -1,6 +1,6 @@
 //! A host for tests: the sandbox as it ships, with providers that do as they are told.
 
-use super::tools::Tools;
+use super::{failures, tools::Tools};
 use codemode_host::{
     engine::Engine,
     exec::{Execution, Executor, NoObserver, Observer, Request, Settings},
@@ -22,8 +22,10 @@ const PATIENCE: Duration = Duration::from_secs(1_800);
 /// The same for one thing that comes about by itself.
 pub const SOON: Duration = Duration::from_secs(240);
 
-static RUNTIME: LazyLock<Runtime> =
-    LazyLock::new(|| tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime"));
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    failures::tell_at_once();
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime")
+});
 
 static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     Engine::open(&super::image_dir(), &[], &|line| eprintln!("{line}")).expect("the sandbox image can be prepared")

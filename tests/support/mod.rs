@@ -2,6 +2,7 @@
 
 pub mod browsing;
 pub mod case;
+pub mod failures;
 pub mod foreign;
 pub mod holder;
 pub mod http;

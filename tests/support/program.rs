@@ -1,5 +1,6 @@
 //! The program as its users have it: a process with a state folder of its own.
 
+use super::failures;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value as Json;
 use std::{
@@ -35,6 +36,7 @@ impl Place {
     }
 
     fn cold() -> Self {
+        failures::tell_at_once();
         Self { folder: tempfile::Builder::new().prefix("codemode-test-").tempdir().unwrap() }
     }
 

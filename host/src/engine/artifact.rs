@@ -10,6 +10,7 @@ use super::{
     sandbox::{self, StoreData},
 };
 use codemode_chromium::{PrivateDir, Untrusted};
+use codemode_guest_wasm::WASM as GUEST;
 use codemode_spec::{
     abi,
     limits::{LAYERS_BYTES_MAX, TURN_BYTES_MAX, TURN_THREAD_STACK_BYTES},
@@ -25,8 +26,6 @@ use std::{
 use thiserror::Error;
 use wasmtime::{Instance, Linker, Module, OptLevel, Store, Trap, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
-
-const GUEST: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));
 
 /// Why there is no image.
 #[derive(Debug, Error)]

@@ -13,8 +13,8 @@ const RUSTFLAGS: &[&str] =
     &["-Ctarget-feature=+simd128", "-Clink-arg=-zstack-size=16777216", "-Clink-arg=--export=__stack_pointer"];
 
 fn main() {
-    let host = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let workspace = host.parent().expect("the host is a folder of the workspace");
+    let own = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let workspace = own.ancestors().nth(2).expect("it is guest/wasm of the workspace");
     for watched in
         ["guest/src", "guest/js", "guest/Cargo.toml", "spec/src", "spec/Cargo.toml", "Cargo.toml", "Cargo.lock"]
     {
