@@ -321,7 +321,7 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
     let place = Place::new();
     let serving = Serving::start(&place, &[]);
     let api = Api::of(&serving, &[]);
-    for (method, template, query, word) in [
+    let faults = [
         ("GET", "/sessions", "?ende=true", "ende"),
         ("GET", "/sessions", "?ended=perhaps", "ended"),
         ("GET", "/leases", "?limit=1", "limit"),
@@ -334,6 +334,8 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
         ("GET", "/audit", "?before=-1", "before"),
         ("GET", "/audit/verify", "?expect=7", "PLACE:HASH"),
         ("POST", "/sessions/{name}/close", "?force=true", "force"),
+    ];
+    let missing = [
         ("GET", "/sessions/{name}", "", "no session"),
         ("POST", "/sessions/{name}/close", "", "no session"),
         ("POST", "/sessions/{name}/revoke", "", "no session"),
@@ -343,16 +345,16 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
         ("GET", "/executions/{execution}/files/{file}", "", "has no file"),
         ("DELETE", "/logins/{key}/{name}", "", "no login state"),
         ("DELETE", "/secrets/{name}", "", "no secret"),
-    ] {
+    ];
+    let refused = |status: u16, code: &str, (method, template, query, word): (&str, &str, &str, &str)| {
         let names = [("name", "a"), ("key", "a"), ("execution", "../run"), ("file", "../sessions.db")];
         let reply = api.ask(method, template, &names, query, &[]);
-        let is_missing =
-            ["no session", "no execution", "no file", "no login", "no secret"].iter().any(|no| word.contains(no));
-        let (status, code) = if is_missing { (404, "NOT_FOUND") } else { (400, "INVALID_ARGUMENT") };
         assert_eq!(api.refused(status, &reply), code, "{template}{query}");
         let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(message.contains(word), "{template}{query}: {message}");
-    }
+    };
+    faults.into_iter().for_each(|row| refused(400, "INVALID_ARGUMENT", row));
+    missing.into_iter().for_each(|row| refused(404, "NOT_FOUND", row));
     // Without tokens, too, no foreign page and no foreign name comes in.
     for foreign in [("origin", "http://evil.example"), ("origin", "null"), ("host", "evil.example")] {
         let refused = api.ask("POST", "/sweep", &[], "", &[foreign]);

@@ -10,7 +10,7 @@ use super::{
     sandbox::{self, StoreData},
 };
 use codemode_chromium::{PrivateDir, Untrusted};
-use codemode_guest_wasm::WASM as GUEST;
+use codemode_guest_wasm::WASM;
 use codemode_spec::{
     abi,
     limits::{LAYERS_BYTES_MAX, TURN_BYTES_MAX, TURN_THREAD_STACK_BYTES},
@@ -132,7 +132,7 @@ impl Image {
 
     fn file_name(engine: &wasmtime::Engine, layers: &[&Layer]) -> String {
         let mut hasher = DefaultHasher::new();
-        GUEST.hash(&mut hasher);
+        WASM.hash(&mut hasher);
         layers.hash(&mut hasher);
         engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("guest-{:016x}.cwasm", hasher.finish())
@@ -176,7 +176,7 @@ fn freeze(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, Artif
     store.limiter(|data| data);
     let mut wizer = Wizer::new();
     wizer.init_func(abi::INITIALIZE);
-    let (module, instrumented) = wizer.instrument(GUEST)?;
+    let (module, instrumented) = wizer.instrument(WASM)?;
     let instance = linker.instantiate(&mut store, &Module::new(&initialising, &instrumented)?)?;
     instance.get_typed_func::<(), ()>(&mut store, abi::INITIALIZE)?.call(&mut store, ())?;
     for layer in layers {
