@@ -12,6 +12,7 @@ mod browser_layer;
 mod cases;
 mod circles;
 mod cli;
+mod compile_once;
 mod config;
 mod dashboard;
 mod dist;

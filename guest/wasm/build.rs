@@ -57,8 +57,10 @@ fn build_guest(workspace: &Path, target_dir: &Path) {
     let remapped = [(workspace.to_path_buf(), "codemode"), (cargo_home(), "cargo")]
         .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
     let flags: Vec<&str> = RUSTFLAGS.iter().copied().chain(remapped.iter().map(String::as_str)).collect();
+    // As a `cdylib` and nothing else, or cargo would leave out the optimisation across crates without a word.
     let status = Command::new(cargo)
-        .args(["build", "--package=codemode-guest", "--profile=guest", "--target", TARGET, "--target-dir"])
+        .args(["rustc", "--package=codemode-guest", "--crate-type=cdylib", "--profile=guest"])
+        .args(["--target", TARGET, "--target-dir"])
         .arg(target_dir)
         .current_dir(workspace)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
