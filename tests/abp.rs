@@ -1,4 +1,4 @@
-//! Agent Browser Protocol over HTTP, as its clients use it: a real host, a real browser.
+//! Agent Browser Protocol over HTTP, from the client's side, with a real host and a real browser.
 
 mod examples;
 mod record;
@@ -6,7 +6,7 @@ mod record;
 use crate::support::{
     http::{Client, Reply, Serving, call},
     lab,
-    leases::told,
+    leases::envelope_of,
     pages::Pages,
     program::{PATIENCE, Place, need_browser, wait_until},
 };
@@ -16,19 +16,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A host that serves the contract, and pages.
+/// A host that serves the contract, and a site.
 struct Abp {
     serving: Serving,
     pages: Pages,
     _browsers: Browsers,
 }
 
-/// The state folder. At the end the browsers are gone that the host has left to their keepers.
+/// The state folder. Dropping it ends the browsers that the host has left running under their keepers.
 struct Browsers(Place);
 
 impl Drop for Browsers {
     fn drop(&mut self) {
-        let listed = told(self.0.command(&["sessions", "list", "--json"]));
+        let listed = envelope_of(self.0.command(&["sessions", "list", "--json"]));
         for session in listed["data"]["sessions"].as_array().into_iter().flatten() {
             self.0.run(&["sessions", "close", session["id"].as_str().unwrap_or_default()]);
         }
@@ -53,20 +53,20 @@ impl Abp {
         self.serving.ask(method, &format!("/api/v1{path}"), &[("content-type", "application/json")], &body)
     }
 
-    /// What is answered, with its status.
+    /// Sends a request; returns status and answer.
     fn ask(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
         let reply = self.reply(method, path, &body);
         (reply.status, reply.json())
     }
 
-    /// What is answered to a request that succeeds.
+    /// Sends a request that must succeed; returns the answer.
     fn done(&self, method: &str, path: &str, body: Json) -> Json {
         let (status, answer) = self.ask(method, path, body.clone());
         assert!(status / 100 == 2, "{status} to {method} {path} {body}: {answer}");
         answer
     }
 
-    /// An action without pictures.
+    /// Performs an action without screenshots.
     fn act(&self, tab: &str, action: &str, mut body: Json) -> Json {
         body["screenshot"] = json!({"area": "none"});
         self.done("POST", &format!("/tabs/{tab}/{action}"), body)
@@ -82,7 +82,7 @@ impl Abp {
         opened["id"].as_str().unwrap().to_owned()
     }
 
-    /// The middle of an element.
+    /// The centre of an element.
     fn middle(&self, tab: &str, selector: &str) -> Json {
         let script = format!(
             "(() => {{ const b = document.querySelector({selector:?}).getBoundingClientRect(); \
@@ -177,7 +177,7 @@ fn a_login_by_mouse_and_keyboard_with_pictures_before_and_after() {
     assert_eq!(text, json!({"text": "ada"}));
     assert_eq!(abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "#none"})), json!({"text": null}));
 
-    // Overlays are in the picture unless they are disabled, and never left in the page.
+    // Overlays appear in the screenshot unless they are disabled, and never remain in the page.
     let bare = abp.reply(
         "GET",
         &format!("/tabs/{tab}/screenshot?disable_markup=clickable,typeable,scrollable,grid,selected"),
@@ -351,7 +351,7 @@ fn a_person_takes_the_turn_and_the_agent_waits() {
     let begins = json!({"script": "document.body.id = 'begun', new Promise(() => {})"}).to_string();
     let path = format!("/api/v1/tabs/{tab}/execute");
     std::thread::scope(|scope| {
-        // An action that runs is given up.
+        // A running action is cancelled.
         let waiting = scope.spawn(|| client.ask("POST", &path, &[("content-type", "application/json")], &begins));
         wait_until("the beginning of the action", PATIENCE, || {
             let begun = abp.done("POST", &format!("/tabs/{tab}/text"), json!({"selector": "#begun"}));
@@ -374,14 +374,14 @@ fn a_person_takes_the_turn_and_the_agent_waits() {
     }
     assert_eq!(abp.ask("POST", "/file-chooser/fc_1", json!({"cancel": true})).0, 409);
     assert_eq!(abp.reply("GET", &format!("/tabs/{tab}/screenshot"), &Json::Null).status, 200, "looking is no action");
-    // Another browser's turn is its own.
+    // The input mode of another browser is independent.
     let headers = [("content-type", "application/json"), ("x-codemode-session", "other")];
     let other = abp.serving.ask("GET", "/api/v1/browser/input-mode", &headers, "");
     assert_eq!(other.json(), json!({"input_mode": "agent"}));
     assert_eq!(mode("agent"), json!({"input_mode": "agent"}));
     assert_eq!(abp.act(&tab, "wait", json!({"ms": 1}))["action_id"], Json::Null, "nothing is noted");
 
-    // A click that was given up has let its modifiers go when the page hears of the next key.
+    // A cancelled click has released its modifiers before the page receives the next key.
     let busy =
         "bold.onclick = () => { document.title = 'busy'; const end = Date.now() + 2000; while (Date.now() < end); }";
     abp.evaluate(&tab, &format!("void ({busy}, user.focus())"));
@@ -440,7 +440,7 @@ fn the_thirty_tools_are_calls_of_the_routes() {
         json!({"tab_id": tab, "expression": "document.querySelector('[name=user]').focus(), 6 * 7", "screenshot": {"area": "none"}}),
     );
     assert_eq!((&value["result"], content.as_array().unwrap().len()), (&json!({"value": 42, "type": "number"}), 1));
-    // Without a tab, the active one.
+    // Without a tab id, the active tab is used.
     tool("browser_type", json!({"text": "ada"}));
     tool("browser_keyboard_press", json!({"key": "Tab"}));
     let (_, typed, content) = tool("browser_type", json!({"text": "lovelace"}));
@@ -561,7 +561,7 @@ fn scripts_stand_still_between_actions() {
         assert_eq!(state()["paused"], true);
         began.elapsed() > Duration::from_millis(700)
     });
-    // An action lets it go on, and stands for itself.
+    // An action resumes the paused page meanwhile.
     let clicked = abp.click(&tab, "#bold");
     assert_eq!(clicked["result"]["status"], "clicked");
     assert_eq!(abp.done("GET", &format!("/tabs/{tab}"), Json::Null)["title"], "bold", "the click was handled");
@@ -572,7 +572,7 @@ fn scripts_stand_still_between_actions() {
     assert_eq!(gone["result"]["url"], abp.pages.place("{{site}}/keys"));
     assert_eq!(state()["paused"], true);
 
-    // A person's page runs, and stands still again when the agent has the turn.
+    // The page runs while a person has control, and is paused again when the agent takes over.
     abp.done("POST", "/browser/input-mode", json!({"input_mode": "human"}));
     assert_eq!(state()["paused"], false);
     assert_eq!(abp.ask("POST", &format!("/tabs/{tab}/execution"), json!({"paused": true})).0, 409);

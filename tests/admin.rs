@@ -1,4 +1,4 @@
-//! Administration over HTTP: each route, each refusal, and a document that tells what is so.
+//! Administration over HTTP: every route and refusal, checked against the OpenAPI document.
 
 use crate::support::{
     http::{Reply, Serving},
@@ -19,14 +19,14 @@ use std::{
 
 const OF_CI: &str = "ci-0123456789abcdef0123456789abcdef";
 const OF_OPS: &str = "ops-fedcba9876543210fedcba9876543210";
-/// A value that no answer may have.
+/// A secret that no answer may contain.
 const VALUE: &str = "correct horse battery staple";
 
-/// A client that holds each answer against the document of the host.
+/// A client that validates each answer against the host's OpenAPI document.
 struct Api<'a> {
     serving: &'a Serving,
     document: Json,
-    /// The operations that were answered with data.
+    /// The operations that have been answered with data.
     answered: RefCell<BTreeSet<(String, String)>>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> Api<'a> {
         Self { serving, document, answered: RefCell::default() }
     }
 
-    /// Methods and paths of all operations.
+    /// The methods and paths of all operations.
     fn operations(&self) -> BTreeSet<(String, String)> {
         let paths = self.document["paths"].as_object().unwrap();
         let operations = paths.iter().flat_map(|(path, item)| {
@@ -48,7 +48,7 @@ impl<'a> Api<'a> {
         operations.collect()
     }
 
-    /// The answer to a request, which is as the document says.
+    /// Sends a request; asserts that the answer conforms to the document.
     fn ask(
         &self,
         method: &str,
@@ -67,7 +67,7 @@ impl<'a> Api<'a> {
         reply
     }
 
-    /// The data of an answer.
+    /// Sends a request that must succeed; returns the data.
     fn data(&self, method: &str, template: &str, names: &[(&str, &str)], query: &str) -> Json {
         let mut answer = self.ask(method, template, names, query, &[]).json();
         assert_eq!((&answer["ok"], &answer["error"]), (&json!(true), &Json::Null), "{method} {template}: {answer}");
@@ -78,7 +78,7 @@ impl<'a> Api<'a> {
         self.data("GET", template, names, query)
     }
 
-    /// The code of a refusal with this status.
+    /// Asserts that an answer is an error with this status; returns its code.
     fn refused(&self, status: u16, reply: &Reply) -> String {
         let answer = reply.json();
         assert_eq!((reply.status, &answer["ok"]), (status, &json!(false)), "{answer}");
@@ -109,7 +109,7 @@ impl<'a> Api<'a> {
     }
 }
 
-/// Lets objects have no field that the document does not name.
+/// Makes a schema reject fields that it does not declare.
 fn close(schema: &mut Json) {
     match schema {
         Json::Object(fields) => {
@@ -123,7 +123,7 @@ fn close(schema: &mut Json) {
     }
 }
 
-/// A host of two callers, one of which may administer.
+/// A host with two callers, one of which may administer.
 fn with_tokens(place: &Place) -> Serving {
     let file = place.folder().join("tokens.toml");
     fs::write(&file, format!("[ci]\ntoken = \"{OF_CI}\"\n[ops]\ntoken = \"{OF_OPS}\"\nadmin = true\n")).unwrap();
@@ -131,8 +131,8 @@ fn with_tokens(place: &Place) -> Serving {
     Serving::start(place, &["--token-file", file.to_str().unwrap()])
 }
 
-/// The data that a command of the program prints.
-fn told(mut command: Command) -> Json {
+/// Runs a command and returns the data that it prints.
+fn data_of(mut command: Command) -> Json {
     let output = command.stdin(Stdio::null()).output().unwrap();
     let mut envelope: Json = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{output:?}"));
     assert_eq!(envelope["ok"], true, "{envelope}");
@@ -162,7 +162,7 @@ fn each_route_answers_as_the_document_says_and_as_the_command_line_does() {
     assert_eq!(ran["ok"], true, "{ran}");
     let first = ran["context"]["execution_id"].as_str().unwrap();
 
-    // A live lease.
+    // An active lease.
     let held = reuse(&format!(
         "await browser.open('{}/b'); console.warn('running'); await new Promise((r) => setTimeout(r, 1e8))",
         site.url()
@@ -176,7 +176,7 @@ fn each_route_answers_as_the_document_says_and_as_the_command_line_does() {
     for name in [id, key] {
         assert_eq!(api.get("/sessions/{name}", &[("name", name)], "")["session"]["id"], id);
     }
-    // What this host runs, and has run.
+    // Running and ended executions of this host.
     let traced = api.get("/executions/{execution}/trace", &[("execution", first)], "");
     let trace = &traced["trace"];
     assert_eq!((&traced["kept"], &trace["execution"], &trace["outcome"]), (&json!(true), &json!(first), &json!("ok")));
@@ -229,21 +229,21 @@ fn each_route_answers_as_the_document_says_and_as_the_command_line_does() {
     assert_eq!(file.json(), json!("x".repeat(50_000)));
     assert_eq!(file.header("content-type"), Some("application/octet-stream"));
 
-    // The same answers as the command line's; of what does not change meanwhile, to the letter.
+    // The answers equal those of the command line, for data that does not change meanwhile.
     for (path, arguments) in
         [("/secrets", &["secrets", "list", "--json"][..]), ("/logins", &["logins", "list", "--json"]), ("/leases", &[])]
     {
         let over_http = api.get(path, &[], "");
         if !arguments.is_empty() {
-            assert_eq!(over_http, told(place.command(arguments)), "{path}");
+            assert_eq!(over_http, data_of(place.command(arguments)), "{path}");
         }
         assert!(!over_http.to_string().contains(VALUE), "{over_http}");
     }
-    assert_eq!(shown, told(place.command(&["executions", "show", first, "--json"])));
+    assert_eq!(shown, data_of(place.command(&["executions", "show", first, "--json"])));
     let of_first = format!("?execution={first}&limit=1000");
     assert_eq!(
         api.get("/audit", &[], &of_first),
-        told(place.command(&["audit", "show", "--execution", first, "--json"]))
+        data_of(place.command(&["audit", "show", "--execution", first, "--json"]))
     );
     let of_key = api.get("/audit", &[], &format!("?key={}&session={id}&since_ms=600000", key.replace('/', "%2F")));
     assert!(of_key["rows"].as_array().unwrap().iter().all(|row| row["key"] == key && row["session"] == id), "{of_key}");
@@ -299,7 +299,7 @@ fn only_callers_who_are_named_administer() {
             "{method} {path}: {admitted:?}"
         );
     }
-    // What the path is not for, is told to those who may know.
+    // A wrong method is reported only to callers who may administer.
     let wrong = |headers: &[(&str, &str)]| serving.ask("PATCH", "/admin/v1/sessions", headers, "");
     assert_eq!(
         (api.refused(405, &wrong(&ops)).as_str(), wrong(&ops).header("allow")),
@@ -308,7 +308,7 @@ fn only_callers_who_are_named_administer() {
     assert_eq!((wrong(&[]).status, wrong(&ci).status), (401, 403));
     assert_eq!(api.refused(404, &serving.ask("GET", "/admin/v1/nothing", &ops, "")), "UNKNOWN_ROUTE");
 
-    // A token of the environment names nobody who may.
+    // The caller of the environment's token may not administer.
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("CODEMODE_TOKEN", OF_CI).stderr(Stdio::null());
     let other = Serving::of(command);
@@ -355,7 +355,7 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
     };
     faults.into_iter().for_each(|row| refused(400, "INVALID_ARGUMENT", row));
     missing.into_iter().for_each(|row| refused(404, "NOT_FOUND", row));
-    // Without tokens, too, no foreign page and no foreign name comes in.
+    // Requests from foreign pages and with foreign host names are refused also without tokens.
     for foreign in [("origin", "http://evil.example"), ("origin", "null"), ("host", "evil.example")] {
         let refused = api.ask("POST", "/sweep", &[], "", &[foreign]);
         assert_eq!(api.refused(403, &refused), "POLICY_REFUSED", "{foreign:?}");
@@ -370,7 +370,7 @@ fn a_fault_of_a_request_is_named_and_what_is_not_there_is_not_invented() {
     api.check("POST", "/sweep", &large);
     assert_eq!(api.refused(413, &large), "REQUEST_TOO_LARGE");
 
-    // What the audit says is held against its chain.
+    // The audit is verified by its hash chain.
     serving.execute(&[], &json!({"code": "1"}));
     let store = Connection::open(place.folder().join("state/sessions.db")).unwrap();
     store.execute_batch("UPDATE audit SET detail = '{}' WHERE kind = 'execution.ended'").unwrap();
@@ -435,8 +435,8 @@ fn long_lists_come_in_parts() {
         query = format!("?limit=5&before={before}");
     }
     assert_eq!(json!(found), all["rows"]);
-    let last = told(place.command(&["audit", "show", "--json", "--limit", "1"]));
+    let last = data_of(place.command(&["audit", "show", "--json", "--limit", "1"]));
     let earlier =
-        told(place.command(&["audit", "show", "--json", "--limit", "1", "--before", &last["before"].to_string()]));
+        data_of(place.command(&["audit", "show", "--json", "--limit", "1", "--before", &last["before"].to_string()]));
     assert_eq!((&last["rows"][0], &earlier["rows"][0]), (&found[found.len() - 1], &found[found.len() - 2]));
 }

@@ -1,4 +1,5 @@
-//! How many executions run, wait and are refused; and that they do not stand in each other's way.
+//! Admission control: the numbers of running, waiting and refused executions, and that executions do not block each
+//! other.
 
 use crate::support::{
     lab::{self, Lab},
@@ -28,7 +29,7 @@ use tempfile::TempDir;
 use tokio::{sync::Notify, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// A host of few places.
+/// A host with low limits.
 struct Small {
     lab: Lab,
     journal: Journal,
@@ -44,7 +45,7 @@ impl Small {
         Self { lab: Lab::with(vec![Arc::new(fake), Arc::new(Tools::default())], settings), journal, _state: state }
     }
 
-    /// An execution that runs until it is cancelled, and runs already.
+    /// Starts an execution that runs until it is cancelled, and waits until it runs.
     async fn occupy(&self) -> Occupied {
         let running = Arc::new(Running::default());
         let request = Request::new("console.log('running'); await fake.wait(1); await fake.hang()");
@@ -55,7 +56,7 @@ impl Small {
         Occupied { cancel, task }
     }
 
-    /// As many executions as wait in the queue.
+    /// Puts this number of executions into the queue.
     async fn queue(&self, count: usize) -> Vec<(CancellationToken, JoinHandle<Execution>)> {
         let mut queued = Vec::new();
         for place in 0..count {
@@ -102,7 +103,7 @@ fn one_more_than_the_queue_holds_is_refused_at_once() {
         let queued = small.queue(10).await;
         let mut refused = 0;
         let mut waiting = Vec::new();
-        // Seven are answered without any place coming free; three are not.
+        // Seven are answered although no slot becomes free; three keep waiting.
         let mut open: Vec<_> = queued.into_iter().map(|(_, task)| task).collect();
         while refused < 7 {
             let (execution, _, rest) = select_all(open).await;
@@ -160,7 +161,7 @@ fn waiting_in_the_queue_has_an_end() {
 fn never_more_than_the_bound_run_at_once() {
     let small = Small::new(3, 64);
     let peak = lab::block_on(async {
-        // Each execution is open between its creation and its disposal. When the many come, the places are taken.
+        // Counts executions between creation and disposal. All slots are occupied when the others arrive.
         let occupied = [small.occupy().await, small.occupy().await, small.occupy().await];
         let executions = (0..20).map(|place| small.lab.execute(Request::new(format!("await fake.wait(5, {place})"))));
         let leave = join_all(occupied.into_iter().map(Occupied::leave));
@@ -210,8 +211,8 @@ fn spinning_scripts_do_not_delay_timers_of_other_scripts() {
                 (cancel, tokio::spawn(lab.execute(request)))
             })
             .collect();
-        // The turns spin on threads of their own: what runs beside them is not even slow on one core, where the system
-        // gives each thread its share. Were it on their thread, it would take the minutes of their processor time.
+        // The turns spin on dedicated threads, so other work is not slow even on one core, where the system schedules
+        // threads fairly. On the same thread, it would have to wait for the minutes of their processor time.
         let began = Instant::now();
         for _ in 0..5 {
             assert_eq!(lab.result("const t = Date.now(); await new Promise((r) => setTimeout(r, 5)); 'x'").await, "x");
@@ -225,7 +226,7 @@ fn spinning_scripts_do_not_delay_timers_of_other_scripts() {
     });
 }
 
-/// Holds each turn in which a line is written, as a spinning script holds its own, but without the processor time that
+/// Blocks each turn in which a console line is written, like a spinning script, but without using processor time that
 /// other tests need.
 #[derive(Default)]
 struct Holding {
@@ -255,7 +256,7 @@ impl Holding {
 #[test]
 fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins() {
     let state = tempfile::tempdir().unwrap();
-    // An engine of its own: no other test waits for these threads.
+    // A separate engine, so that no other test waits for these threads.
     let engine = Engine::open(&crate::support::image_dir(), &[], &|_| ()).unwrap();
     let executor = |queued_max| {
         let settings = Settings { queued_max, ..Settings::new(state.path()) };
@@ -291,7 +292,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
         })
         .await;
 
-        // A place, and no thread: parsing has to wait, and the caller that waits for it need not.
+        // A slot but no thread: parsing has to wait, and its caller can still time out.
         let short = Request { timeout: Duration::from_millis(20), ..Request::new("1") };
         assert_eq!(code(&lab::soon(execute(&other, short)).await), Some(ErrorCode::TimeExceeded));
         let given_up = Request::new("1");
@@ -307,7 +308,7 @@ fn who_has_no_place_is_refused_and_who_has_one_can_go_while_every_thread_spins()
 
 #[test]
 fn shaping_a_large_result_stops_no_other_execution() {
-    /// Ends when another task on the same worker has had its turn.
+    /// Completes when another task on the same worker has run.
     #[derive(Default)]
     struct Slow {
         began: AtomicBool,
@@ -326,7 +327,7 @@ fn shaping_a_large_result_stops_no_other_execution() {
     let state = tempfile::tempdir().unwrap();
     let settings = Settings { transform: slow.clone(), ..Settings::new(state.path()) };
     let lab = Lab::with(Vec::new(), settings);
-    // One worker, which also stands for all of a machine's.
+    // A single worker, the extreme case of a machine whose workers are all busy.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let shaped = runtime.block_on(async {
         let execution = tokio::spawn(async move { lab.execute(Request::new("'x'.repeat(100_000)")).await });
@@ -340,7 +341,7 @@ fn shaping_a_large_result_stops_no_other_execution() {
 
 #[test]
 fn shaping_that_is_given_up_keeps_its_place_until_it_ends() {
-    /// Ends when it is told to.
+    /// Completes when the test permits it.
     #[derive(Default)]
     struct Held {
         began: AtomicUsize,

@@ -1,28 +1,28 @@
-//! Attacks on the walls between a script and everything that is not its own: each a script as a model would send it, run
-//! by the program as its users have it, against a real Chromium. What is aimed at is in `support/range.rs`.
+//! Attacks on the barriers ("walls") between a script and everything that it must not reach. Each attack is a script as
+//! a model could send it, run by the program against a real Chromium. The targets are in `support/range.rs`.
 //!
-//! A case is a file of `attacks/`. After a remark of what it tries come lines `// key: value`, then the script, which
-//! returns what it got, or for many attempts an array of `{attempt, got}` and `{attempt, code}`. `attacks/prelude.js`
-//! stands before every script.
+//! A case is a file in `attacks/`: a comment on what it tries, lines `// key: value`, and the script, which returns
+//! what it obtained, or for several attempts an array of `{attempt, got}` and `{attempt, code}`. `attacks/prelude.js`
+//! is prepended to every script.
 //!
 //! | key | value |
 //! |---|---|
 //! | `family` | cases of a family run together |
-//! | `seen` | whether it was seen to succeed on the commit before there were these walls |
-//! | `expect` | the codes with which every attempt must be refused, as `A \| B`, or `nothing`: it only must not succeed |
-//! | `walls` | which walls must each stop it alone: `table`, `confinement`, `network`, `relay` |
-//! | `leak` | a regular expression for what must not be in its answer, besides the secret |
-//! | `alone` | `yes`: in a browser of its own, since it changes more than its tab |
-//! | `browser` | `whole`: with the pages of its own that ours leaves out |
-//! | `apart` | `yes`: on a network of its own, so that nothing leaves this machine |
+//! | `seen` | whether it succeeded on the commit before these walls existed |
+//! | `expect` | the codes with which every attempt must be refused, as `A \| B`; `nothing` if it merely must not succeed |
+//! | `walls` | the walls each of which must stop it alone: `table`, `confinement`, `network`, `relay` |
+//! | `leak` | a regular expression that its answer must not match, in addition to the secret |
+//! | `alone` | `yes`: run in a separate browser, since it changes more than its tab |
+//! | `browser` | `whole`: with Chromium's internal pages, which codemode disables |
+//! | `apart` | `yes`: in a separate network namespace, so that nothing leaves this machine |
 //! | `env` | a variable of the host's environment, as `NAME=value`; may be repeated |
 //! | `rules` | `deny victim`: the operator has denied the other browser's port |
 //!
-//! An attack succeeds when a secret is in the answer in any form, when its `leak` is, or when it had an effect: on the
-//! site, on the other browser, on the proxy, on the folder where nothing may be written. Whatever it does, the host
-//! answers, and no process and no file of it is left.
+//! An attack succeeds if the answer contains a secret in any encoding or matches `leak`, or if it has an effect on the
+//! site, the other browser, the proxy, or the folder that must stay empty. Whatever the script does, the host must
+//! answer, and none of its processes and files may remain.
 //!
-//! Each case is tried with all walls, with the table as the only one, and without the table.
+//! Each case is tried with all walls, with only the command table, and without the table.
 
 use crate::support::{
     browsing::{held, processes},
@@ -46,11 +46,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Longer than a family takes on a slow machine.
+/// The timeout of a family, sufficient on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(240);
-/// Browsers in which the cases of one family are tried at the same time.
+/// The number of browsers in which the cases of one family run concurrently.
 const BATCHES_AT_ONCE: usize = 2;
-/// How long one case may take.
+/// The timeout of one case.
 const CASE_MS_MAX: u32 = 40_000;
 /// How often a user opens a tab while a script has the browser.
 const TAB_INTERVAL: Duration = Duration::from_millis(300);
@@ -58,7 +58,7 @@ const TAB_INTERVAL: Duration = Duration::from_millis(300);
 const TABS_SETTLED: Duration = Duration::from_secs(8);
 /// Characters of an answer that a report shows.
 const SHOWN_CHARS: usize = 400;
-/// Has a test build leave the table out, so that the other walls are seen to stand alone.
+/// Makes a test build skip the command table, to test the other walls alone.
 const WITHOUT_TABLE: &str = "CODEMODE_TEST_WITHOUT_TABLE";
 const CONFINE: &str = "CODEMODE_CONFINE";
 const SCRIPTS: &str = "tests/attacks";
@@ -91,7 +91,7 @@ enum Wall {
     Relay,
 }
 
-/// Which walls there are.
+/// The walls that are active.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Mode {
     AllWalls,
@@ -118,7 +118,8 @@ impl Mode {
         }
     }
 
-    /// Whether a case's refusals are those that it names: they are the table's, if the table is one of its walls.
+    /// Whether a case must be refused with the codes that it names: these come from the table, if that is one of its
+    /// walls.
     fn names_refusals(self, case: &Case) -> bool {
         self != Self::WithoutTable || !case.walls.contains(&Wall::Table)
     }
@@ -127,7 +128,7 @@ impl Mode {
 struct Case {
     name: String,
     family: String,
-    /// None: it only must not succeed.
+    /// The expected codes; `None` if it merely must not succeed.
     expect: Option<Vec<String>>,
     walls: Vec<Wall>,
     leak: Option<Regex>,
@@ -202,7 +203,7 @@ impl Case {
         })
     }
 
-    /// What of its answer must not be.
+    /// The parts of its answer that show a successful attack.
     fn faults(&self, result: &Json, secret: &Secret, mode: Mode) -> Vec<String> {
         let text = result.to_string();
         let mut faults = Vec::new();
@@ -237,7 +238,7 @@ fn short(value: &Json) -> String {
     value.to_string().chars().take(SHOWN_CHARS).collect()
 }
 
-/// Everything that the cases of a family are aimed at.
+/// The targets of a family's cases.
 struct Range {
     secret: Secret,
     site: AttackSite,
@@ -283,7 +284,7 @@ impl Range {
         names.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
     }
 
-    /// The script of some cases, one after the other in one browser.
+    /// A script that runs several cases in sequence in one browser.
     fn script(&self, cases: &[&Case]) -> String {
         let mut script = fs::read_to_string(root().join(SCRIPTS).join("prelude.js")).unwrap();
         script.push_str("const attacks = {\n");
@@ -306,7 +307,7 @@ return results;"
         self.fill(&script)
     }
 
-    /// What came of it outside of any answer, since the last time.
+    /// The effects outside of answers since the last call.
     fn effects(&self, tabs: &[(String, String)]) -> Vec<String> {
         let mut effects = Vec::new();
         let mut add = |what: &str, seen: Vec<String>| {
@@ -324,7 +325,7 @@ return results;"
             let is_users = |tab: &(String, String)| tabs.contains(tab) || tab.0 == USERS;
             let began = Instant::now();
             let mut strange = Vec::new();
-            // A tab that was just opened is on its way; a tab that is held is not.
+            // A tab that was just opened will load; one that an attack holds will not.
             wait_until("the other browser's tabs", PATIENCE, || {
                 strange = stranger.tabs().into_iter().filter(|tab| !is_users(tab)).collect();
                 strange.is_empty() || began.elapsed() > TABS_SETTLED
@@ -335,14 +336,14 @@ return results;"
     }
 }
 
-/// The title of what a user opens.
+/// The title of the tabs that the user opens.
 const USERS: &str = "of the user";
 
-/// The browser of another key, which waits for its next execution with a secret in a tab and in a cookie.
+/// The idle browser of another key, with a secret in a tab and in a cookie.
 struct Neighbour {
     place: Place,
     port: Option<u16>,
-    /// Where the host keeps its cookies.
+    /// The file in which the host stores its cookies.
     cookies: String,
 }
 
@@ -368,7 +369,7 @@ impl Neighbour {
     }
 }
 
-/// The file of ours that holds a text; Chromium has its own in its profile.
+/// The file of codemode that contains a text; Chromium's profile is left out.
 fn file_with(folder: &Path, text: &str) -> Option<PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().find_map(|entry| {
         let path = entry.path();
@@ -388,7 +389,7 @@ impl Drop for Neighbour {
     }
 }
 
-/// Tries a family's cases, those that share a browser first, in a few browsers at once.
+/// Runs a family's cases, first those that share a browser, in a few concurrent browsers.
 fn attack(family: &str, mode: Mode) {
     need_browser();
     let cases = cases();
@@ -406,7 +407,7 @@ fn attack(family: &str, mode: Mode) {
         faults.lock().unwrap().append(&mut found);
         true
     };
-    // They wait most of the time. What another's browser has to show is looked at after each of them, though.
+    // Cases mostly wait, so they run concurrently, unless the other browser must be inspected after each of them.
     let at_once = if range.stranger.is_some() { 1 } else { BATCHES_AT_ONCE };
     thread::scope(|scope| (0..at_once).for_each(|_| drop(scope.spawn(|| while try_next() {}))));
     let faults = faults.into_inner().unwrap();
@@ -427,12 +428,12 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     for effect in range.effects(&tabs) {
         fault(effect);
     }
-    // What a page has downloaded is kept for the script that asks for it.
+    // Downloads are retained for the script that requests them.
     let left: Vec<_> = held(&state).into_iter().filter(|left| !left.contains("/downloads/")).collect();
     if !left.is_empty() {
         fault(format!("this is left: {left:?}"));
     }
-    // Chromium may crash on pages of its own that are not meant to be opened so. What the answer must not have was looked for.
+    // Chromium may crash on internal pages that are not meant to be opened. The answer was already checked for leaks.
     if mode == Mode::WithoutTable && answer["error"]["code"] == "BROWSER_GONE" {
         return;
     }
@@ -442,7 +443,7 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     }
     let results = &answer["data"]["result"];
     for case in cases {
-        // Shows where the time of the suite goes.
+        // The time per case, to find slow ones.
         eprintln!("{mode:?} {}: {} ms", case.name, results[&case.name]["took_ms"]);
         let found = case.faults(&results[&case.name], &range.secret, mode);
         faults.extend(found.into_iter().map(|fault| format!("{}: {fault}", case.name)));
@@ -452,11 +453,11 @@ fn try_together(range: &Range, cases: &[&Case], mode: Mode, faults: &mut Vec<Str
     }
 }
 
-/// Asks whether the table is there, by something that it refuses and that does no harm.
+/// A harmless case that the table refuses, which shows whether the table is active.
 const PROBE: &str = "table_probe";
 const PROBED: &str = "there is no table";
 
-/// Runs cases in one browser: the envelope, and all that the program has said or written.
+/// Runs cases in one browser; returns the envelope, and all output of the program, including its files.
 fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, String) {
     let script = place.folder().join("attack.js");
     fs::write(&script, range.script(cases)).unwrap();
@@ -493,11 +494,11 @@ fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, Stri
     let mut all = fs::read_to_string(&output).unwrap();
     let mut answer: Json = serde_json::from_str(&all).unwrap_or_else(|error| panic!("{error} in {all:?}"));
     all += &fs::read_to_string(place.folder().join("stderr")).unwrap();
-    // Data that is no text is in files.
+    // Binary data is in files.
     for file in answer["data"]["files"].as_array().into_iter().flatten() {
         all += &String::from_utf8_lossy(&fs::read(file["file"].as_str().unwrap()).unwrap());
     }
-    // A result that is too long for an answer is whole in a file.
+    // A result that was truncated is stored whole in a file.
     if let Some(artifact) = answer["data"]["artifact"].as_str().map(Path::new) {
         let whole = fs::read_to_string(artifact).unwrap();
         fs::remove_dir_all(artifact.parent().unwrap()).unwrap();
@@ -507,7 +508,7 @@ fn run(range: &Range, cases: &[&Case], place: &Place, mode: Mode) -> (Json, Stri
     (answer, all)
 }
 
-/// A program that starts the browser with the pages of its own.
+/// A wrapper that starts the browser without `--disable-features`, so that its internal pages are available.
 fn whole_browser(place: &Place) -> PathBuf {
     let folder = place.folder().join("program");
     fs::create_dir(&folder).unwrap();
@@ -522,7 +523,7 @@ fn whole_browser(place: &Place) -> PathBuf {
     program
 }
 
-/// What the operator has denied.
+/// Writes the operator's network rules.
 fn write_rules(range: &Range, cases: &[&Case], place: &Place, mode: Mode) {
     let is_needed = |case: &&Case| case.rules || mode == Mode::WithoutTable && case.walls.contains(&Wall::Network);
     let port = range.stranger.as_ref().map(Stranger::port).filter(|_| cases.iter().any(is_needed));
@@ -532,7 +533,7 @@ fn write_rules(range: &Range, cases: &[&Case], place: &Place, mode: Mode) {
     fs::write(folder.join("config.toml"), format!("[network]\ndeny = [\"*:{port}\"]\n")).unwrap();
 }
 
-/// The same command on a network of its own, with nothing on it but loopback.
+/// The command in a network namespace that has only loopback.
 fn apart(command: Command) -> Command {
     let mut apart = Command::new("unshare");
     if !rustix::process::geteuid().is_root() {
@@ -542,7 +543,7 @@ fn apart(command: Command) -> Command {
     started_by(apart, &command)
 }
 
-/// A command, started by another program that takes it as its last arguments.
+/// Wraps a command in another program, which takes it as its last arguments.
 fn started_by(mut program: Command, command: &Command) -> Command {
     program.arg(command.get_program()).args(command.get_args());
     for (name, value) in command.get_envs() {
@@ -567,7 +568,7 @@ fn every_case_is_tried_and_every_wall_has_its_cases() {
     }
 }
 
-/// The judge itself: what an answer must not have is found in it.
+/// Tests the detection itself: leaks in an answer are found.
 #[test]
 fn secrets_are_found_in_every_form() {
     let secret = Secret::new();
@@ -586,14 +587,14 @@ fn secrets_are_found_in_every_form() {
     assert_eq!(secret.found_in(Secret::new().text()), None);
 }
 
-/// A browser that listens on no port cannot be asked by any other process.
+/// No other process can connect to a browser that listens on no port.
 #[test]
 fn no_browser_of_ours_listens_on_a_port() {
     need_browser();
     let site = AttackSite::serve();
     let neighbour = Neighbour::start(&site.url(), &Secret::new());
     let state = neighbour.place.folder().join("state");
-    // The proxy of its keeper is no way into the browser: see `network::no_other_process_can_use_the_proxy`.
+    // The proxy in the keeper gives no access to the browser: see `network::no_other_process_can_use_the_proxy`.
     let browsers = processes(&state).into_iter().filter(|(_, line)| !line.trim_end().ends_with(" keep"));
     let inodes: BTreeSet<_> = browsers.flat_map(|(pid, _)| sockets(pid)).collect();
     assert!(!inodes.is_empty(), "the browser's sockets are seen");
@@ -626,7 +627,7 @@ fn is_root_with_all_rights() -> bool {
     rustix::process::geteuid().is_root() && effective & 1 << SYS_ADMIN != 0
 }
 
-/// What was seen on 79f594e: as root every browser had `--no-sandbox`.
+/// Regression from 79f594e, where every browser started as root had `--no-sandbox`.
 #[test]
 fn no_page_of_roots_browser_runs_without_chromiums_sandbox() {
     need_browser();
@@ -648,13 +649,13 @@ fn no_page_of_roots_browser_runs_without_chromiums_sandbox() {
     let pages: Vec<_> = numbers.filter(is_page).collect();
     assert!(!pages.is_empty(), "the browser's pages are seen");
     for pid in pages {
-        // Chromium's filter of system calls, which it sets up in its own sandbox only.
+        // Chromium's system call filter, which it installs only with its own sandbox.
         assert_eq!(status(&pid, "Seccomp"), "2");
         assert!(!is_root_with_all_rights() || !status(&pid, "Uid").split_whitespace().any(|uid| uid == "0"));
     }
 }
 
-/// As in a container that has root and not its rights.
+/// As in a container that runs as root without root's capabilities.
 #[test]
 fn an_answer_says_that_chromium_runs_without_its_sandbox_and_who_requires_it_is_told_what_is_missing() {
     need_browser();

@@ -1,5 +1,5 @@
-//! A real Chromium behind the executor: what comes out, and that nothing is left, however it ends. The case files of the
-//! group `browser` say how the protocol is used.
+//! Executions with a real Chromium: their outcomes, and that they leave nothing behind, however they end. The case
+//! files of the group `browser` test the use of the protocol.
 
 use crate::support::{
     browsing::{Browsing, GONE, block_on, held},
@@ -22,7 +22,8 @@ use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::sync::Notify;
 
-/// What follows has a page, and functions to use it. Nothing of it ends by itself before [`GONE`] is over.
+/// A prelude that attaches to a page and defines helper functions. Nothing in it ends by itself before [`GONE`] has
+/// passed.
 const PAGE: &str = "
 const timeoutMs = 500_000;
 const sessionId = await cdp.attachToTarget({ timeoutMs });
@@ -38,7 +39,7 @@ fn code(execution: &Execution) -> Option<ErrorCode> {
 }
 
 impl Browsing {
-    /// With all the time that there is.
+    /// A request with the maximum timeout.
     fn request(&self, code: &str) -> Request {
         Request {
             timeout: Duration::from_millis(WALL_MS_MAX),
@@ -51,9 +52,9 @@ impl Browsing {
         self.lab.execute(self.request(code)).await
     }
 
-    /// Runs a script while something happens to it, once it has said that it has come so far.
+    /// Runs a script, and calls `happens` once the script has written its first console line.
     async fn run_until(&self, code: &str, happens: impl FnOnce()) -> Execution {
-        let said = Arc::new(Said::default());
+        let said = Arc::new(FirstLine::default());
         let execution = self.lab.executor().execute(self.request(code), said.clone());
         let happening = async {
             said.0.notified().await;
@@ -63,11 +64,11 @@ impl Browsing {
     }
 }
 
-/// Notices the first line.
+/// Notifies of the first console line.
 #[derive(Default)]
-struct Said(Notify);
+struct FirstLine(Notify);
 
-impl Observer for Said {
+impl Observer for FirstLine {
     fn console(&self, _: &ConsoleLine) {
         self.0.notify_one();
     }
@@ -99,7 +100,7 @@ fn forty_screenshots_in_a_row() {
             const behind = await cdp.attachToTarget(targetId);
             let good = 0;
             for (let i = 0; i < 40; i++) {
-                // Every fourth one of a page that is not in front.
+                // Every fourth one on a page in the background.
                 const session = i % 4 === 3 ? sessionId : behind;
                 const { data } = await cdp.send('Page.captureScreenshot', { format: i % 2 ? 'png' : 'jpeg' }, { sessionId: session, timeoutMs });
                 good += data.length > 1000;
@@ -195,8 +196,8 @@ fn nothing_is_left_however_an_execution_ends() {
 fn a_client_that_goes_away_takes_its_browser_along() {
     block_on(async {
         let browsing = Browsing::new().await;
-        // The future is dropped at different points of the browser's life, the first ones before it has begun.
-        let begun = Arc::new(Said::default());
+        // The future is dropped at different points of the browser's life, at first before it has started.
+        let begun = Arc::new(FirstLine::default());
         for script in ["", "console.log('now');", "console.log('now'); await fake.echo(1); for (;;);"] {
             let request = browsing.request(&format!("{script}{FOREVER}"));
             let execution = browsing.lab.executor().execute(request, begun.clone());
@@ -246,7 +247,7 @@ fn many_executions_with_browsers_at_once() {
     });
 }
 
-/// In a process of its own, where nothing else opens or closes a file.
+/// In a separate process, where no other test opens or closes files.
 #[test]
 fn twenty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
     need_browser();
@@ -262,7 +263,7 @@ fn twenty_executions_in_a_row_leave_no_process_no_folder_and_no_open_file() {
         assert_eq!(server.execute(&code)["data"]["result"], "x");
         assert_eq!(held(&state), Vec::<String>::new(), "after run {run}");
     }
-    // What the last execution held may be closed a moment after its answer.
+    // Files of the last execution may be closed shortly after its answer.
     crate::support::program::wait_until("files are closed", PATIENCE, || server.open_files().len() <= before.len());
     let after = server.open_files();
     assert!(after.len() <= before.len(), "before: {before:?}\nafter: {after:?}");

@@ -1,5 +1,5 @@
-//! The layer of the namespace `browser` in the sandbox's interpreter: scripts, and the calls that become of them. The cases
-//! lie beside the layer, `providers/browser/tests/layer`; nothing but a table answers their calls.
+//! The JavaScript layer of the namespace `browser` in the sandbox's interpreter: scripts, and the calls into which they
+//! are translated. The cases are next to the layer, in `providers/browser/tests/layer`; a table answers their calls.
 
 use crate::support::{
     lab::{self, Lab},
@@ -12,9 +12,9 @@ use regex::Regex;
 use serde_json::json;
 use std::fs;
 
-/// Answers calls by a table.
+/// The host side, which answers calls from a table.
 const HOST: &str = include_str!("support/verb_host.js");
-/// Runs the cases, and tells those that came out otherwise.
+/// Runs the cases, and returns those that failed.
 const RUN: &str = r#"
 const same = (a, b) => {
   if (a === b) return true;
@@ -40,7 +40,7 @@ for (const { name, answers, expected, run } of cases) {
 return { cases: cases.length, bad };
 "#;
 
-/// The cases of a file as source.
+/// Parses a file of cases into sources.
 fn cases(text: &str) -> Vec<String> {
     let case = Regex::new(r"(?s)^([^\n]*)\n(?:// answers: ([^\n]*)\n)?(.*?)/\*\n(.*)\*/\s*$").unwrap();
     let begun = text.split("// case: ").skip(1);
@@ -52,7 +52,7 @@ fn cases(text: &str) -> Vec<String> {
             let expected: serde_json::Value =
                 serde_json::from_str(&parts[4]).unwrap_or_else(|error| panic!("{name}: {error}"));
             let mut expected = expected.as_object().cloned().unwrap_or_default();
-            // What a listener throws is told by the interpreter, not to the script.
+            // Exceptions of listeners are reported by the interpreter, not to the script.
             expected.remove("unhandled");
             format!(
                 "{{ name: {name}, answers: {answers}, expected: {}, run: async (browser) => {{\n{}\n}} }}",

@@ -1,4 +1,4 @@
-//! The case files, a test for each.
+//! Runs the case files, one test per file.
 
 use crate::support::case;
 use std::{collections::BTreeSet, fs};
@@ -30,7 +30,7 @@ cases! {
 }
 
 mod examples {
-    /// That there is one for each verb, and nothing else, is seen in `reference.rs`.
+    /// `reference.rs` checks that there is exactly one example per verb.
     #[test]
     fn of_all_verbs() {
         super::case::run_examples();

@@ -1,4 +1,4 @@
-//! No circle among files: a file can be read with what stands below it, and nothing that stands above.
+//! Checks that no files import each other in a cycle, so that each file can be read with only the files below it.
 
 use crate::tidy::sources;
 use regex::Regex;
@@ -7,7 +7,7 @@ use std::{
     sync::LazyLock,
 };
 
-/// Crates whose files import in no circle: all that there are.
+/// The crates that are checked: all of the project.
 const CRATES: &[&str] = &[
     "spec/src/",
     "guest/src/",
@@ -34,7 +34,7 @@ fn files_do_not_import_each_other_in_a_circle() {
     }
 }
 
-/// What the rule finds, and what it lets pass.
+/// Tests the rule itself: what it detects, and what it accepts.
 #[test]
 fn a_planted_circle_is_found() {
     let planted = |texts: &[(&str, &'static str)]| {
@@ -53,7 +53,7 @@ fn a_planted_circle_is_found() {
     assert_eq!(planted(&called), [["a.rs", "a/b.rs"]]);
     let siblings = [("a.rs", "mod b;\nmod c;"), ("a/b.rs", "use super::c::C;"), ("a/c.rs", "use super::b::B;")];
     assert_eq!(planted(&siblings), [["a/b.rs", "a/c.rs"]]);
-    // What a folder's first file offers is imported from the file that has it.
+    // An import of an item that a `mod.rs` re-exports counts as an import of the file that defines it.
     let offered = [
         ("a/mod.rs", "mod b;\nmod c;\npub use b::B;\npub(crate) use c::{C, D as E};"),
         ("a/b.rs", "use super::E;"),
@@ -62,10 +62,10 @@ fn a_planted_circle_is_found() {
     assert_eq!(planted(&offered), [["a/b.rs", "a/c.rs"]]);
     let offered_and_used = [("a.rs", "mod b;\npub use b::B;\nfn f(b: B) {}"), ("a/b.rs", "use super::f;")];
     assert_eq!(planted(&offered_and_used), [["a.rs", "a/b.rs"]]);
-    // The unit tests at a file's end hide nothing that stands before them.
+    // Leaving out the unit tests at a file's end must not hide imports.
     let tested = [("a.rs", "#[cfg(test)]\nmod tests;\nuse crate::b::B;"), ("b.rs", "use crate::a::A;")];
     assert_eq!(planted(&tested), [["a.rs", "b.rs"]]);
-    // A module that declares or offers its parts does not import them, and comments and tests import nothing.
+    // Declaring or re-exporting submodules is no import, and comments and tests import nothing.
     let fine = [
         ("a.rs", "mod b;\n// use b::B;\npub use b::B;\n#[cfg(test)]\nmod tests { use crate::d::D; }"),
         ("a/b.rs", "use super::A;"),
@@ -74,19 +74,19 @@ fn a_planted_circle_is_found() {
     assert_eq!(planted(&fine), none);
 }
 
-/// A module's path, from the crate's root on.
+/// A module's path from the crate's root.
 type Module = Vec<String>;
 
-/// A file, as far as circles are concerned.
+/// The imports of a file.
 struct Imports {
     module: Module,
-    /// The paths that its code uses.
+    /// The paths that its code imports.
     used: BTreeSet<String>,
-    /// What it offers under a name, and the path where that is from.
+    /// The names that it re-exports, with the path of each.
     offered: BTreeMap<String, String>,
 }
 
-/// Files that can be reached from themselves, those of one circle together.
+/// The cycles: sets of files that import each other directly or indirectly.
 fn circles(files: &BTreeMap<String, &str>) -> Vec<BTreeSet<String>> {
     let read: BTreeMap<&str, Imports> = files.iter().map(|(path, text)| (path.as_str(), imports(path, text))).collect();
     let modules: BTreeMap<Module, &str> = read.iter().map(|(path, file)| (file.module.clone(), *path)).collect();
@@ -109,7 +109,7 @@ fn circles(files: &BTreeMap<String, &str>) -> Vec<BTreeSet<String>> {
     found
 }
 
-/// The files that a file imports, and those that these import, and so on.
+/// The files that a file imports directly or indirectly.
 fn reached<'a>(from: &'a str, imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
     let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
     while let Some(file) = todo.pop() {
@@ -118,8 +118,8 @@ fn reached<'a>(from: &'a str, imports: &BTreeMap<&'a str, BTreeSet<&'a str>>) ->
     seen
 }
 
-/// The file that has what a path names: the file of its longest beginning that is a module, or, where that only offers
-/// it, the file from which it is offered.
+/// The file that defines the item of a path: the file of its longest prefix that is a module, or, if that only
+/// re-exports the item, the file from which it comes.
 fn source_of<'a>(
     path: &str,
     from: &[String],
@@ -147,7 +147,7 @@ static DECLARED: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(?m)^\s*(?:pub(
 static PATH: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"(?:\b(?:crate|super|self)|\b[a-z_]\w*)(?:::\w+)+").unwrap());
 
-/// What a file uses and offers. The crate's own file is no module that can be imported from.
+/// Parses the imports and re-exports of a file. The crate's root file is not a module that can be imported from.
 fn imports(path: &str, text: &str) -> Imports {
     let module = path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').map(str::to_owned).collect();
     let code: String = text
@@ -177,7 +177,7 @@ fn imports(path: &str, text: &str) -> Imports {
     Imports { module, used, offered }
 }
 
-/// The paths of a tree of imports, as `a::{b, c::{d, e as f}}`, and the names that they get.
+/// Expands a tree of imports, as `a::{b, c::{d, e as f}}`, into paths and the names that they get.
 fn expand(prefix: &str, tree: &str, paths: &mut Vec<(String, String)>) {
     let tree = tree.trim();
     let Some((head, list)) = tree.split_once('{') else {

@@ -1,4 +1,4 @@
-//! The command line as its users see it: output, exit codes, signals.
+//! The command line: output, exit codes, signals.
 
 use crate::support::program::{PATIENCE, Place, Running, need_browser};
 use rustix::process::Signal;
@@ -135,7 +135,7 @@ fn an_interrupt_cancels_and_a_closed_output_is_no_panic() {
     let mut command = place.command(&["run", "--json", "-e", "await new Promise((r) => setTimeout(r, 1e8))"]);
     command.env("CODEMODE_LOG", "off");
     let mut program = Running::start(command);
-    // Whether it is interrupted before or while the script runs, the answer is the same.
+    // The answer is the same whether the signal arrives before or while the script runs.
     program.wait_until_it_handles(Signal::INT);
     program.signal(Signal::INT);
     assert_eq!(program.receive()["error"]["code"], "CANCELLED");
@@ -149,7 +149,8 @@ fn an_interrupt_cancels_and_a_closed_output_is_no_panic() {
     assert_eq!((child.wait().unwrap().code(), err.as_str()), (Some(0), ""));
 }
 
-/// They open the store at most; nothing of the sandbox, and no more folders than they need.
+/// Administration commands open at most the store: they do not load the sandbox, and create no folders that they do not
+/// need.
 #[test]
 fn commands_that_execute_nothing_make_no_image() {
     let place = Place::new();
@@ -244,7 +245,7 @@ fn data_of_an_answer_is_put_into_a_folder() {
     assert!(pdf.starts_with(b"%PDF-") && pdf.trim_ascii_end().ends_with(b"%%EOF") && read("file-2.pdf") == pdf);
     assert_eq!(read("log-1.pdf"), pdf[..600]);
 
-    // What cannot be saved is an error, and the answer is there all the same.
+    // A failure to save files is an error, but the answer is still printed.
     let file = place.folder().join("a file");
     std::fs::write(&file, "").unwrap();
     let envelope = envelope(&place.run(&["run", "--json", "-e", code, "--output", file.to_str().unwrap()]));

@@ -1,5 +1,5 @@
-//! How the project is built: a published crate is compiled for one profile, and copied for the other one, where nothing
-//! about it differs.
+//! The build's compiler wrapper: a published crate is compiled for one profile and copied for the other, if its
+//! compilation does not differ between them.
 
 use crate::support::root;
 use std::{
@@ -16,7 +16,7 @@ const OUTSIDE: [(&str, &str); 2] = [
     ("branch", "extern crate leaf; pub fn branch() -> u32 { leaf::leaf() + 2 }"),
 ];
 
-/// A folder of cargo's, the sources of two published crates, and a rustc that can be made to fail.
+/// A target folder, the sources of two published crates, and a replaceable `rustc`.
 struct Build {
     folder: tempfile::TempDir,
 }
@@ -48,13 +48,13 @@ impl Build {
         fs::write(path, text).unwrap();
     }
 
-    /// What the program does that is called as rustc from now on.
+    /// Replaces `rustc` by a shell script.
     fn rustc(&self, does: &str) {
         self.write("rustc", &format!("#!/bin/sh\n{does}\n"));
         fs::set_permissions(self.path("rustc"), PermissionsExt::from_mode(0o755)).unwrap();
     }
 
-    /// Compiles a source as cargo has it done.
+    /// Compiles a source with the arguments that cargo passes.
     fn compile(&self, profile: &str, name: &str, source: &str, more: &[&str]) -> Output {
         let deps = self.path(&format!("target/{profile}/deps"));
         let dependencies = format!("dependency={}", deps.display());
@@ -94,7 +94,7 @@ fn what_one_profile_has_compiled_the_other_one_takes_over() {
         let sources = String::from_utf8(build.made(second, "branch-1.d")).unwrap();
         assert!(sources.contains(&format!("/{second}/")) && !sources.contains(&format!("/{first}/")), "{sources}");
 
-        // And what is compiled against the copies is a program that runs.
+        // A program that is linked against the copies runs.
         build.rustc("exec rustc \"$@\"");
         build.write("own/main.rs", "fn main() { assert_eq!(branch::branch(), 42) }");
         let (deps, program) = (build.path(&format!("target/{second}/deps")), build.path("program"));
@@ -107,7 +107,7 @@ fn what_one_profile_has_compiled_the_other_one_takes_over() {
     }
 }
 
-/// What is done after a release was compiled, the crate that is compiled then, and with which further arguments.
+/// A change after a release build, the crate that is then compiled, and additional arguments.
 type Difference<'a> = (&'a str, fn(&Build), &'a str, &'a [&'a str]);
 
 const DIFFERENCES: &[Difference<'_>] = &[
@@ -154,7 +154,7 @@ fn what_could_not_be_compiled_is_not_taken_over() {
     assert_eq!(build.compile("debug", "leaf", &Build::published("leaf"), &[]).status.code(), Some(7));
 }
 
-/// Cargo knows no way to say this once.
+/// The profiles must agree; cargo cannot express that in one place.
 #[test]
 fn the_profiles_compile_published_crates_alike() {
     let manifest = fs::read_to_string(root().join("Cargo.toml")).unwrap().parse::<Table>().unwrap();
@@ -172,7 +172,7 @@ fn the_profiles_compile_published_crates_alike() {
     };
     assert_eq!(published(&release), published(&dev));
 
-    // In tests, the project's own crates are checked as cargo does by default.
+    // In tests, the project's own crates keep cargo's default checks.
     let members = manifest["workspace"]["members"].as_array().unwrap().iter();
     let members: BTreeSet<_> = members.map(|member| package(&root().join(member.as_str().unwrap()))).collect();
     let packages = dev["package"].as_table().unwrap();
@@ -184,7 +184,7 @@ fn the_profiles_compile_published_crates_alike() {
     assert_eq!(ours.filter(|name| checked(name)).cloned().collect::<BTreeSet<_>>(), members);
 }
 
-/// The name of the package in a folder.
+/// The package name of the crate in a folder.
 fn package(folder: &Path) -> String {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap().parse::<Table>().unwrap();
     manifest["package"]["name"].as_str().unwrap().to_owned()

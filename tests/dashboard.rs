@@ -1,11 +1,12 @@
-//! The dashboard, in a real browser that is not one of codemode's: what it shows, who may see it, and what looking at a page does.
+//! The dashboard in a real browser that codemode does not manage: what it shows, which callers may see it, and that
+//! viewing a page does not affect it.
 //!
-//! `CODEMODE_PICTURES=1 cargo test -- dashboard` writes the pictures of `spec/DASHBOARD.md`.
+//! `CODEMODE_PICTURES=1 cargo test -- dashboard` writes the screenshots of `spec/DASHBOARD.md`.
 
 use crate::support::{
     browsing::block_on,
     http::{Reply, Serving},
-    leases::told,
+    leases::envelope_of,
     program::{PATIENCE, Place, need_browser, wait_until},
     range::Stranger,
     root,
@@ -28,9 +29,10 @@ use std::{
 
 const OF_CI: &str = "ci-0123456789abcdef0123456789abcdef";
 const OF_OPS: &str = "ops-fedcba9876543210fedcba9876543210";
-/// What runs if a text becomes markup.
+/// A payload that runs if a text is interpreted as markup.
 const MARKUP: &str = "</script><img src=x onerror=\"document.title='owned'\"><b id=owned>";
-/// A page that turns from red to blue and back, and a script that says what the page sees of being looked at.
+/// A page that alternates between red and blue, and a script that reports whether the page can detect that it is
+/// viewed.
 const TURNING: &str = r#"
     const page = await browser.open("data:text/html,<title>turning</title><body></body>");
     await page.evaluate((title) => { document.title = title; }, MARKUP);
@@ -71,7 +73,7 @@ fn end(mut serving: Serving, running: Vec<JoinHandle<Option<Reply>>>, place: &Pl
     wait_until("no process", PATIENCE, || left().count() == 0);
 }
 
-/// The dashboard in a browser.
+/// The dashboard, open in a browser.
 struct Dashboard {
     page: Page,
 }
@@ -80,19 +82,19 @@ impl Dashboard {
     async fn open(serving: &Serving) -> Self {
         let page = Page::launch(None).await;
         page.listen().await;
-        // The policy counts too where nothing is written to the console.
+        // Not all violations of the content security policy are written to the console.
         let source = "addEventListener('securitypolicyviolation', (event) => console.error(event.violatedDirective, event.blockedURI))";
         page.send("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source })).await;
         page.visit(&format!("http://{}/", serving.address)).await;
         Self { page }
     }
 
-    /// Waits until an expression is true.
+    /// Waits until an expression is truthy.
     async fn sees(&self, expression: &str) {
         until(expression, async || self.page.evaluate(&format!("!!({expression})")).await == true).await;
     }
 
-    /// Goes to a view, and waits until it is there.
+    /// Navigates to a view, and waits until it is rendered.
     async fn go(&self, place: &str) {
         self.page.evaluate(&format!("location.hash = {}", json!(place))).await;
         self.sees(&format!("document.getElementById('main').dataset.shown === {}", json!(place))).await;
@@ -107,7 +109,7 @@ impl Dashboard {
         self.page.evaluate(&format!("document.getElementById({}).click()", json!(id))).await;
     }
 
-    /// Types into a field by the keyboard, and sends its form.
+    /// Types into a field with the keyboard, and submits its form.
     async fn type_in(&self, id: &str, text: &str) {
         self.page.evaluate(&format!("document.getElementById({}).focus()", json!(id))).await;
         self.page.send("Input.insertText", json!({ "text": text })).await;
@@ -122,7 +124,7 @@ impl Dashboard {
         }
     }
 
-    /// What can have the focus, each by its id; all of it has a name.
+    /// The ids of all focusable elements; asserts that each has an accessible name.
     async fn controls(&self) -> BTreeSet<String> {
         let found = self
             .page
@@ -140,14 +142,14 @@ impl Dashboard {
         named.collect()
     }
 
-    /// Each control is reached by the tabulator key, in one round.
+    /// Asserts that the Tab key reaches every control in one round.
     async fn tab_through(&self) {
         let controls = self.controls().await;
         assert!(controls.len() >= 5, "{controls:?}");
         self.page.evaluate("document.activeElement.blur()").await;
         let mut reached = BTreeSet::new();
         let began = Instant::now();
-        // What is refreshed meanwhile keeps the focus, so that a round comes to its end.
+        // A refresh keeps the focus, so that the round terminates.
         while !reached.is_superset(&controls) {
             assert!(began.elapsed() < PATIENCE, "not reached: {:?}", controls.difference(&reached));
             self.press("Tab", 9).await;
@@ -159,7 +161,7 @@ impl Dashboard {
         }
     }
 
-    /// Nothing is wider than a narrow window.
+    /// Asserts that nothing overflows a window of this width.
     async fn fits(&self, width: u32) {
         let metrics = json!({"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false});
         self.page.send("Emulation.setDeviceMetricsOverride", metrics).await;
@@ -168,7 +170,7 @@ impl Dashboard {
         assert_eq!(self.page.evaluate(&format!("{wide} <= {width}")).await, true, "{}", self.page.evaluate(wide).await);
     }
 
-    /// Keeps a picture for the document.
+    /// Writes a screenshot for the document, if that is requested.
     async fn keep_picture(&self, name: &str, (width, height): (u32, u32)) {
         let metrics = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.page.send("Emulation.setDeviceMetricsOverride", metrics).await;
@@ -221,7 +223,7 @@ fn an_operator_sees_who_has_which_browser_what_runs_and_how_the_page_looks() {
         }
         assert!(!text.contains("Watch the page"), "{text}");
 
-        // One that runs, what it wrote and what its page is called: all of it is text.
+        // A running execution: its console lines and page title are shown as text.
         dashboard.go("#/executions").await;
         dashboard.click(&format!("listed-{holder}")).await;
         dashboard.sees("document.body.innerText.includes('browser.evaluate')").await;
@@ -247,7 +249,7 @@ fn an_operator_sees_who_has_which_browser_what_runs_and_how_the_page_looks() {
         assert_eq!(dashboard.page.evaluate("document.images.length").await, 1);
         assert_eq!(dashboard.page.evaluate("!document.getElementById('owned') && document.title").await, "codemode");
 
-        // The page and its script see nothing of that.
+        // Neither the page nor its script can detect the viewing.
         let trace = data(&serving, &format!("/executions/{holder}/trace"));
         let logs = trace["trace"]["logs"].as_array().unwrap();
         let told: BTreeSet<_> = logs.iter().skip(2).map(|line| line["text"].as_str().unwrap()).collect();
@@ -255,9 +257,9 @@ fn an_operator_sees_who_has_which_browser_what_runs_and_how_the_page_looks() {
         let call = &trace["trace"]["calls"][0];
         assert!(call["took_us"].as_u64().is_some_and(|took| took > 0) && call["outcome"] == "ok", "{call}");
 
-        // The audit, and what its chain says.
+        // The audit, and the verification of its chain.
         dashboard.click("to-audit").await;
-        // Of the script that goes on there are more rows than the page shows.
+        // The running script keeps adding rows; the page shows only the last ones.
         dashboard.sees("document.querySelector('tbody')?.innerText.includes('browser.evaluate')").await;
         dashboard.click("verify").await;
         dashboard.sees("document.getElementById('verdict').textContent.includes('are as they were written')").await;
@@ -267,7 +269,7 @@ fn an_operator_sees_who_has_which_browser_what_runs_and_how_the_page_looks() {
         }
         assert_eq!(dashboard.page.faults(), Vec::<String>::new());
 
-        // That the execution has ended is seen, and its page is not shown any more.
+        // The end of the execution is shown, and its page no longer is.
         dashboard.go(&format!("#/execution/{holder}")).await;
         dashboard.click("watch").await;
         dashboard.sees("document.getElementById('picture').naturalWidth > 100").await;
@@ -280,7 +282,7 @@ fn an_operator_sees_who_has_which_browser_what_runs_and_how_the_page_looks() {
     end(serving, vec![running], &place);
 }
 
-/// What is shown there is what everybody sees, so that the pictures of the document are those of a script as there are many.
+/// The screenshots in the document show a typical script.
 #[test]
 fn the_dashboard_shows_a_login_that_runs() {
     const SCRIPT: &str = "\
@@ -338,7 +340,7 @@ fn only_who_may_administer_sees_more_than_an_empty_page() {
     let ran = serving.execute(&[("authorization", &of_ci)], &json!({"code": "'secret of ci'"}));
     let execution = ran["context"]["execution_id"].as_str().unwrap_or_else(|| panic!("{ran}"));
 
-    // The bundle is the same for all, and has nothing in it; what it asks for is for administrators.
+    // The bundle is public and contains no data; the data that it requests is for administrators only.
     for path in ["/", "/dashboard/app.js", "/dashboard/style.css"] {
         let sent = serving.ask("GET", path, &[], "");
         assert_eq!(sent.status, 200, "{path}");
@@ -376,7 +378,7 @@ fn only_who_may_administer_sees_more_than_an_empty_page() {
             assert_eq!(dashboard.page.evaluate("document.getElementById('main').childElementCount").await, 0);
             assert_eq!(dashboard.page.evaluate("sessionStorage.length").await, 0);
         }
-        // Chromium itself tells of the two refusals, and nothing else is wrong.
+        // Chromium logs the two refusals; there are no other errors.
         let faults = dashboard.page.faults();
         assert!(
             faults.iter().all(|fault| fault.contains("status of 401") || fault.contains("status of 403")),
@@ -389,7 +391,7 @@ fn only_who_may_administer_sees_more_than_an_empty_page() {
         dashboard.go(&format!("#/execution/{execution}")).await;
         dashboard.sees("document.body.innerText.includes('secret of ci')").await;
         assert_eq!(dashboard.page.faults().len(), before);
-        // The token is in this tab alone, goes with it, and is forgotten when that is asked for.
+        // The token is stored only for this tab and is removed on request.
         let places = "[localStorage.length, document.cookie, location.href.includes('ops-'), document.body.innerText.includes('ops-')]";
         assert_eq!(dashboard.page.evaluate(places).await, json!([0, "", false, false]));
         dashboard.click("forget").await;
@@ -407,7 +409,7 @@ fn a_page_that_stands_still_holds_up_nobody_and_few_pages_are_looked_at() {
     let place = Place::new();
     let serving = Serving::start(&place, &["--grace", "1s"]);
     let scripts = [
-        // The page stands still under a dialog, or in a loop; the script has none; and the rest is for the count.
+        // A page blocked by a dialog, one in a loop, a script without a page, and more executions to reach the limit.
         r#"const { targetId } = await cdp.send("Target.createTarget", { url: "data:text/html,<title>a</title>" });
            const sessionId = await cdp.attachToTarget(targetId);
            await cdp.send("Runtime.evaluate", { expression: "setTimeout(() => alert('stay here'), 0)" }, { sessionId });"#,
@@ -438,7 +440,7 @@ fn a_page_that_stands_still_holds_up_nobody_and_few_pages_are_looked_at() {
     );
     assert!(began.elapsed() < Duration::from_secs(45), "{:?}", began.elapsed());
     wait_until("a picture", PATIENCE, || view(&executions[3], 0)["jpeg"].is_string());
-    // All at the same time, and each for as long as it may wait: one has no place.
+    // All views at the same time, each waiting as long as it may: one exceeds the limit.
     let host = *serving;
     let ask = |execution: &str, after: u64| {
         host.ask("GET", &format!("/admin/v1/executions/{execution}/view?after={after}"), &[], "")
@@ -452,9 +454,9 @@ fn a_page_that_stands_still_holds_up_nobody_and_few_pages_are_looked_at() {
     let [refused] = *refused else { panic!("{asked:?}") };
     let error = asked[refused].json();
     assert_eq!((asked[refused].status, &error["error"]["code"]), (503, &json!("CAPACITY_EXCEEDED")), "{error}");
-    // A place is free again when nobody has asked for a while.
+    // A slot is free again when no view was requested for a while.
     wait_until("a place", PATIENCE, || ask(&executions[refused], 0).status == 200);
-    // Nobody waits for a picture of an execution that ends.
+    // A waiting view is answered when its execution ends.
     let last = view(&executions[3], 0)["picture"].as_u64().unwrap();
     let path = format!("/admin/v1/executions/{}/view?after={}", executions[3], last + 1_000);
     let waiting = thread::spawn(move || host.ask("GET", &path, &[], "").json());
@@ -502,7 +504,7 @@ fn no_trace_has_the_value_of_a_secret_and_a_host_that_keeps_none_says_so() {
     assert!(!trace.to_string().contains(VALUE) && !view["url"].to_string().contains("horse"), "{trace} {view}");
     end(serving, vec![running], &place);
 
-    // Nothing of it is kept on disk.
+    // None of it is stored on disk.
     let state = place.folder().join("state");
     let holds = |path: &std::path::Path| {
         fs::read(path).is_ok_and(|bytes| bytes.windows(12).any(|part| part == b"setTimeout(d"))
@@ -547,6 +549,6 @@ fn the_tool_opens_the_dashboard_in_a_browser_that_is_not_of_codemode() {
     );
     fs::write(&script, code).unwrap();
     let endpoint = format!("http://127.0.0.1:{}", browser.port());
-    let told = told(other.command(&["run", script.to_str().unwrap(), "--cdp-url", &endpoint, "--json"]));
+    let told = envelope_of(other.command(&["run", script.to_str().unwrap(), "--cdp-url", &endpoint, "--json"]));
     assert_eq!(told["data"]["result"], json!(["codemode", "console.log('seen'); 6 * 7", true]), "{told}");
 }

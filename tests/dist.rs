@@ -1,5 +1,5 @@
-//! What is handed out beside the program, `host/dist`: the unit of systemd, the container, the package for npm. What needs a
-//! program that this machine does not have is left out there.
+//! The distribution files in `host/dist`: the systemd unit, the container, the npm package. Checks that need a program
+//! which this machine lacks are skipped.
 
 use crate::support::{
     program::{PATIENCE, Place, Running, wait_until},
@@ -21,13 +21,13 @@ fn dist(name: &str) -> String {
     fs::read_to_string(root().join("host/dist").join(name)).unwrap()
 }
 
-/// Where a program of this machine is.
+/// The path of an installed program.
 fn found(program: &str) -> Option<PathBuf> {
     let folders = std::env::var_os("PATH")?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// The effective settings of the program with these variables and arguments.
+/// The effective settings with these variables and arguments.
 fn settings(place: &Place, variables: &[(&str, &str)], arguments: &[&str]) -> Json {
     let mut command = place.command(&["config", "show", "--json"]);
     let output = command.args(arguments).envs(variables.iter().copied()).output().unwrap();
@@ -60,7 +60,8 @@ fn the_unit_starts_the_program_as_it_is_and_leaves_chromium_its_sandbox() {
         (&json!("/var/lib/codemode"), &json!("require"), &json!("json"), &json!("127.0.0.1:8222"))
     );
     assert_eq!((one("User"), one("StateDirectory"), one("StateDirectoryMode")), ("codemode", "codemode", "0700"));
-    // Keepers outlive the host; a reload is what the host understands; the grace and the browsers' ends have their time.
+    // Keepers outlive the host; reload uses the host's signal; the stop timeout covers the grace period and the
+    // browsers' end.
     assert_eq!((one("KillMode"), one("ExecReload")), ("process", "/bin/kill -HUP $MAINPID"));
     let patience_ms = one("TimeoutStopSec").parse::<u64>().unwrap() * 1_000;
     let most = codemode_spec::limits::SERVE_GRACE_MS_DEFAULT + codemode_spec::limits::DISPOSE_MS_MAX + 10_000;
@@ -75,7 +76,7 @@ fn the_unit_starts_the_program_as_it_is_and_leaves_chromium_its_sandbox() {
     ] {
         assert_eq!(one(name), value, "{name}");
     }
-    // Without these there is no sandbox of Chromium's, or no engine.
+    // Without these, Chromium's sandbox or the engine would not work.
     let namespaces: Vec<_> = one("RestrictNamespaces").split(' ').collect();
     assert!(["user", "pid", "net"].iter().all(|kind| namespaces.contains(kind)), "{namespaces:?}");
     assert!(!unit.contains("@mount") || !one("SystemCallFilter").contains("@mount"), "it changes its root");
@@ -113,14 +114,14 @@ fn the_container_runs_the_program_as_an_ordinary_user_below_an_init() {
         (&json!("/var/lib/codemode"), &json!("0.0.0.0:8222"))
     );
     assert_eq!(all("VOLUME"), ["/var/lib/codemode"]);
-    // Started like this without a token, it refuses.
+    // Without a token, the host refuses to start like this.
     let refused = place.command(&["serve"]).env("CODEMODE_LISTEN", "0.0.0.0:0").output().unwrap();
     assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("there is no token"));
     let ignored = dist("Dockerfile.dockerignore");
     assert!(ignored.lines().any(|line| line == "target"), "{ignored}");
 }
 
-/// The package, started by Node with these folders on PATH, and nothing else of the surroundings.
+/// A command that runs the npm package with Node, with these folders on PATH and no other environment.
 fn wrapper(place: &Place, node: &Path, path: &[&Path], arguments: &[&str]) -> Command {
     let of_program = place.command(arguments);
     let mut command = Command::new(node);
@@ -143,7 +144,7 @@ fn the_npm_package_finds_the_program_or_says_how_to_install_it() {
     for folder in [&own, &real] {
         fs::create_dir(folder).unwrap();
     }
-    // As npm links it: before the program, on PATH.
+    // On PATH before the program, where npm links it.
     symlink(root().join("host/dist/npm/codemode.js"), own.join("codemode")).unwrap();
     symlink(PROGRAM, real.join("codemode")).unwrap();
     let words = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
@@ -158,7 +159,7 @@ fn the_npm_package_finds_the_program_or_says_how_to_install_it() {
     let wrong = wrapper(&place, &node, &[&real], &["--version"]).env("CODEMODE_BINARY", "/nowhere/codemode").output();
     let wrong = wrong.unwrap();
     assert!(wrong.status.code() == Some(127) && words(&wrong).contains("/nowhere/codemode"), "{wrong:?}");
-    // How the program ends is how the package ends.
+    // The package exits like the program.
     let thrown = wrapper(&place, &node, &[&real], &["run", "-e", "throw new Error('bad')"]).output().unwrap();
     assert!(thrown.status.code() == Some(1) && words(&thrown).starts_with("error SCRIPT_ERROR: "), "{thrown:?}");
     let unknown = wrapper(&place, &node, &[&real], &["fly"]).output().unwrap();

@@ -1,4 +1,4 @@
-//! The example of an embedder, as a client of MCP sees it.
+//! The example of an embedder's host, tested by an MCP client, and the library API that it uses.
 
 use crate::support::{
     image_dir, lab,
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 const LINES_MAX: usize = 40;
 
-/// The state folder of an embedder, with the image of all tests: so it is not made again.
+/// Settings with an embedder's state folder and the shared image, which need not be compiled again.
 fn settings(folder: &Path) -> Settings {
     Settings { state_dir: Some(folder.join("state")), image_dir: Some(image_dir()), ..Settings::default() }
 }
@@ -33,7 +33,7 @@ fn the_example_serves_its_namespace_and_its_transform() {
     let state = folder.path().join("state");
     let images = state.join("images");
     fs::create_dir_all(&images).unwrap();
-    // The image of all tests, so that it is not made again.
+    // The shared image, so that it is not compiled again.
     lab::engine();
     for entry in fs::read_dir(image_dir()).unwrap().flatten() {
         fs::copy(entry.path(), images.join(entry.file_name())).unwrap();
@@ -105,7 +105,7 @@ fn a_service_takes_namespaces_services_and_a_transform() {
     }
 }
 
-/// What administration reads is the store that executions write to: opened once, by the same object.
+/// Administration reads the store to which executions write, opened once by the same object.
 #[test]
 fn a_service_administers_what_it_executes() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +138,7 @@ fn a_service_gives_the_files_of_its_answers_and_no_others() {
         let path = Path::new(data["files"][0]["file"].as_str().unwrap());
         let name = path.file_name().unwrap().to_str().unwrap();
         assert_eq!(service.file(&execution, name).await.unwrap(), vec![7; 2000]);
-        // What lies elsewhere in the state folder, or outside of it, is no file of an answer.
+        // Files elsewhere in the state folder, or outside of it, are not files of an answer.
         let state = folder.path().join("state");
         fs::write(state.join("secret"), "").unwrap();
         for (execution, name) in [
@@ -171,7 +171,7 @@ fn what_cannot_be_offered_together_is_refused_when_it_is_put_together() {
     assert!(build(Settings::default(), "own").is_ok());
 }
 
-/// A command that administers must not pay for the sandbox.
+/// Administration must not load the sandbox.
 #[test]
 fn administration_makes_no_image() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Namespaces that bring JavaScript of their own, from their manifest to the answer.
+//! Namespaces with a JavaScript layer, from the manifest to the answer.
 
 use crate::support::{
     image_dir,
@@ -19,7 +19,7 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// A namespace whose scripts have an object with methods, one of which waits for events for as long as the script runs.
+/// A namespace whose layer gives scripts an object with methods; one waits for events as long as the script runs.
 fn shop() -> Closures {
     let layer = "(() => {
   class Cart {
@@ -58,7 +58,7 @@ fn providers() -> Vec<Arc<dyn Provider>> {
 }
 
 fn lab() -> &'static Lab {
-    // Made once, so that tests that run at the same time do not each make the image.
+    // Created once, so that concurrent tests do not each compile the image.
     static LAB: LazyLock<Lab> =
         LazyLock::new(|| Lab::layered(providers(), Path::new(env!("CARGO_TARGET_TMPDIR")).join("state")));
     &LAB
@@ -105,7 +105,7 @@ fn a_failed_call_says_what_the_layer_says_and_where_the_script_is() {
         assert_eq!(error.details["call"], "shop.add");
         let stack = error.details["stack"].as_str().unwrap();
         assert!(stack.contains("script.js:2:") && !stack.contains("codemode:"), "{stack}");
-        // Whatever else a script writes into the message, the host's own words stay.
+        // A script cannot replace the host's message by its own.
         let forged = "try { await shop.raw.add('tea') } catch (error) { error.message = 'all is well'; throw error }";
         let error = lab.execute(Request::new(forged)).await.outcome.unwrap_err();
         assert_eq!(error.message, "tea is sold out");
@@ -134,8 +134,8 @@ fn only_calls_that_should_have_been_awaited_are_warned_of() {
     });
 }
 
-/// A script that waits for nothing beside a call in the background is ended by its time: the call could yet settle what
-/// the script waits for.
+/// A script that only waits while a call is in progress in the background ends by its timeout: the call could still
+/// settle what the script waits for.
 #[test]
 fn a_call_in_the_background_keeps_a_script_alive_for_its_time() {
     let lab = lab();
@@ -160,7 +160,8 @@ fn an_image_is_that_of_its_layers_in_any_order() {
     assert!(!Image::is_cached(&image_dir(), &layers));
 }
 
-/// What a layer is made of when the image is made, in a folder of its own.
+/// Executes with a layer of this source, which must be refused; returns the error, and whether an image was stored
+/// anyway.
 fn refused(source: &str) -> (ErrorReport, bool) {
     let folder = tempfile::tempdir().unwrap();
     let images = folder.path().join("images");
@@ -202,7 +203,7 @@ fn layers_have_a_bound() {
     );
 }
 
-/// What a script does before it uses a layer is the script's, what it does to a layer's object the layer's matter.
+/// A script that changes built-ins affects neither the layer nor other scripts.
 #[test]
 fn a_script_that_changed_the_language_changed_it_for_itself() {
     let lab = lab();

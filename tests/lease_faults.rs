@@ -1,8 +1,9 @@
-//! What can go wrong around a browser that outlives its call: whatever dies, is stopped, locked, full, read-only, damaged
-//! or gone, the reader of the answer is told what to do or has a fresh browser with a warning, and nothing is lost.
+//! Faults around a browser that outlives its call: processes that die or are stopped, files that are locked, full,
+//! read-only, damaged or missing. The caller gets an error with a remedy, or a new browser with a warning, and no data
+//! is lost.
 
 use crate::support::{
-    leases::{Leases, call, kill, told},
+    leases::{Leases, call, envelope_of, kill},
     program::{PATIENCE, Running, wait_until},
 };
 use codemode_host::{
@@ -31,14 +32,14 @@ const LOG_IN: &str = "await visit('/login'); await evaluate('document.cookie = \
 const WHO: &str = "await visit('/account'); await evaluate('document.cookie')";
 
 impl Leases {
-    /// The session of a key in which a user is logged in.
+    /// Starts a session of a key in which a user is logged in.
     fn logged_in(&self) -> Json {
         let answer = self.run(KEY, LOG_IN);
         assert_eq!((&answer["ok"], warnings(&answer)), (&json!(true), &json!([])), "{answer}");
         self.session(KEY)
     }
 
-    /// The next call has the same browser.
+    /// Asserts that the next call has the same browser.
     fn assert_unharmed(&self, before: &Json) {
         let answer = self.run(KEY, WHO);
         assert_eq!((&answer["data"]["result"], warnings(&answer)), (&json!("user=ada"), &json!([])), "{answer}");
@@ -46,7 +47,8 @@ impl Leases {
         self.assert_audit(None);
     }
 
-    /// The next call has another browser, is told so, and what was kept of the key is there; the one after has it too.
+    /// Asserts that the next call has a new browser with a warning and the key's persistent state, and that the call
+    /// after it uses the same browser.
     fn assert_healed(&self, before: &Json) {
         assert_replaced(&self.run(KEY, WHO), before);
         let after = self.session(KEY);
@@ -60,11 +62,11 @@ impl Leases {
         let is_browser = |line: &str| line.contains("--user-data-dir=");
         let browsers: Vec<_> = self.processes().into_iter().filter(|(_, line)| is_browser(line)).collect();
         assert!(browsers.is_empty(), "it is answered when they are gone: {browsers:?}");
-        // A host that used it may still be about to exit.
+        // A host that used the browser may still be exiting.
         self.wait_until_all_ended(PATIENCE);
     }
 
-    /// The audit is intact, or broken at this row.
+    /// Asserts that the audit is intact, or broken at this row.
     fn assert_audit(&self, broken_at: Option<u64>) {
         let verdict = self.ask(&["audit", "verify", "--json"]);
         let Some(row) = broken_at else {
@@ -86,7 +88,7 @@ fn warnings(answer: &Json) -> &Json {
     answer["meta"].get("warnings").unwrap_or(&NONE)
 }
 
-/// Another browser was found in the place of one that died.
+/// Asserts that a new browser has replaced one that died.
 fn assert_replaced(answer: &Json, before: &Json) {
     assert_eq!(answer["data"]["result"], "user=ada", "{answer}");
     assert_ne!(answer["context"]["session_id"], before["id"], "{answer}");
@@ -96,7 +98,7 @@ fn assert_replaced(answer: &Json, before: &Json) {
     assert_eq!(warnings(answer), &json!([warning]), "{answer}");
 }
 
-/// An error has this code, and its message and hint hold these words.
+/// Asserts that an error has this code, and that its message and hint contain these texts.
 #[track_caller]
 fn assert_refused(answer: &Json, code: &str, message: &str, hint: &str) {
     let error = &answer["error"];
@@ -123,7 +125,7 @@ fn a_browser_that_is_killed_while_idle_is_replaced() {
     let leases = Leases::new();
     let before = leases.logged_in();
     kill(pid(&before, "browser_pid"), Signal::KILL);
-    // Its keeper tells that it ended, and has nothing to keep any more.
+    // The keeper notices that the browser has ended, and exits.
     leases.wait_until_all_ended(PATIENCE);
     let ended = leases.session(KEY);
     assert_eq!((&ended["state"], &ended["reason"]), (&json!("ended"), &json!("crashed")), "{ended}");
@@ -131,7 +133,7 @@ fn a_browser_that_is_killed_while_idle_is_replaced() {
     leases.close();
 }
 
-/// In a host that runs already, the next call comes before the keeper can have noticed.
+/// In a running host, the next call arrives before the keeper can have noticed.
 #[test]
 fn a_browser_that_is_killed_just_before_a_call_is_replaced() {
     let leases = Leases::new();
@@ -165,7 +167,7 @@ fn a_browser_that_is_killed_in_mid_call_is_an_error_and_the_next_call_has_anothe
     leases.close();
 }
 
-/// As an operator's backup may do it.
+/// The store is locked for a long time, as by an operator's backup.
 #[test]
 fn a_store_that_another_process_has_locked_is_an_error_and_the_session_is_kept() {
     let leases = Leases::new();
@@ -185,7 +187,7 @@ fn a_store_that_another_process_has_locked_is_an_error_and_the_session_is_kept()
     leases.close();
 }
 
-/// A file system of a test, if this system lets the test have one.
+/// A file system mounted for a test, if the system permits that.
 struct Mount(PathBuf);
 
 impl Mount {
@@ -206,7 +208,7 @@ impl Drop for Mount {
     }
 }
 
-/// Does something while a file system is full: what others free of it meanwhile is taken at once.
+/// Runs `work` while a file system is full: space that is freed meanwhile is filled at once.
 fn while_full<T>(filler: &Path, work: impl FnOnce() -> T) -> T {
     let mut file = File::create(filler).unwrap();
     let mut fill = move || io::copy(&mut io::repeat(1), &mut file).unwrap_err().kind();
@@ -237,7 +239,7 @@ fn a_full_disk_is_an_error_and_the_session_is_kept() {
     leases.close();
 }
 
-/// Needs no file system of its own: the system refuses that any file grows beyond a bound.
+/// Needs no separate file system: a resource limit prevents files from growing beyond a bound.
 #[test]
 fn a_store_that_may_not_grow_is_an_error_and_the_session_is_kept() {
     let leases = Leases::new();
@@ -253,7 +255,7 @@ fn a_store_that_may_not_grow_is_an_error_and_the_session_is_kept() {
             None => bounded.env_remove(name),
         };
     }
-    assert_refused(&told(bounded), "IO_ERROR", "sessions.db", "free space");
+    assert_refused(&envelope_of(bounded), "IO_ERROR", "sessions.db", "free space");
     leases.assert_unharmed(&before);
     leases.close();
 }
@@ -272,22 +274,22 @@ fn a_state_folder_that_cannot_be_written_is_an_error_and_the_session_is_kept() {
         &["audit", "verify", "--json"],
     ];
     for arguments in commands {
-        let answer = told(leases.command_on(&view, arguments));
+        let answer = envelope_of(leases.command_on(&view, arguments));
         assert_refused(&answer, "IO_ERROR", "Read-only file system", "its permissions");
     }
     leases.assert_unharmed(&before);
     leases.close();
 }
 
-/// The store of a host that is gone: all of it stands in one file.
+/// The content of the store when no host has it open: all of it is in one file.
 fn settled(leases: &Leases) -> Vec<u8> {
     assert_eq!(leases.ask(&["run", "--json", "-e", "1"])["ok"], true);
-    // The last connection to be closed moves the log into the file.
+    // Closing the last connection checkpoints the write-ahead log into the file.
     drop(leases.database().pragma_query(None, "user_version", |_| Ok(())));
     fs::read(leases.store()).unwrap()
 }
 
-/// Whatever asks is refused with this, and the file stays byte for byte what it was.
+/// Asserts that every command is refused with this error, and that the file stays unchanged byte for byte.
 fn assert_left_alone(leases: &Leases, content: &[u8], code: &str, message: &str, hint: &str) {
     fs::write(leases.store(), content).unwrap();
     for arguments in
@@ -320,7 +322,7 @@ fn a_store_of_a_newer_version_is_an_error_and_is_left_as_it_is() {
     };
     leases.database().pragma_update(None, "user_version", 99).unwrap();
     refused(&fs::read(leases.store()).unwrap());
-    // One that a newer version may keep in another way.
+    // A newer version may use another journal mode.
     leases.database().pragma_update(None, "journal_mode", "DELETE").unwrap();
     refused(&fs::read(leases.store()).unwrap());
 }
@@ -331,7 +333,7 @@ fn a_host_that_was_stopped_past_its_lease_does_nothing_more() {
     let before = leases.logged_in();
     let mut stopped = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
     leases.site.wait_for("/gate/1");
-    // One that is stopped within a transaction keeps the store locked, and that is another test.
+    // A host stopped within a transaction would keep the store locked; another test covers that.
     wait_until("a stop between transactions", PATIENCE, || {
         stopped.signal(Signal::STOP);
         let is_free = leases.database().execute_batch("PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; ROLLBACK").is_ok();
@@ -340,13 +342,13 @@ fn a_host_that_was_stopped_past_its_lease_does_nothing_more() {
         }
         is_free
     });
-    // The other one gets it when it has expired, and still has it when the first one goes on.
+    // The other host gets the lease when it has expired, and still has it when the first one resumes.
     let mut other = leases.start(KEY, "await visit('/other'); await visit('/gate/2'); 2");
     leases.site.wait_for("/gate/2");
     leases.site.open("/gate/1");
     stopped.signal(Signal::CONT);
     let answer = stopped.receive();
-    // What it notices first: that its own time is over, or that the other one came.
+    // Depending on what it notices first: that its own lease has expired, or that another host holds it.
     assert_refused(&answer, "SESSION_LOST", "the browser", "again");
     leases.site.open("/gate/2");
     let answer = other.receive();
@@ -402,7 +404,7 @@ fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
     let expired = |answer: &Json| {
         assert_refused(answer, "SESSION_EXPIRED", "an operator closed it", "start a new one");
     };
-    // In the middle of a call, and between two.
+    // Lost in the middle of a call, and between two calls.
     let mut holder = leases.start(KEY, "await visit('/gate/1'); await visit('/after')");
     leases.site.wait_for("/gate/1");
     leases.close();
@@ -414,7 +416,7 @@ fn a_session_that_is_closed_is_gone_for_its_holder_and_for_ever() {
     leases.close();
     expired(&holder.receive());
     assert!(!leases.site.was_visited("/after"));
-    // It was closed on purpose, and with it what was kept: the next holder is told, once.
+    // It was closed deliberately, together with the key's persistent state: the next holder is told once.
     let answer = leases.run(KEY, WHO);
     let warning = "The browser of \"shop\" was replaced by a fresh one: an operator closed it. Nothing of it is left: log \
                    in again.";
@@ -462,7 +464,7 @@ fn a_state_folder_that_is_removed_takes_its_browsers_along() {
     assert!(!leases.state().exists(), "nothing of it comes back");
 }
 
-/// Each finds no tables, and one is the first to make them.
+/// Each host finds no tables, and one of them creates them first.
 #[test]
 fn hosts_that_begin_together_have_one_store() {
     for round in 0..20 {

@@ -1,7 +1,8 @@
-//! Hosts that are killed or stopped where it hurts most: the next holder of the key meets nothing of what they have left in
-//! the protocol, and nothing of what they still send.
+//! Fencing: hosts are killed or stopped at the worst moments. The next holder of the key must not be affected by
+//! protocol state that they leave behind, or by messages that they still send.
 //!
-//! `CODEMODE_FENCING_ROUNDS=200 cargo test lease_fencing` kills more hosts; `CODEMODE_FENCING_SEED` chooses when.
+//! `CODEMODE_FENCING_ROUNDS=200 cargo test lease_fencing` kills more hosts; `CODEMODE_FENCING_SEED` sets the seed of
+//! the times.
 
 use crate::support::{
     holder::{self, KEY, sessions},
@@ -19,14 +20,14 @@ use std::{
 };
 
 const ROUNDS: u64 = 30;
-/// A host is killed at most so long after what was waited for.
+/// The maximum delay of the kill after the stage that was waited for.
 const KILLED_AFTER_MAX: Duration = Duration::from_millis(150);
 const LEASE_TTL: Duration = Duration::from_secs(5);
-/// Has the program stop itself after its look at the lease, before it sends a command with a URL that ends so.
+/// Makes the program stop itself between the lease check and the sending of a command whose URL has this suffix.
 const STOP_BEFORE: &str = "CODEMODE_TEST_STOP_BEFORE";
 
-/// Goes on leaving and taking back all that could disturb the next holder, until it is killed. What is intercepted on the
-/// first page shows on the second.
+/// Repeatedly creates and removes everything that could disturb the next holder, until it is killed. Interception on
+/// the first page is visible on the second.
 const LEAVE: &str = "
 await visit('/enter/ROUND');
 const { targetId } = (await send('Target.getTargetInfo')).targetInfo;
@@ -44,7 +45,7 @@ for (let turn = 0; ; turn += 1) {
   await cdp.send('Target.detachFromTarget', own);
 }";
 
-/// How far a host had come when it was killed.
+/// The stage at which a host is killed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Begun,
@@ -83,7 +84,7 @@ async fn the_next_holder_finds_nothing_of_a_host_that_was_killed() {
         let mut host = Running::start(leases.command(&["mcp"]));
         let code = leases.script(&LEAVE.replace("ROUND", &round.to_string()));
         host.send(&call(1, &code, &json!({"mode": "reuse", "key": KEY})));
-        // Each point is killed at, and the last one most: there is most to be left.
+        // All stages occur, the last one most often: it leaves the most behind.
         let stage = Stage::ALL[random.random_range(0..4_usize).min(2)];
         if let Some(path) = stage.path(round) {
             leases.site.wait_for(&path);
@@ -111,13 +112,13 @@ async fn the_next_holder_finds_nothing_of_a_host_that_was_killed() {
     leases.wait_until_all_ended(PATIENCE);
 }
 
-/// Whether nothing of another client is left in the browser of a session; leaves one page there.
+/// Checks that nothing of another client is left in the browser of a session; leaves one page open.
 async fn assert_clean(leases: &Leases, session: &dyn BrowserSession, round: u64) -> Result<(), String> {
     let connection = holder::connect(session).await;
     let call = async |session: Option<&str>, method: &str, params: Json| {
         holder::call(&connection, session, method, params).await.map_err(|error| format!("{method}: {error}"))
     };
-    // No client is attached to any target: this one has not attached yet.
+    // No target may have an attached client: this client has not attached yet.
     let targets = call(None, "Target.getTargets", json!({})).await?;
     let targets = targets["targetInfos"].as_array().unwrap();
     let attached: Vec<_> = targets.iter().filter(|target| target["attached"] != false).collect();
@@ -129,7 +130,7 @@ async fn assert_clean(leases: &Leases, session: &dyn BrowserSession, round: u64)
         let attach = json!({"targetId": page["targetId"], "flatten": true});
         let attached = call(None, "Target.attachToTarget", attach).await?;
         let page = attached["sessionId"].as_str();
-        // An interceptor would hold it for ever.
+        // A leftover interceptor would hold the request for ever.
         let path = format!("/next/{round}/{index}");
         let url = format!("{}{path}", leases.site.url());
         let moving = tokio::time::timeout(PATIENCE, call(page, "Page.navigate", json!({ "url": url })));
@@ -149,7 +150,7 @@ async fn assert_clean(leases: &Leases, session: &dyn BrowserSession, round: u64)
     Ok(())
 }
 
-/// A host that has looked at its lease, which it holds, and is about to send `Page.navigate` to `/after`.
+/// A host, stopped after it has checked its valid lease and before it sends `Page.navigate` to `/after`.
 fn stopped(leases: &Leases) -> Running {
     loop {
         let code = leases.script("await visit('/before'); await visit('/after'); 1");
@@ -159,7 +160,7 @@ fn stopped(leases: &Leases) -> Running {
         wait_until("a stop before the write", PATIENCE, || state(host.pid()) == 'T');
         let visited = |path| leases.site.was_visited(path);
         assert!(visited("/before") && !visited("/after"), "{:?}", leases.site.visits());
-        // One that was renewing its lease at that moment has the store locked, and that is another test.
+        // A host stopped while it renews its lease keeps the store locked; another test covers that.
         if leases.store_is_free() {
             return host;
         }
@@ -174,7 +175,7 @@ impl Leases {
         store.execute_batch("PRAGMA busy_timeout = 1000; BEGIN IMMEDIATE; ROLLBACK").is_ok()
     }
 
-    /// What is sent late has not come, and the browser is there for the next one.
+    /// Asserts that the late message had no effect, and that the next holder can use the browser.
     fn assert_fenced(&self) {
         let last = self.run(KEY, "await visit('/last'); 3");
         assert_eq!(last["data"]["result"], 3, "{last}");
@@ -194,7 +195,7 @@ fn assert_lost(host: &mut Running) {
     assert_eq!(answer["error"]["code"], "SESSION_LOST", "{answer}");
 }
 
-/// That the others prove something: who still has the lease is not fenced.
+/// The control case: a host that still holds the lease is not fenced.
 #[test]
 fn a_host_that_was_stopped_before_a_write_and_has_its_lease_goes_on() {
     let leases = Leases::new();
@@ -216,11 +217,11 @@ fn nothing_arrives_of_a_host_whose_lease_was_revoked_between_its_look_and_its_wr
 
 #[test]
 fn nothing_arrives_of_a_host_whose_lease_expired_between_its_look_and_its_write() {
-    // The next host waits until it has.
+    // The next host waits until the lease has expired.
     nothing_arrives(&Leases::of_ttl(LEASE_TTL), |_| {});
 }
 
-/// A host stops between its look and its write, loses its lease to another one, and goes on.
+/// A host stops between check and write, loses its lease to another host, and resumes: its write must have no effect.
 fn nothing_arrives(leases: &Leases, lose: impl FnOnce(&Leases)) {
     let mut host = stopped(leases);
     lose(leases);
@@ -233,8 +234,8 @@ fn nothing_arrives(leases: &Leases, lose: impl FnOnce(&Leases)) {
     leases.assert_fenced();
 }
 
-/// What was sent while the lease held, and is read when it does not any more: the keeper looks at the lease by the message
-/// and not by the connection.
+/// A message that is sent while the lease is valid and read when it no longer is: the keeper checks the lease per
+/// message, not per connection.
 #[test]
 fn nothing_arrives_that_lay_at_the_keeper_when_the_lease_was_revoked() {
     let leases = Leases::new();
@@ -251,7 +252,7 @@ fn nothing_arrives_that_lay_at_the_keeper_when_the_lease_was_revoked() {
     leases.assert_fenced();
 }
 
-/// Bytes that a process has written to wherever it writes.
+/// The number of bytes that a process has written in total.
 fn written(pid: i32) -> u64 {
     let counts = fs::read_to_string(format!("/proc/{pid}/io")).unwrap();
     counts.lines().find_map(|line| line.strip_prefix("wchar: ")).unwrap().parse().unwrap()

@@ -1,7 +1,8 @@
-//! A simulation of the session manager and its store: hosts that die or are stopped between any two operations of the
-//! store, browsers and keepers that die, a wall clock that jumps. All of it follows from a seed, which a failure prints.
+//! A deterministic simulation of the session manager and its store: hosts that die or are stopped between any two
+//! operations of the store, browsers and keepers that die, a wall clock that jumps. A seed determines all of it; a
+//! failure prints it.
 //!
-//! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` says how many run otherwise.
+//! `CODEMODE_SIM_SEED=7 cargo test lease_sim` runs one schedule; `CODEMODE_SIM_SCHEDULES` sets the number of schedules.
 
 use crate::support::memory::{Memory, MemoryStore};
 use async_trait::async_trait;
@@ -38,24 +39,24 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// With a database, whose every transaction is synchronous.
+/// Fewer than in memory: every transaction of the database is synchronous.
 const SCHEDULES_IN_SQLITE: u64 = 600;
 const SCHEDULES: u64 = 2_000;
 const HOSTS: usize = 3;
 const EXECUTIONS: usize = 4;
 const KEYS: [&str; 2] = ["a", "b"];
-/// How long a shared browser is kept unused.
+/// The idle time of a shared browser.
 const IDLE: Duration = Duration::from_secs(5);
 const LEASE: Duration = Duration::from_millis(LEASE_TTL_MS);
 
-/// Short, so that things are forgotten while others use them.
+/// Short, so that records expire while they are in use.
 const RETENTION: Retention = Retention { sessions_ms: 4_000, logins_ms: 8_000, audit_rows: 100 };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The world around the store: time, chance, hosts, browsers.
+/// The simulated world around the store: time, randomness, hosts, browsers.
 struct World {
     began: Instant,
     inner: Mutex<Inner>,
@@ -63,18 +64,18 @@ struct World {
 
 struct Inner {
     random: StdRng,
-    /// What the wall clock is wrong by.
+    /// The error of the wall clock.
     wall_ms: i64,
     hosts: HashMap<String, HostState>,
     browsers: BTreeMap<String, Browser>,
     /// Profiles that are being removed.
     removed: HashSet<String>,
-    /// Whose logins are in the profiles that are kept: the session's that had none to begin with.
+    /// The logins in each stored profile, identified by the session that started with an empty profile.
     kept: HashMap<String, String>,
-    /// The greatest token that anything was done under, by key, and by whom.
+    /// By key, the greatest token of any effect, and its execution.
     tokens: HashMap<String, (u64, String)>,
     next_id: u64,
-    /// What a keeper found that must not be.
+    /// A violation detected by a keeper.
     found: Option<String>,
 }
 
@@ -87,7 +88,7 @@ struct HostState {
 
 struct Browser {
     profile: String,
-    /// Whose logins it has.
+    /// The logins in its profile.
     logins: String,
     alive: bool,
     keeper_alive: bool,
@@ -113,7 +114,7 @@ impl World {
         lock(&self.inner)
     }
 
-    /// `true` once in so many times.
+    /// `true` with a probability of one in `times`.
     fn once_in(&self, times: u32) -> bool {
         self.inner().random.random_range(0..times) == 0
     }
@@ -128,7 +129,7 @@ impl World {
         format!("s-{}", inner.next_id)
     }
 
-    /// What may happen to a host between any two operations.
+    /// The faults that may happen to a host between any two operations.
     async fn around(self: Arc<Self>, host: String) {
         for _ in 0..self.up_to(3) {
             tokio::task::yield_now().await;
@@ -139,7 +140,7 @@ impl World {
         }
         if self.once_in(400) && host != SURVIVOR {
             self.kill(&host);
-            // What calls here is dropped at its next wait.
+            // The caller's task is dropped at this await.
             std::future::pending::<()>().await;
         }
         if self.once_in(300) && host != SURVIVOR {
@@ -168,7 +169,7 @@ impl World {
         state.tasks.push(task.abort_handle());
     }
 
-    /// Something is done with a key's browser.
+    /// Records an effect on a key's browser, and checks that its token is not stale.
     fn effect(&self, key: &str, token: u64, execution: &str) {
         let mut inner = self.inner();
         let (last, by) = inner.tokens.entry(key.to_owned()).or_insert((0, String::new()));
@@ -200,14 +201,14 @@ impl Liveness for World {
     }
 }
 
-/// A host that neither dies nor is stopped, and looks at what the others leave.
+/// A host that neither dies nor is stopped, and inspects what the others leave.
 const SURVIVOR: &str = "survivor";
 
-/// Browsers and keepers as one host sees them.
+/// The browsers and keepers, as one host accesses them.
 struct SimBrowsers {
     world: Arc<World>,
     store: Arc<dyn Store>,
-    /// Without crash points: a keeper is another process than its host.
+    /// A store without crash points: a keeper is not affected by faults of its host.
     keepers: Arc<dyn Store>,
 }
 
@@ -241,8 +242,8 @@ impl Browsers for SimBrowsers {
             if now.is_none_or(|now| now.state == SessionState::Ended) {
                 return Ok(());
             }
-            if !self.is_kept(session) {
-                // As the reaper does.
+            if !self.has_keeper(session) {
+                // Like the reaper.
                 if let Some(browser) = self.world.inner().browsers.get_mut(&session.id) {
                     browser.alive = false;
                 }
@@ -253,14 +254,14 @@ impl Browsers for SimBrowsers {
         }
     }
 
-    fn is_kept(&self, session: &SessionRow) -> bool {
+    fn has_keeper(&self, session: &SessionRow) -> bool {
         self.world.inner().browsers.get(&session.id).is_some_and(|browser| browser.keeper_alive)
     }
 
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport> {
         let profile = profile_of_key(key);
         {
-            // As the ledger of the profile does, which its owner has locked.
+            // Like the profile's ledger, which its owner has locked.
             let mut inner = self.world.inner();
             let is_used = inner.browsers.values().any(|browser| browser.keeper_alive && browser.profile == profile);
             if is_used || !inner.removed.insert(profile.clone()) {
@@ -278,7 +279,7 @@ impl Browsers for SimBrowsers {
     }
 }
 
-/// A profile that is being removed: over with its host at the latest.
+/// A profile that is being removed; the removal ends when its host dies, at the latest.
 struct Removal {
     world: Arc<World>,
     profile: String,
@@ -290,7 +291,7 @@ impl Drop for Removal {
     }
 }
 
-/// A keeper, as the real one behaves.
+/// A simulated keeper that behaves like the real one.
 async fn keeper(
     world: Arc<World>,
     store: Arc<dyn Store>,
@@ -344,7 +345,7 @@ async fn keeper(
     }
     if order.profile_kept {
         let mut inner = world.inner();
-        // One that never had a browser stands for what was kept before it.
+        // A session that never had a browser does not replace the state stored before it.
         let may_have_them = before.as_ref().is_some_and(|row| {
             let those = inner.browsers.get(&row.id).map(|browser| &browser.logins);
             !row.reason.unwrap().forgets() && those.is_none_or(|those| *those == logins)
@@ -356,7 +357,7 @@ async fn keeper(
     loop {
         sleep(Duration::from_millis(250)).await;
         if world.once_in(600) {
-            // The keeper is killed. The kernel takes the browser along.
+            // The keeper is killed, and the kernel kills the browser with it.
             return die(false);
         }
         let crashed = world.once_in(400);
@@ -369,7 +370,7 @@ async fn keeper(
         world.inner().browsers.get_mut(&id).unwrap().alive = false;
         sleep(Duration::from_millis(world.up_to(50))).await;
         if world.once_in(20) {
-            // It is killed before it could tell that the browser has ended.
+            // The keeper is killed before it can record that the browser has ended.
             return die(false);
         }
         if let Some(key) = store.session(&id).await.unwrap().and_then(|row| row.key).filter(|_| !reason.forgets()) {
@@ -380,7 +381,7 @@ async fn keeper(
     }
 }
 
-/// The store as one host uses it: between any two transactions of its, anything may happen to the host.
+/// A host's view of the store: between any two of its transactions, a fault may happen to the host.
 struct Interrupted {
     world: Arc<World>,
     host: String,
@@ -401,7 +402,7 @@ impl Database for Interrupted {
     }
 }
 
-/// The store as all hosts and keepers of a world have it.
+/// The store that all hosts and keepers of a world share.
 struct Kept {
     database: Arc<dyn Database>,
     store: Arc<dyn Store>,
@@ -429,7 +430,7 @@ fn manager(world: &Arc<World>, kept: &Kept, host: &str) -> SessionManager {
     let browsers = SimBrowsers { world: Arc::clone(world), store: Arc::clone(&store), keepers };
     let ids = Arc::clone(world);
     SessionManager::of_parts(
-        StateDir::imagined(Path::new("/nowhere")),
+        StateDir::unchecked(Path::new("/nowhere")),
         SessionSettings {
             lease_ttl: LEASE,
             renew_every: Some(LEASE / 6),
@@ -463,7 +464,7 @@ fn order(execution: &str, mode: SessionMode, key: Option<&str>, wait: Duration) 
     }
 }
 
-/// Errors that an execution may get without a defect in what is tested.
+/// Errors that an execution may legitimately get.
 fn is_expected(error: &ErrorReport) -> bool {
     matches!(
         error.code,
@@ -476,7 +477,7 @@ fn is_expected(error: &ErrorReport) -> bool {
     )
 }
 
-/// One execution: leases a browser, uses it, gives it back or not.
+/// One execution: leases a browser, uses it, and releases it or not.
 async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
     let (mode, key) = match world.up_to(4) {
         0 => (SessionMode::OneShot, None),
@@ -486,15 +487,15 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
     sleep(Duration::from_millis(world.up_to(2_000))).await;
     let wait = Duration::from_millis(world.up_to(60_000));
     let asked = Instant::now();
-    let held = match manager.lend(order(&name, mode, key, wait)).await {
+    let held = match manager.acquire(order(&name, mode, key, wait)).await {
         Ok(held) => held,
         Err(error) => {
             assert!(is_expected(&error), "{name}: {error:?}");
             return;
         }
     };
-    // A waiter is served or refused in time; then a browser has to start, and its predecessor to end. Stops of the
-    // host come on top of it.
+    // A waiter is granted the lease or refused in time; then its predecessor's browser has to end and a new one to
+    // start. Stops of the host add to that.
     assert!(asked.elapsed() < wait + 8 * LEASE, "{name} waited for {:?}", asked.elapsed());
     for _ in 0..world.up_to(5) {
         if let Err(error) = step(&world, &held, &name).await {
@@ -510,7 +511,7 @@ async fn execution(world: Arc<World>, manager: SessionManager, name: String) {
     }
 }
 
-/// What each host does besides, and its operators with it.
+/// The background work of each host, and the actions of its operators.
 async fn sweeper(world: Arc<World>, manager: SessionManager) {
     for _ in 0..world.up_to(3) {
         sleep(Duration::from_millis(world.up_to(15_000))).await;
@@ -541,7 +542,7 @@ async fn step(world: &World, held: &LeasedSession, name: &str) -> Result<(), Err
         6 => held.reset().await,
         2..=5 if facts.mode == SessionMode::Dynamic => {
             let promotion = if world.once_in(2) { Promotion::Replace } else { Promotion::IfFree };
-            // What else the script does meanwhile.
+            // Other calls that the script makes concurrently.
             let (promoted, checked) = tokio::join!(held.promote(promotion), held.check());
             promoted.and(checked)
         }
@@ -549,17 +550,17 @@ async fn step(world: &World, held: &LeasedSession, name: &str) -> Result<(), Err
     }
 }
 
-/// Lets time pass until nothing can live any more, and looks what is left.
+/// Advances time until everything must have ended, and checks what is left.
 async fn aftermath(world: &Arc<World>, kept: &Kept) {
     let (survivor, store) = (manager(world, kept, SURVIVOR), &*kept.store);
     survivor.sweep().await.map(drop).unwrap_or_else(|error| assert!(is_expected(&error), "{error:?}"));
     let of_the_dead: Vec<_> = store.leases().await.unwrap().into_iter().filter(|row| !row.host_alive).collect();
     assert_eq!(of_the_dead, Vec::new(), "leases that the dead hold");
-    // None is in the way for ever.
+    // No key stays blocked.
     for key in KEYS {
         let wait = 4 * LEASE;
         let lent = loop {
-            match survivor.lend(order(&format!("last-{key}"), SessionMode::Reuse, Some(key), wait)).await {
+            match survivor.acquire(order(&format!("last-{key}"), SessionMode::Reuse, Some(key), wait)).await {
                 Err(error) if error.code == ErrorCode::BrowserLaunchFailed => assert_eq!(world.inner().found, None),
                 lent => break lent,
             }
@@ -582,7 +583,7 @@ async fn aftermath(world: &Arc<World>, kept: &Kept) {
     tokens_grow(store).await;
 }
 
-/// The audit says that each key's tokens only grew.
+/// Checks by the audit that each key's tokens only grew.
 async fn tokens_grow(store: &dyn Store) {
     for key in KEYS {
         let filter = AuditFilter { key: Some(key.to_owned()), limit: usize::MAX, ..AuditFilter::default() };
@@ -635,7 +636,7 @@ fn schedule(seed: u64, kept: fn(&Arc<World>) -> Kept) {
     });
 }
 
-/// Runs the schedules, or the one that is asked for.
+/// Runs the schedules, or the one requested by the environment.
 fn schedules(most: u64, kept: fn(&Arc<World>) -> Kept) {
     if let Some(seed) = env::var("CODEMODE_SIM_SEED").ok().and_then(|seed| seed.parse().ok()) {
         return schedule(seed, kept);
@@ -661,13 +662,13 @@ fn hosts_that_die_between_any_two_transactions_leave_nothing_and_share_nothing()
     schedules(SCHEDULES_IN_SQLITE, Kept::in_sqlite);
 }
 
-/// The same on a store without SQL: what holds, holds by the rules.
+/// The same on a store without SQL, where the guarantees come from the rules alone.
 #[test]
 fn hosts_that_die_leave_nothing_and_share_nothing_in_a_store_in_memory() {
     schedules(SCHEDULES, Kept::in_memory);
 }
 
-/// Between the store's change and the note of it, the store knows the lease by another name.
+/// Between the store's change and its recording in the host, the store has the lease under another name.
 #[test]
 fn looks_and_renewals_beside_a_promotion_lose_nothing() {
     let mut promoted = 0;
@@ -677,8 +678,8 @@ fn looks_and_renewals_beside_a_promotion_lose_nothing() {
             let world = World::new(seed);
             let manager = manager(&world, &Kept::in_sqlite(&world), SURVIVOR);
             let asked = order("x", SessionMode::Dynamic, Some("a"), Duration::ZERO);
-            // Browsers do not start now and then.
-            let Ok(held) = manager.lend(asked).await else { return 0 };
+            // A browser may fail to start.
+            let Ok(held) = manager.acquire(asked).await else { return 0 };
             let looks = async {
                 for _ in 0..5 {
                     held.check().await?;

@@ -1,6 +1,6 @@
-//! The store of leases and sessions by itself, with a clock that is told: queues, losses, retention, the audit's chain.
+//! The store of leases and sessions alone, with a manual clock: queues, lost leases, retention, the audit's hash chain.
 //!
-//! Most of it is what every store must do, and is asked of SQLite and of a store in memory alike.
+//! Most tests apply to every store, and run on SQLite and on a store in memory.
 
 use crate::support::memory::{Memory, MemoryStore};
 use codemode_host::session::{
@@ -28,7 +28,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A machine whose hosts all live, and whose time is told.
+/// A machine with a manual clock, whose hosts are all alive.
 struct Still {
     now: Mutex<i64>,
     boot: &'static str,
@@ -70,16 +70,16 @@ impl Liveness for Still {
 
 /// A kind of store.
 trait Kind {
-    /// One in which nothing is kept yet.
+    /// Creates an empty store.
     fn new() -> Self;
 
     type Opened: Store + Database + 'static;
 
-    /// Opens it. What is kept stays when it is opened again.
+    /// Opens it. Its content persists when it is opened again.
     fn open(&self, time: &Arc<Still>) -> Arc<Self::Opened>;
 }
 
-/// As hosts have it: a file, and a thread.
+/// The store that hosts use: a file, and a thread.
 struct InSqlite(TempDir);
 
 impl InSqlite {
@@ -114,7 +114,7 @@ impl Kind for InMemory {
     }
 }
 
-/// Each case on each kind of store.
+/// Generates a test per kind of store.
 macro_rules! on_each_kind {
     ($($case:ident,)*) => {
         mod sqlite {
@@ -157,7 +157,7 @@ async fn granted(store: &dyn Store, execution: &str, key: &str) -> LeaseRef {
     }
 }
 
-/// A session that has begun.
+/// Starts a session.
 async fn begun(store: &dyn Store, id: &str, lease: Option<&LeaseRef>) -> LeaseRef {
     let key = lease.and_then(|lease| lease.name.key());
     let session = NewSession {
@@ -185,7 +185,7 @@ async fn begun(store: &dyn Store, id: &str, lease: Option<&LeaseRef>) -> LeaseRe
     lease
 }
 
-/// A session of a key that has come and gone.
+/// Starts and ends a session of a key.
 async fn ended(store: &dyn Store, id: &str, key: &str, reason: EndReason) {
     let lease = granted(store, "x", key).await;
     begun(store, id, Some(&lease)).await;
@@ -219,7 +219,7 @@ async fn who_waits_longest_is_next_and_no_more_wait_than_may<K: Kind>() {
     let mut token = first.token;
     let mut served = HashSet::new();
     for name in &names {
-        // An execution that came later asks first, in vain.
+        // Executions that came later ask first, and must not overtake.
         for other in names.iter().filter(|other| *other != name && !served.contains(*other)).take(3) {
             assert!(matches!(ask(other).await, Claimed::Busy(_)), "{other} is not next, {name} is");
         }
@@ -229,7 +229,7 @@ async fn who_waits_longest_is_next_and_no_more_wait_than_may<K: Kind>() {
         served.insert(name.clone());
         store.lease_release(&lease).await.unwrap();
     }
-    // One that does not ask any more is not waited for.
+    // A waiter that stopped asking does not block the queue.
     let Claimed::Granted(lease) = ask("x-a").await else { panic!("it is free") };
     assert!(matches!(ask("x-gone").await, Claimed::Busy(_)) && matches!(ask("x-b").await, Claimed::Busy(_)));
     store.lease_release(&lease).await.unwrap();
@@ -363,7 +363,7 @@ async fn what_is_enqueued_is_written_before_what_is_asked_later<K: Kind>() {
     assert!(store.audit_verify(None).await.unwrap().intact);
 }
 
-/// The session `s`, to be the shared browser of the key `k`.
+/// The session `s`, intended as the shared browser of the key `k`.
 fn shared(lease: LeaseRef) -> NewSession {
     NewSession {
         id: "s".to_owned(),
@@ -384,7 +384,7 @@ async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
     let (time, kind) = (Still::new(), K::new());
     let (store, other) = (kind.open(&time), kind.open(&time));
     let check = async |lease: &LeaseRef| {
-        // What one check has seen must not be what the next one says.
+        // A check must not reuse the result of the previous one.
         let checks = [store.lease_check(lease, "s").await, store.lease_check(lease, "s").await];
         assert_eq!(checks[0].is_ok(), checks[1].is_ok(), "{checks:?}");
         checks[1].is_ok()
@@ -408,7 +408,7 @@ async fn a_check_sees_each_change_of_another_process_at_once<K: Kind>() {
     assert!(!check(&third).await, "its browser is to end");
 }
 
-/// The host that could note that the browser did not start is gone.
+/// The host that would record the failed start has died.
 async fn a_start_whose_lease_is_lost_is_over<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
@@ -420,7 +420,7 @@ async fn a_start_whose_lease_is_lost_is_over<K: Kind>() {
     assert_eq!(store.session_watch("s").await.unwrap(), Watch::End(EndReason::NotStarted));
 }
 
-/// Each second once is enough: a commit for each look would keep the disk from those who renew.
+/// At most one write per second: a commit per check would keep the disk from hosts that renew leases.
 #[tokio::test]
 async fn who_waits_and_asks_again_changes_nothing_most_of_the_time() {
     let (time, kind) = (Still::new(), InSqlite::new());
@@ -449,7 +449,7 @@ async fn renewals_are_told_fewer_and_fewer<K: Kind>() {
     assert_eq!(kinds(&*store).await.iter().filter(|kind| *kind == "lease.renewed").count(), 7);
 }
 
-/// No keeper is left that could note the loss.
+/// No keeper is left to record the loss.
 async fn a_lease_that_was_lost_after_its_session_ended_is_noted_by_the_next_sweep<K: Kind>() {
     let time = Still::new();
     let store = K::new().open(&time);
@@ -495,11 +495,11 @@ async fn sessions_are_forgotten_in_time_and_keys_later<K: Kind>() {
     let of_nothing = |id: &str| Stale { id: id.to_owned(), last_of: None };
     let mut found = stale().await;
     found.sort_by(|a, b| a.id.cmp(&b.id));
-    // The last one of the key, and one that did not start after it, stand for what is kept of it.
+    // The last session of the key, and a later one that did not start, record the key's persistent state.
     assert_eq!(found, [of_nothing("s-1"), of_nothing("s-4")]);
     let forgotten = store.forget(&["s-1".to_owned(), "s-4".to_owned()], &retention).await.unwrap();
     assert_eq!(forgotten.sessions, 2);
-    // A key that is used again is not forgotten.
+    // A key that is used again is not removed.
     let token = granted(&*store, "x", "k").await;
     begun(&*store, "s-5", Some(&token)).await;
     time.pass(10_000);
@@ -515,7 +515,7 @@ async fn sessions_are_forgotten_in_time_and_keys_later<K: Kind>() {
     let all: Vec<_> = stale().await.into_iter().map(|stale| stale.id).collect();
     store.forget(&all, &retention).await.unwrap();
     assert_eq!(store.sessions().await.unwrap(), []);
-    // Of the key nothing is known, and its token goes on all the same.
+    // No record of the key is left, but its token still increases.
     assert!(granted(&*store, "x", "k").await.token > token.token);
     assert!(granted(&*store, "x", "other").await.token > token.token);
 }
@@ -534,7 +534,7 @@ async fn after_another_boot_no_lease_holds_and_the_wall_clock_decides_what_is_ol
     let store = kind.open(&after);
     assert_eq!(code(store.lease_check(&lease, "s").await), ErrorCode::SessionLost);
     assert_eq!(store.leases().await.unwrap(), []);
-    // The loss is noted first; what was leased is idle in this boot from then on.
+    // The loss is recorded first; from then on the session counts as idle in this boot.
     assert_eq!(store.session_watch("s").await.unwrap(), Watch::Keep);
     after.pass(5_000);
     assert_eq!(store.session_watch("s").await.unwrap(), Watch::End(EndReason::Idle));
@@ -628,7 +628,7 @@ async fn a_chain_that_was_cut_or_made_anew_is_known_by_a_row_that_was_noted() {
     assert!(store.audit_verify(Some(noted.clone())).await.unwrap().intact);
     let fault = async |noted: &KnownRow| store.audit_verify(Some(noted.clone())).await.unwrap().fault.unwrap();
 
-    // The chain alone does not tell that its end was cut off and the head moved.
+    // The chain alone does not reveal that its end was cut off and the head moved.
     let tampering = Connection::open(&path).unwrap();
     let cut = "DELETE FROM audit WHERE id > 10;
                UPDATE audit_head SET last = 10, hash = (SELECT hash FROM audit WHERE id = 10)";
@@ -639,7 +639,7 @@ async fn a_chain_that_was_cut_or_made_anew_is_known_by_a_row_that_was_noted() {
     append(20).await;
     assert!(fault(&noted).await.contains("was written anew"), "{}", fault(&noted).await);
 
-    // What retention removed cannot be told from what never was, but for the last of it.
+    // Rows removed by retention cannot be distinguished from rows that never existed, except the last of them.
     let retention = Retention { audit_rows: 10, ..Retention::default() };
     let verdict = store.audit_verify(None).await.unwrap();
     let last: KnownRow = format!("{}:{}", verdict.last, verdict.hash).parse().unwrap();

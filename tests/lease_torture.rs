@@ -1,8 +1,8 @@
-//! Hosts that share browsers and are killed at random: no browser is ever used by two executions at once, and in the end
-//! nothing is left of any host. Which execution used a browser when is told by its pages, not by the hosts under test.
+//! Hosts that share browsers are killed at random: no browser is ever used by two executions at once, and in the end
+//! nothing is left of any host. The pages report which execution used a browser when, not the hosts under test.
 //!
-//! `CODEMODE_TORTURE_SECONDS=600 cargo test lease_torture` goes on for longer; `CODEMODE_TORTURE_SEED` chooses what happens,
-//! though not when.
+//! `CODEMODE_TORTURE_SECONDS=600 cargo test lease_torture` runs longer; `CODEMODE_TORTURE_SEED` determines what
+//! happens, but not when.
 
 use crate::support::{
     lab,
@@ -34,21 +34,21 @@ use std::{
 const SECONDS: u64 = 20;
 const HOSTS: usize = 4;
 const KEYS: [&str; 3] = ["a", "b", "c"];
-/// Executions that each host has under way.
+/// The number of concurrent executions per host.
 const UNDER_WAY: usize = 2;
 const LEASE_TTL: Duration = Duration::from_secs(5);
-/// How long a shared browser is kept unused.
+/// The idle time of a shared browser.
 const IDLE: Duration = Duration::from_secs(2);
-/// How long it may take, on a machine that has better things to do, until enough has happened to prove something.
+/// The timeout, on a busy machine, until enough has happened for the test to be meaningful.
 const ENOUGH: Duration = Duration::from_secs(600);
-/// What an execution may come to besides its result. The first: others were too long before it. The rest: this machine was
-/// so slow that a lease expired, or that something else was not over in its time.
+/// The errors that an execution may end with. The first: other executions held the lease too long. The others: the
+/// machine was so slow that a lease expired, or another timeout passed.
 const REFUSALS: [&str; 4] = ["SESSION_BUSY", "SESSION_LOST", "SESSION_EXPIRED", TOO_SLOW];
 const TOO_SLOW: &str = "too slow";
-/// Where executions go that have a browser to themselves.
+/// The path visited by executions with a dedicated browser.
 const ALONE: &str = "alone";
 
-/// The pages that each execution visits tell which browser it uses: `here` is the key, or `alone`.
+/// The visited pages show which browser an execution uses: `here` is the key, or `alone`.
 const STAY: &str = "
 for (const at of ['enter', 'stay', 'stay', 'leave']) {
     await visit(`/${at}/${here}/NAME`);
@@ -64,10 +64,10 @@ struct Torture {
 
 #[derive(Default)]
 struct Inner {
-    /// The hosts that live: the number of each, which is its own until it is taken out of here, and its name.
+    /// The live hosts: pid and name. A pid cannot be reused before the entry is removed.
     hosts: [Option<(i32, String)>; HOSTS],
     killed: HashMap<String, Instant>,
-    /// The code of each execution that was answered; `OK` for a result.
+    /// The error code of each answered execution; `OK` for a result.
     answers: HashMap<String, String>,
 }
 
@@ -88,7 +88,7 @@ impl Torture {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// One host after the other, until it is over.
+    /// Runs one host after the other in a slot, until the test is over.
     fn drive(&self, leases: &Leases, place: usize, random: &mut StdRng) {
         for generation in 0.. {
             let name = format!("h{place}.{generation}");
@@ -109,7 +109,7 @@ impl Torture {
         }
     }
 
-    /// Has a host execute, until it is over or the host is dead.
+    /// Sends executions to a host, until the test is over or the host is dead.
     fn feed(&self, leases: &Leases, host: &mut Running, name: &str, random: &mut StdRng) {
         let mut next = 0;
         let mut under_way = 0;
@@ -135,7 +135,7 @@ impl Torture {
         }
     }
 
-    /// Waits until enough has happened, or for as long as that may take.
+    /// Waits until enough has happened, or until the timeout.
     fn wait_for_enough(&self, leases: &Leases) {
         let deadline = Instant::now() + ENOUGH;
         while !self.inner().is_enough(&uses(leases)) && Instant::now() < deadline {
@@ -143,7 +143,7 @@ impl Torture {
         }
     }
 
-    /// Kills a host, if one lives.
+    /// Kills a live host, if there is one.
     fn kill_one(&self, random: &mut StdRng) {
         let mut inner = self.inner();
         if let Some((pid, name)) = inner.hosts[random.random_range(0..HOSTS)].clone() {
@@ -153,8 +153,8 @@ impl Torture {
     }
 }
 
-/// The code of an answer, or that this machine was too slow. A profile that is in use and a browser that is not there any
-/// more have the same codes as one that does not start or answer in time.
+/// The error code of an answer, or [`TOO_SLOW`]. Slow starts and answers of a browser must be told apart from a profile
+/// in use and a browser that has died, which have the same codes.
 fn code_of(answer: &Json) -> &str {
     let error = &answer["error"];
     let ran_out = error["message"].as_str().is_some_and(|message| message.contains(" within "));
@@ -165,7 +165,7 @@ fn code_of(answer: &Json) -> &str {
     }
 }
 
-/// A script, and the session that it asks for.
+/// A random script, and the session that it requests.
 fn execution(name: &str, random: &mut StdRng) -> (String, Json) {
     let key = KEYS[random.random_range(0..KEYS.len())];
     let (mode, begin, end) = match random.random_range(0..10) {
@@ -190,7 +190,7 @@ fn execution(name: &str, random: &mut StdRng) -> (String, Json) {
     (code, session)
 }
 
-/// When an execution used a browser, by what the pages saw.
+/// The time span in which an execution used a browser, as recorded by the pages.
 #[derive(Debug)]
 struct Use {
     name: String,
@@ -199,7 +199,7 @@ struct Use {
     has_left: bool,
 }
 
-/// The uses of each key, in their order.
+/// The uses of each key, in order of time.
 fn uses(leases: &Leases) -> BTreeMap<String, Vec<Use>> {
     let mut uses: BTreeMap<String, Vec<Use>> = BTreeMap::new();
     for (at, path) in leases.site.visits() {
@@ -240,7 +240,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
         torture.is_over.store(true, Ordering::Relaxed);
     });
 
-    // No browser outlives what it was kept for.
+    // All browsers end after their idle time.
     leases.wait_until_all_ended(PATIENCE);
     let inner = std::mem::take(&mut *torture.inner());
     let uses = uses(&leases);
@@ -273,7 +273,7 @@ fn no_browser_is_used_by_two_and_nothing_is_left_however_hosts_die() {
     assert!(unexpected.is_empty(), "seed {seed}: {unexpected:?}");
     assert!(is_enough, "{counts:?}");
 
-    // What a host had only begun to start when it died has no keeper that could have noted its end.
+    // A session that a host was starting when it died has no keeper that could record its end.
     assert_eq!(leases.ask(&["sessions", "sweep", "--json"])["ok"], true, "seed {seed}");
     let listed = leases.ask(&["sessions", "list", "--json"]);
     assert_eq!(listed["data"]["sessions"], json!([]), "seed {seed}");

@@ -1,5 +1,5 @@
-//! What the executor promises to providers: runtimes are made in order and disposed of in reverse, exactly once, however
-//! the execution ends; nothing that a script started goes on behind it.
+//! The executor's guarantees to providers: runtimes are created in order and disposed of in reverse order, exactly
+//! once, however the execution ends; nothing that a script started continues after the outcome.
 
 use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
@@ -16,7 +16,7 @@ use std::{
 use tempfile::TempDir;
 use tokio::{sync::watch, time::Instant};
 
-/// Three providers and two services that they share, all of which write into one journal, and the host that offers them.
+/// A host with three providers and two services that they share; all of them write to one journal.
 struct Trio {
     lab: Lab,
     journal: Journal,
@@ -28,12 +28,12 @@ impl Trio {
         Self::with(|second| second)
     }
 
-    /// With a second provider that is told to misbehave.
+    /// With a modified second provider.
     fn with(change: impl FnOnce(FakeProvider) -> FakeProvider) -> Self {
         Self::of(change, |second| second)
     }
 
-    /// With a second service that is told to misbehave.
+    /// With a modified second service.
     fn with_service(change: impl FnOnce(FakeService) -> FakeService) -> Self {
         Self::of(|second| second, change)
     }
@@ -57,7 +57,7 @@ impl Trio {
         lab::block_on(self.lab.execute(request))
     }
 
-    /// What happened but calls, as `namespace: what`.
+    /// The journal without calls, as `namespace: event`.
     fn life(&self) -> Vec<String> {
         let is_call = |moment: &Moment| matches!(moment, Moment::Called(_) | Moment::Ended(_) | Moment::Dropped(_));
         let moments = self.journal.moments().into_iter().filter(|(_, moment)| !is_call(moment));
@@ -158,7 +158,7 @@ fn a_failing_dispose_is_an_error_only_if_the_script_succeeded() {
     trio.assert_life(Ending::Failed);
 }
 
-/// What happened before anything ran, and what was then disposed of.
+/// The expected journal of an execution that ended before its script ran.
 fn ended_early(created: &[&str], disposed: &[&str]) -> Vec<String> {
     let disposed = disposed.iter().map(|name| format!("{name}: Disposed(NotStarted)"));
     created.iter().map(|moment| (*moment).to_owned()).chain(disposed).collect()
@@ -243,7 +243,7 @@ fn a_dropped_future_ends_the_execution_as_well() {
     for script in ["await a.hang()", "await a.echo(1); for (;;);"] {
         let trio = Trio::new();
         lab::block_on(async {
-            // As a server does when its client is gone: the future is dropped in the middle.
+            // Drop the future while it runs, as a server does when its client disconnects.
             tokio::select! {
                 execution = trio.lab.execute(Request::new(script)) => panic!("it ended: {execution:?}"),
                 () = called(&trio.journal, "a") => {}
@@ -273,7 +273,7 @@ fn calls_in_flight_are_dropped_before_anything_is_disposed_of() {
 
 #[test]
 fn calls_made_too_late_reach_no_provider() {
-    // From the result's getter, from a timer that is due later, and after a throw.
+    // Calls that would start after the outcome: from a getter of the result, from a timer, and from a later microtask.
     for script in [
         "({ get x() { a.write(1); return 1 } })",
         "setTimeout(() => a.write(1), 1); 'done'",
@@ -314,7 +314,7 @@ fn a_runtime_that_panics_is_disposed_of_like_any_other() {
     }
 }
 
-/// What an audit was told of calls.
+/// Records the audit's events about calls.
 #[derive(Default)]
 struct Audited(Mutex<Vec<String>>);
 
@@ -358,7 +358,7 @@ fn a_method_that_needs_approval_is_refused_before_its_provider_sees_the_call() {
         caught,
         serde_json::json!(["APPROVAL_REQUIRED", "shop.pay may be called only with a person's approval"])
     );
-    // Correcting the arguments first would be in vain.
+    // Refused before the arguments are checked: correcting them would not help.
     let wrong = lab::block_on(lab.execute(Request::new("await shop.pay(1, 2, 3)"))).outcome.unwrap_err();
     assert_eq!(wrong.code, ErrorCode::ApprovalRequired);
 
@@ -443,7 +443,7 @@ impl ProviderRuntime for PanickingRuntime {
     }
 }
 
-/// Shows the context that its runtimes get.
+/// A provider that records the context of its runtimes.
 struct Seeing {
     manifest: Manifest,
     seen: watch::Sender<Option<ExecutionContext>>,

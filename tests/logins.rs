@@ -1,5 +1,5 @@
-//! What a login leaves in a browser, saved under a name: whose it is, what another browser gets of it, and that nothing of it
-//! is told.
+//! Saved login states: which session key owns them, what another browser gets when it loads one, and that their content
+//! is never disclosed.
 
 use crate::support::{leases::Leases, program::PATIENCE};
 use codemode_host::site;
@@ -7,11 +7,12 @@ use codemode_spec::limits::LOGIN_BYTES_MAX;
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
-/// In local storage of two origins, and in a cookie that outlives its browser.
+/// The value in local storage of two origins, and in a persistent cookie.
 const VALUE: &str = "login-value-7f3a";
 const KEY: &str = "shop";
 
-/// A state folder with the program, and the demo's site at two addresses, each a site of its own with its own cookies.
+/// A state folder with the program, and the demo's site at two addresses, which are different sites with separate
+/// cookies.
 struct Desk {
     leases: Leases,
     sites: [site::Site; 2],
@@ -34,7 +35,7 @@ impl Desk {
             .replace("{{value}}", VALUE)
     }
 
-    /// The answer to a script. Whatever it is, the value that the host keeps is in none of it.
+    /// Runs a script and returns the answer; asserts that it does not contain the stored value.
     fn run(&self, options: &[&str], code: &str) -> Json {
         let script = self.script(code);
         let answer = self.leases.ask(&[&["run", "--json", "--timeout", "50s", "-e", &script], options].concat());
@@ -48,7 +49,7 @@ impl Desk {
         answer["data"]["result"].take()
     }
 
-    /// The error of a script, as its code and its hint.
+    /// Runs a script that must fail; returns code and hint.
     fn refused(&self, options: &[&str], code: &str) -> (String, String) {
         let answer = self.run(options, code);
         let text = |name: &str| answer["error"][name].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
@@ -101,7 +102,7 @@ const SAVE: &str = "
         document.cookie = 'kept={{value}}; max-age=3600; path=/';
         localStorage.setItem('length', '{{value}}');
         localStorage.setItem('user', '{{value}}');
-        // What a page says of itself is not what is saved.
+        // A page that tampers with built-ins cannot falsify what is saved.
         JSON.stringify = () => 'null';
         Object.entries = () => [['user', 'mallory']];
         Storage.prototype.getItem = () => 'mallory';
@@ -111,7 +112,7 @@ const SAVE: &str = "
     const state = await page.context().storageState({ path: 'shop' });
     [state.cookies.map(({ name }) => name).sort(), state.origins.map(({ origin }) => new URL(origin).hostname),
         state.origins[0].localStorage.map(({ name }) => name).sort()];";
-/// What a page of each origin has: whether a user is logged in, and what is kept has the right value.
+/// Reads the state of a page of each origin: the logged-in user, and whether the stored values are right.
 const FOUND: &str = "
     const is = '{{value}}';
     const found = await page.evaluate((is) => [location.pathname, document.cookie.includes(`kept=${is}`),
@@ -126,7 +127,7 @@ const LOADED: &str = "const page = await browser.open('{{site}}/account', { stor
 fn a_login_that_was_saved_is_there_in_a_fresh_browser_of_the_key_and_of_no_other() {
     let desk = Desk::open();
     assert_eq!(desk.result(REUSE, SAVE), json!([["kept", "session"], ["127.0.0.1"], ["length", "user"]]));
-    // What no other execution is told: that of another key, and one without.
+    // The login exists neither for an execution with another key nor for one without.
     let (code, words) = desk.refused(OTHER_KEY, LOADED);
     assert_eq!(code, "NOT_FOUND");
     assert!(words.contains("there is no login state \"shop\"") && words.contains("There are none"), "{words}");
@@ -140,15 +141,15 @@ fn a_login_that_was_saved_is_there_in_a_fresh_browser_of_the_key_and_of_no_other
     }
     desk.close("bank");
     desk.close(KEY);
-    // A browser that has nothing of it, until it is loaded.
+    // A browser without the login, until it is loaded.
     assert_eq!(desk.result(REUSE, &format!("{NOTHING}{FOUND}")), json!(["/login", false, false, false, 0, false]));
-    // The tab by which the local storage is put in is none of the script's pages, and is gone.
+    // The tab that restores the local storage is not one of the script's pages, and is closed.
     let code = format!("{LOADED} {FOUND}; [found, (await browser.pages()).length]");
     assert_eq!(desk.result(REUSE, &code), json!([["/account", true, true, true, 2, true], 4]));
-    // It outlives the browser, also one that the script resets.
+    // The saved login outlives the browser, also one that the script resets.
     let code = format!("await cdp.resetSession(); {LOADED} {FOUND}");
     assert_eq!(desk.result(REUSE, &code), json!(["/account", true, true, true, 2, true]));
-    // In the mode `dynamic` the key is the same, whichever browser the execution has.
+    // In mode `dynamic` the key is the same, whichever browser the execution gets.
     desk.close(KEY);
     let dynamic = ["--session-mode", "dynamic", "--session-key", KEY];
     assert_eq!(desk.result(&dynamic, &format!("{LOADED} {FOUND}")), json!(["/account", true, true, true, 2, true]));
@@ -160,7 +161,7 @@ fn a_login_that_was_saved_is_there_in_a_fresh_browser_of_the_key_and_of_no_other
     desk.leases.wait_until_all_ended(PATIENCE);
 }
 
-/// Saves two states of a page whose origin keeps the value.
+/// Saves two login states of a page whose origin stores the value.
 const SAVE_TWO: &str = "
     const page = await browser.open('{{site}}/login');
     await page.evaluate(() => localStorage.setItem('user', '{{value}}'));
@@ -171,7 +172,7 @@ const SAVE_TWO: &str = "
     await page.evaluate(() => localStorage.setItem('large', 'x'.repeat(LARGE)));
     wrong.push(await browser.storageState({ path: 'large' }).then(() => 'saved', ({ code, hint }) => [code, /Close the pages/.test(hint)].join()));
     [origins, wrong]";
-/// What comes of loading a state of each name.
+/// Tries to load each state; returns the outcomes.
 const TRY: &str = "
     const tried = {};
     for (const name of ['shop', 'bank', 'large']) {
@@ -204,7 +205,7 @@ fn what_is_saved_lies_sealed_and_opens_only_where_it_was_written() {
     let [first, second] = files.as_slice() else { panic!("two states: {files:?}") };
     let unknown = "NOT_FOUND,there is no login state \"large\"";
     assert_eq!(desk.result(REUSE, TRY), json!({"shop": "loaded", "bank": "loaded", "large": unknown}));
-    // Each in the place of the other.
+    // Swap the two files.
     let aside = folder.join("aside");
     for (from, to) in [(first, &aside), (second, first), (&aside, second)] {
         fs::rename(from, to).unwrap();
@@ -224,7 +225,7 @@ fn what_is_saved_lies_sealed_and_opens_only_where_it_was_written() {
     fs::write(first, whole).unwrap();
     let tried = desk.result(REUSE, TRY);
     assert_eq!((&tried[name], &tried[other]), (&json!(broken(name)), &json!("loaded")));
-    // An operator sees and removes both, and a script sees no more of them.
+    // An operator lists and removes both; scripts cannot load them any more.
     let listed = desk.operator(&["logins", "list"]);
     let names: Vec<_> = listed["logins"].as_array().unwrap().iter().map(|login| &login["name"]).collect();
     assert_eq!(json!([names, listed["logins"][0]["key"]]), json!([["bank", "shop"], KEY]));
@@ -245,7 +246,7 @@ fn what_is_saved_lies_sealed_and_opens_only_where_it_was_written() {
     desk.leases.wait_until_all_ended(PATIENCE);
 }
 
-/// For the origin of the site that writes down who comes.
+/// A login state given as an object, for the origin of the site that records its visitors.
 const GIVEN: &str = "
     const state = {
         cookies: [{ name: 'given', value: 'c', domain: '127.0.0.1', path: '/', expires: -1, httpOnly: true }],
@@ -260,12 +261,12 @@ const GIVEN: &str = "
     const kept = await page.context().storageState();
     [found, (await browser.pages()).length, codes, kept.cookies.map(({ name }) => name), kept.origins.length]";
 
-/// An object needs no key, and no server hears of it.
+/// Loading from an object needs no session key, and sends no request to a server.
 #[test]
 fn a_state_that_a_script_gives_is_put_in_before_the_page_goes_to_its_site() {
     let desk = Desk::open();
     let codes = ["INVALID_ARGUMENT", "INVALID_ARGUMENT", "CDP_PROTOCOL_ERROR", "UNSUPPORTED_OPERATION"];
-    // As many pages as the script opened: also those whose states were refused.
+    // The number of pages is that of the script's own: also after refused states.
     assert_eq!(desk.result(&[], GIVEN), json!([["ada", "2", ""], 5, codes, ["given"], 1]));
     let visits: Vec<_> = desk.leases.site.visits().into_iter().map(|(_, path)| path).collect();
     assert_eq!(visits, ["/first"]);

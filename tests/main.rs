@@ -1,7 +1,7 @@
-//! The tests of the whole: scripts through the executor, the executor's promises to providers, a real Chromium, and the
-//! program as its users have it.
+//! Integration tests: scripts run by the executor, the executor's guarantees to providers, a real Chromium, and the
+//! program as users run it.
 //!
-//! Most of it is case files, see `support/case.rs`. `cargo test -- cases::bounds` runs those of a group.
+//! Many tests are case files, see `support/case.rs`. `cargo test -- cases::bounds` runs one group of them.
 
 mod abp;
 mod admin;
@@ -16,8 +16,8 @@ mod compile_once;
 mod config;
 mod dashboard;
 mod dist;
-mod door;
 mod embedder;
+mod keeper_socket;
 mod layers;
 mod lease_faults;
 mod lease_fencing;

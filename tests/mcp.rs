@@ -1,4 +1,4 @@
-//! MCP as a client sees it: lines of JSON-RPC, in both revisions.
+//! MCP over stdio, tested by a client with lines of JSON-RPC, in both revisions.
 
 use crate::support::program::{PATIENCE, Place, Running, need_browser, wait_until};
 use codemode_spec::limits::MCP_LINE_BYTES_MAX;
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 const HANDSHAKE: &str = "2025-11-25";
 const STATELESS: &str = "2026-07-28";
-/// How soon a browser ends whose host is gone: before its lease would have expired.
+/// The time within which a browser ends after its host has died: earlier than its lease would expire.
 const NOTICED: Duration = Duration::from_secs(20);
 
 struct Client {
     program: Running,
     stateless: bool,
     next_id: u64,
-    /// Notifications that came while an answer was awaited.
+    /// Notifications received while waiting for an answer.
     notices: Vec<Json>,
 }
 
@@ -74,7 +74,7 @@ impl Client {
         self.answer(id)
     }
 
-    /// The result of a call of the tool.
+    /// Calls the tool and returns the result.
     fn call(&mut self, arguments: Json, meta: Json) -> Json {
         self.notices.clear();
         self.ask("tools/call", json!({"name": "browser_execute", "arguments": arguments, "_meta": meta}))["result"]
@@ -85,7 +85,7 @@ impl Client {
         self.call(json!({"code": code}), json!({}))
     }
 
-    /// Begins a call that says that it runs and then waits for ever.
+    /// Starts a call that logs that it is running and then waits for ever.
     fn begin(&mut self, before: &str) -> u64 {
         let code = format!("{before}; console.warn('running'); await new Promise((r) => setTimeout(r, 1e8))");
         let meta = json!({"io.modelcontextprotocol/logLevel": "warning"});
@@ -195,15 +195,15 @@ fn a_cancelled_call_ends_and_is_not_answered() {
     let mut client = Client::with_handshake(&place);
     let cancelled = client.begin("");
     client.tell("notifications/cancelled", json!({"requestId": cancelled, "reason": "changed my mind"}));
-    // There is one place for executions: the next call can run only if the first has ended. `answer` fails if the
-    // cancelled call is answered.
+    // Only one execution may run: the next call can start only if the first has ended. `answer` fails if the cancelled
+    // call is answered.
     assert_eq!(text(&client.call_code("'next'")), "next");
 }
 
 #[test]
 fn a_line_that_cannot_be_read_is_answered_and_the_server_goes_on() {
     let place = Place::new();
-    // Also before anything else was said.
+    // Also as the first message.
     for mut client in [Client::with_handshake(&place), Client::stateless(&place)] {
         let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"{}\"}}", "x".repeat(MCP_LINE_BYTES_MAX));
         for (line, code) in [("{", -32700), ("no message", -32700), (&long, -32700), ("[1]", -32600)] {
@@ -232,7 +232,7 @@ fn an_id_in_flight_is_refused_and_its_first_request_is_answered_once() {
     let refused = client.program.receive();
     assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(first), &json!(-32600)), "{refused}");
     assert!(text(&client.answer(first)["result"]).starts_with("first\n"));
-    // The id is free, and nothing else was said of it.
+    // The id can be reused, and the first call got no other answer.
     client.next_id = first;
     assert_eq!(text(&client.call_code("'third'")), "third");
 }

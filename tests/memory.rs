@@ -1,7 +1,8 @@
-//! Whatever a script does, the host grows by at most a bound beside the script's sandbox, and gives it back.
+//! Whatever a script does, the host's memory outside the script's sandbox grows by at most a bound, and is released
+//! again.
 //!
-//! Each case is a script that an attacker would write, in a host of its own that could not take much more than the bound if it
-//! tried. What the host held at its peak stands in the output: `cargo test -- memory:: --nocapture`.
+//! Each case is a script of an attacker, run in a separate host whose memory limit is not much above the bound. The
+//! output shows the peak of each case: `cargo test -- memory:: --nocapture`.
 
 use crate::support::{
     program::{Place, need_browser, wait_until},
@@ -12,14 +13,15 @@ use codemode_spec::limits::{EXECUTION_BYTES_MAX, SOURCE_TOKENS_MAX};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use std::{fs, path::Path, time::Duration};
 
-/// What a running execution may add, in KiB.
+/// The growth that a running execution may cause, in KiB.
 const GROWTH_KIB_MAX: usize = EXECUTION_BYTES_MAX / 1024;
-/// What may stay of it when it is over, while the host goes on: caches, and what the allocator keeps.
+/// The growth that may remain after the execution: caches, and memory retained by the allocator.
 const KEPT_KIB_MAX: usize = 32 * 1024;
-/// Writable memory of the whole process, sandboxes included, beyond which the system refuses.
+/// The resource limit on writable memory of the whole process, including sandboxes.
 const DATA_BYTES_MAX: u64 = 2 << 30;
 
-/// Each is a file, but for sources that are made here: what it is about, `//! code:` with the answer's code (or `ok`), and the script.
+/// The cases: files with a description, `//! code:` with the answer's code (or `ok`) and the script, and generated
+/// sources.
 fn cases() -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/memory");
     let mut cases: Vec<_> = fs::read_dir(folder)
@@ -27,7 +29,7 @@ fn cases() -> Vec<(String, String)> {
         .map(|entry| entry.unwrap().path())
         .map(|path| (path.file_stem().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(path).unwrap()))
         .collect();
-    // The largest trees that sources make.
+    // The largest syntax trees that a source can produce.
     let arrows = "x=>x;".repeat(SOURCE_TOKENS_MAX / 4 - 10);
     cases.push(("source_of_functions".to_owned(), format!("//! code: ok\n{arrows}1")));
     cases.push(("source_of_typed_functions".to_owned(), format!("//! code: ok\nlet a: number = 1;{arrows}a")));
@@ -45,7 +47,7 @@ fn no_script_makes_the_host_grow_beyond_its_bound() {
         let mut server = Server::start(&place);
         let limit = Rlimit { current: Some(DATA_BYTES_MAX), maximum: Some(DATA_BYTES_MAX) };
         prlimit(Pid::from_raw(server.pid()), Resource::Data, limit).unwrap();
-        // What every execution needs is there: the image, the browser's protocol, the ledger.
+        // Load what every execution needs: the image, the browser's protocol, the ledger.
         assert_eq!(server.execute("await cdp.spec(); await cdp.attachToTarget(); 1")["data"]["result"], 1);
         let before = settled_kib(&mut server);
         let watch = Watch::start(server.pid());
@@ -70,11 +72,11 @@ fn no_script_makes_the_host_grow_beyond_its_bound() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// What a host holds when it has given back what it can.
+/// The memory of a host after it has released what it can.
 fn settled_kib(server: &mut Server) -> usize {
     let (mut least, mut same) = (usize::MAX, 0);
     wait_until("the host at rest", Duration::from_secs(60), || {
-        // What was let go of goes back to the system while there is something to do.
+        // Freed memory is returned to the system only while the host is active.
         assert_eq!(server.execute("1")["data"]["result"], 1);
         let now = beside_sandboxes_kib(server.pid());
         same = if now < least { 0 } else { same + 1 };

@@ -1,9 +1,9 @@
-//! What pages may reach: a real Chromium behind the proxy that enforces the rules, and the program with rules of an
-//! operator and of a call.
+//! Network rules for pages: a real Chromium behind the proxy that enforces them, and the program with rules from an
+//! operator and from a call.
 
 use crate::support::{
     browsing::block_on,
-    leases::{Leases, told},
+    leases::{Leases, envelope_of},
     program::PATIENCE,
     web::{BIG_BYTES, Echo, Names, Page, Proxied, Web, rules, until},
 };
@@ -29,7 +29,7 @@ fn a_page_goes_through_the_proxy_and_names_the_rule_that_refuses_it() {
         let port = web.port();
         let mut browser = Proxied::with(&[], &["bad.test"]).await;
         assert_eq!(browser.visit(&format!("http://good.test:{port}/a?b")).await, format!("{} | ", web.address));
-        // Loopback is no exception.
+        // Loopback is not exempt.
         assert_eq!(browser.visit(&format!("http://127.0.0.1:{port}/c")).await, format!("{} | ", web.address));
         let expected = [format!("GET good.test:{port} /a []"), format!("GET 127.0.0.1:{port} /c []")];
         let asked: Vec<_> = web.asked().into_iter().filter(|asked| !asked.contains("favicon")).collect();
@@ -61,7 +61,7 @@ fn bodies_stream_in_both_directions() {
         assert_eq!(browser.evaluate(up).await, (32 << 20).to_string());
         let down = "fetch('/big').then((answer) => answer.blob()).then((blob) => blob.size)";
         assert_eq!(browser.evaluate(down).await, BIG_BYTES);
-        // The first part of an answer comes before the last one is sent.
+        // Answers are streamed: the first part arrives before the last one is sent.
         let first = "(async () => {
             const reader = (await fetch('/held')).body.getReader();
             const read = async () => new TextDecoder().decode((await reader.read()).value);
@@ -70,7 +70,7 @@ fn bodies_stream_in_both_directions() {
             return first + await read();
         })()";
         assert_eq!(browser.evaluate(first).await, "first, last");
-        // Many at once over few connections.
+        // Many concurrent requests over few connections.
         let many = "Promise.all(Array.from({ length: 60 }, (_, n) => fetch('/echo', { method: 'PUT', body: 'n' + n })
                     .then((answer) => answer.text()))).then((all) => all.every((text, n) => text === 'n' + n))";
         assert_eq!(browser.evaluate(many).await, true);
@@ -94,7 +94,7 @@ fn a_web_socket_works_until_the_rules_refuse_it() {
             echo.port
         );
         assert_eq!(browser.evaluate(&open).await, "hello");
-        // Rules that say nothing of it leave it as it is.
+        // New rules that still allow the host leave the connection open.
         browser.gate.narrow(Some(rules(&["good.test"], &[])));
         let again = "new Promise((done) => { socket.onmessage = (event) => done(event.data); socket.send('again') })";
         assert_eq!(browser.evaluate(again).await, "again");
@@ -113,7 +113,7 @@ fn a_second_answer_of_the_name_service_changes_nothing() {
     block_on(async {
         let (open, secret) = (Web::on("127.0.0.1").await, Web::on("127.0.0.2").await);
         let names = Names::new(&[
-            // As an attacker's name server answers: first what may be reached, then what may not.
+            // DNS rebinding: first an allowed address, then a denied one.
             ("rebound.test", &[&["127.0.0.1"], &["127.0.0.2"]]),
             ("mixed.test", &[&["127.0.0.2", "127.0.0.1"]]),
         ]);
@@ -121,7 +121,7 @@ fn a_second_answer_of_the_name_service_changes_nothing() {
         let browser = Proxied::start(policy, names, Upstream::default()).await;
         let there = format!("{} | ", open.address);
         assert_eq!(browser.visit(&format!("http://rebound.test:{}/", open.port())).await, there);
-        // A port of its own has it resolved anew.
+        // Another port forces a new resolution.
         let rebound = browser.visit(&format!("http://rebound.test:{}/", secret.port())).await;
         assert!(rebound.contains("deny 127.0.0.2"), "{rebound}");
         assert_eq!(browser.visit(&format!("http://mixed.test:{}/", open.port())).await, there);
@@ -135,7 +135,7 @@ fn a_second_answer_of_the_name_service_changes_nothing() {
     });
 }
 
-/// A company's proxy: writes down the heads of what it is asked, answers requests itself and leads tunnels to one place.
+/// A corporate proxy: records request heads, answers requests itself and connects all tunnels to one port.
 async fn company_proxy(leads_to: u16) -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -183,7 +183,7 @@ fn a_proxy_of_the_environment_is_used_behind_the_rules() {
         let names = Names::new(&[("a.internal.test", &[&["127.0.0.1"]])]);
         let policy = Policy::narrow(rules(&[], &["bad.test", "10.0.0.0/8"]), None);
         let browser = Proxied::start(policy, names, upstream.unwrap()).await;
-        // It is not resolved here.
+        // The name is not resolved on this machine.
         assert_eq!(browser.visit("http://far.test/page?q").await, "by the company | ");
         let socket = "new Promise((done) => {
             const socket = new WebSocket('ws://socket.test/');
@@ -198,7 +198,7 @@ fn a_proxy_of_the_environment_is_used_behind_the_rules() {
             let text = browser.visit(refused).await;
             assert!(text.starts_with("Refused | "), "{refused}: {text}");
         }
-        // What is excepted, and loopback, goes straight.
+        // Exempted hosts and loopback are connected directly.
         let there = format!("{} | ", web.address);
         for host in ["a.internal.test", "127.0.0.1"] {
             assert_eq!(browser.visit(&format!("http://{host}:{}/", web.port())).await, there);
@@ -219,7 +219,7 @@ fn a_proxy_of_the_environment_is_used_behind_the_rules() {
     });
 }
 
-/// Offers itself to the page and to the port of this machine where UDP is listened for, and tells how many ways it found.
+/// Starts WebRTC towards itself and towards a UDP port of this machine; returns the number of candidates.
 const WEBRTC: &str = "(async () => {
     const found = [];
     const one = new RTCPeerConnection({ iceServers: [{ urls: 'stun:127.0.0.1:PORT' }] });
@@ -256,11 +256,11 @@ fn web_rtc_sends_nothing_around_the_proxy() {
         let browser = Proxied::with(&[], &[]).await;
         browser.visit(&format!("http://good.test:{}/", web.port())).await;
         assert_eq!(browser.evaluate(&probe).await, 0, "ways that it found");
-        // The same probe of a browser without a proxy is seen, and while that is waited for the first one has its time.
+        // The same probe from a browser without a proxy arrives; waiting for it gives the first one time to arrive too.
         let plain = Page::launch(None).await;
         assert_eq!(packets.load(Ordering::Relaxed), 0);
         plain.visit(&format!("http://127.0.0.1:{}/", web.port())).await;
-        // It ends gathering when no answer came for a long time, which is not waited for.
+        // Without waiting for the end of gathering, which comes only after a long timeout.
         plain.evaluate(&probe.replace("await gathered", "")).await;
         until("packets of the other one", async || packets.load(Ordering::Relaxed) > 0).await;
         plain.browser.close().await.unwrap();
@@ -276,20 +276,20 @@ fn no_other_process_can_use_the_proxy() {
     block_on(async {
         let web = Web::on("127.0.0.1").await;
         let (strict, other) = tokio::join!(Proxied::with(&[], &["127.0.0.0/8"]), Proxied::with(&[], &[]));
-        // This process is not the browser.
+        // This process is not the browser to which the proxy belongs.
         let mut stranger = TcpStream::connect(other.proxy).await.unwrap();
         let request = format!("GET http://127.0.0.1:{}/stranger HTTP/1.1\r\nHost: x\r\n\r\n", web.port());
         stranger.write_all(request.as_bytes()).await.unwrap();
         let mut answer = Vec::new();
-        // Closed, or reset for what was not read.
+        // Closed, or reset because of unread data.
         let _ = tokio::time::timeout(PATIENCE, stranger.read_to_end(&mut answer)).await.expect("it is closed");
         assert_eq!(String::from_utf8_lossy(&answer), "");
-        // A page that asks its own proxy for the other's port, and one that asks for its own.
+        // A page that requests the other proxy's port through its own proxy, and one that requests its own proxy's.
         for proxy in [strict.proxy, other.proxy] {
             let through = other.visit(&format!("http://127.0.0.1:{}/", proxy.port())).await;
             assert_eq!(through, "net::ERR_EMPTY_RESPONSE");
         }
-        // From a page that may: what is served in the place of a refused one may load nothing.
+        // From an allowed page: the error page shown for a refused one cannot load anything.
         other.visit(&format!("http://127.0.0.1:{}/", web.port())).await;
         let tunnel = format!(
             "new Promise((done) => {{ const socket = new WebSocket('ws://127.0.0.1:{}/'); \
@@ -298,14 +298,14 @@ fn no_other_process_can_use_the_proxy() {
         );
         assert_eq!(other.evaluate(&tunnel).await, "error");
         assert!(!web.asked().iter().any(|asked| asked.contains("stranger")), "{:?}", web.asked());
-        // Each works for its own browser.
+        // Each proxy works for its own browser.
         assert_eq!(other.visit(&format!("http://127.0.0.1:{}/", web.port())).await, format!("{} | ", web.address));
         let refused = strict.visit(&format!("http://127.0.0.1:{}/", web.port())).await;
         assert!(refused.contains("deny 127.0.0.0/8"), "{refused}");
     });
 }
 
-/// The title and the text of a page, from a script. What a refused navigation leaves in its place can be read as well.
+/// Reads the title and text of a page, also of the error page that a refused navigation shows.
 const TITLE: &str = "await visit('/'); while (await evaluate('document.readyState') !== 'complete'); \
                      await evaluate('document.title + \" | \" + document.body.innerText')";
 
@@ -313,7 +313,7 @@ fn result(envelope: &Json) -> &str {
     envelope["data"]["result"].as_str().unwrap_or_else(|| panic!("{envelope}"))
 }
 
-/// A script's navigation was refused: where to and by which rule.
+/// Asserts that a script's navigation was refused: to which host, and by which rule.
 #[track_caller]
 fn assert_network_refused(answer: &Json, words: &str) {
     let error = &answer["error"];
@@ -347,14 +347,13 @@ fn an_operators_rule_refuses_and_the_audit_tells() {
     assert!(row["session"].is_string() && row["token"].is_u64(), "{row}");
     let detail: Json = serde_json::from_str(row["detail"].as_str().unwrap()).unwrap();
     let port: u16 = port.parse().unwrap();
-    // Once for the page, and once for its icon.
     assert_eq!(detail, json!({"host": "127.0.0.2", "port": port, "rule": "deny 127.0.0.2", "count": 1}));
     assert!(!row.to_string().contains("secret"), "{row}");
     assert_eq!(leases.ask(&["audit", "verify", "--json"])["data"]["intact"], true);
 
     fs::write(leases.state().with_file_name("wrong.toml"), "[network]\nallow = [\"http://a.test\", \"*b\"]\n").unwrap();
     let wrong = leases.state().with_file_name("wrong.toml");
-    let wrong = told(leases.command(&["run", "--json", "--config", wrong.to_str().unwrap(), "-e", "1"]));
+    let wrong = envelope_of(leases.command(&["run", "--json", "--config", wrong.to_str().unwrap(), "-e", "1"]));
     let message = wrong["error"]["message"].as_str().unwrap();
     assert!(message.contains("http://a.test") && message.contains("\"*b\""), "{message}");
 }
@@ -380,7 +379,7 @@ fn a_call_narrows_a_shared_browser_for_its_own_lease() {
     assert_eq!(leases.ask(&["sessions", "close", "shop", "--json"])["ok"], true);
 }
 
-/// What became of navigations: the code of the error and its details, or the title of the page.
+/// Navigates to each URL; returns the error's code and details, or the page's title.
 const NAVIGATIONS: &str = "
 const outcomes = {};
 for (const url of URLS) {
@@ -408,14 +407,14 @@ fn a_refused_navigation_is_an_error_of_the_script_and_a_forged_refusal_is_not() 
         let expected = json!({
             format!("{good}/"): open.address.to_string(),
             format!("http://{bad}/secret"): refused(bad.port()),
-            // It has asked the refused host for a picture.
+            // The page has requested an image from the refused host.
             format!("{good}/picture?http://{bad}/"): "a picture",
             &secure: refused(bad.port()),
             format!("http://127.0.0.2/"): refused(80),
             format!("http://2130706434:{}/", bad.port()): refused(bad.port()),
             format!("{good}/redirect?http://{bad}/"): refused(bad.port()),
             format!("{good}/redirect?{secure}"): refused(bad.port()),
-            // A server that says what the proxy says.
+            // A server that forges the proxy's refusal.
             format!("{good}/forged?127.0.0.2:{}; the call's deny 127.0.0.2", bad.port()): "Refused",
             format!("{good}/redirect?http://{bad}/last"): refused(bad.port()),
         });

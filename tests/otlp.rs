@@ -1,4 +1,5 @@
-//! What a collector of OpenTelemetry gets of a host, and what becomes of the host when the collector does not take it.
+//! Export to an OpenTelemetry collector: what the collector receives, and how the host behaves when the collector
+//! fails.
 
 use crate::support::{
     http::{Reply, Serving, call},
@@ -32,7 +33,7 @@ use std::{
 };
 use tokio::{net::TcpListener, runtime::Runtime};
 
-/// A collector that takes what it gets, or answers what it is told to.
+/// A collector that accepts everything, or gives a scripted answer.
 struct Collector {
     address: SocketAddr,
     state: Arc<Mutex<Taken>>,
@@ -42,7 +43,7 @@ struct Collector {
 struct Taken {
     answer: Answer,
     requests: Vec<Request>,
-    /// What has been taken of answers without an end.
+    /// The number of bytes sent of endless answers.
     streamed: Arc<AtomicUsize>,
 }
 
@@ -55,7 +56,7 @@ struct Request {
 #[derive(Clone, Copy)]
 enum Answer {
     Status(StatusCode),
-    /// To what is sent to this path, and 200 to the rest.
+    /// This status for one path, and 200 for the others.
     StatusAt(&'static str, StatusCode),
     Never,
     Endless,
@@ -88,7 +89,7 @@ impl Collector {
         self.state.lock().unwrap().streamed.load(Ordering::Relaxed)
     }
 
-    /// What came in requests to this path, with the resource that it is of.
+    /// The items received at this path, with their resources.
     fn of<T>(&self, path: &str, read: impl Fn(&[u8]) -> Vec<(Resource, T)>) -> Vec<(Resource, T)> {
         let state = self.state.lock().unwrap();
         state.requests.iter().filter(|request| request.path == path).flat_map(|request| read(&request.body)).collect()
@@ -142,7 +143,7 @@ async fn take(State(state): State<Arc<Mutex<Taken>>>, uri: Uri, headers: HeaderM
     }
 }
 
-/// A host whose log is in the file `log`.
+/// A host that logs to the file `log`.
 fn serve(place: &Place, collector: &str) -> Command {
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0", "--otlp", collector]);
     command.stderr(fs::File::create(place.folder().join("log")).unwrap());
@@ -191,7 +192,7 @@ fn a_collector_gets_executions_calls_and_log_and_nothing_of_what_scripts_say() {
     const RELOADED: &str = "the settings were reloaded";
     let reloaded = |record: &LogRecord| text(record.body.as_ref()) == Some(RELOADED);
     wait_until("the record", PATIENCE, || collector.records().iter().any(|(_, record)| reloaded(record)));
-    // It is at once that the host is told to end: what it has not sent yet is not lost.
+    // The host is stopped at once: spans that are not exported yet must not be lost.
     let last = serving.execute(
         &[],
         &json!({"code": "
@@ -245,7 +246,7 @@ fn a_collector_gets_executions_calls_and_log_and_nothing_of_what_scripts_say() {
         assert_eq!(request.authorization.as_deref(), Some("Bearer sesame-of-the-collector"), "{}", request.path);
         assert!(!String::from_utf8_lossy(&request.body).contains("sesame"), "{}", request.path);
     }
-    // On standard error is what it says without a collector.
+    // Standard error contains the same log as without a collector.
     let log = log(&place);
     assert!(!log.contains("sesame") && !log.contains(RELOADED), "{log}");
 }
@@ -259,7 +260,7 @@ fn spans_do_not_depend_on_what_is_logged_or_on_the_client() {
     let mut serving = Serving::of(command);
     let code = "const page = await browser.open(); await page.evaluate(() => new Promise(() => {}))";
     let mut message = call(&json!({"code": code, "timeout_ms": 3_000}));
-    // The client says that it does not sample the trace.
+    // The client does not sample the trace.
     message["params"]["_meta"]["traceparent"] = json!("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
     let answer = serving.send(&[], &message).message();
     assert_eq!(answer["result"]["structuredContent"]["error"]["code"], "TIME_EXCEEDED", "{answer}");
@@ -270,7 +271,7 @@ fn spans_do_not_depend_on_what_is_logged_or_on_the_client() {
     let seen: Vec<_> =
         spans.iter().map(|(_, span)| (span.name.as_str(), attribute(&span.attributes, "error.type"))).collect();
     assert!(seen.contains(&("execution", Some("TIME_EXCEEDED"))), "{seen:?}");
-    // That of the call which ran then.
+    // The span of the call that was running then.
     let is_cancelled = |(name, error): &(&str, _)| name.starts_with("browser.") && *error == Some("CANCELLED");
     assert!(seen.iter().any(is_cancelled), "{seen:?}");
     assert!(collector.records().is_empty(), "{:?}", collector.records());
@@ -279,7 +280,7 @@ fn spans_do_not_depend_on_what_is_logged_or_on_the_client() {
 #[test]
 fn a_host_works_and_ends_whatever_its_collector_does() {
     const DEAF: &str = "the collector does not take ";
-    // Connections to it wait in its queue, which it never looks into.
+    // Connections stay in the backlog of this listener, which never accepts.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let told = |place: &Place, what: &str| log(place).matches(what).count();
     let work = |serving: &Serving| {
@@ -288,7 +289,7 @@ fn a_host_works_and_ends_whatever_its_collector_does() {
             assert_eq!(answer["data"]["result"], 2, "{answer}");
         }
     };
-    // One that does not speak, one that never answers, and one whose answer has no end.
+    // A collector that does not accept, one that never answers, and one whose answer is endless.
     let place = Place::new();
     let mut serving = Serving::of(serve(&place, &format!("http://{}", silent.local_addr().unwrap())));
     work(&serving);
@@ -302,11 +303,11 @@ fn a_host_works_and_ends_whatever_its_collector_does() {
         work(&serving);
         serving.program.signal(Signal::TERM);
         assert!(serving.program.ended(PATIENCE).success());
-        // What the kernel holds of a connection is not what the host has read.
+        // The kernel buffers more per connection than the host reads.
         assert!(collector.streamed() < collector.requests() * (OTLP_ANSWER_BYTES_MAX + (16 << 20)));
     }
 
-    // One that refuses the log, and then does not: it is told when that changes, and of the log alone.
+    // A collector that refuses the log and later accepts it: only the changes are logged, and only for the log.
     let (place, collector) = (Place::new(), Collector::start(Answer::StatusAt("/v1/logs", StatusCode::BAD_REQUEST)));
     let serving = Serving::of(serve(&place, &(collector.url() + "/")));
     let reload = || {

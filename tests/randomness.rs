@@ -1,5 +1,5 @@
-//! The same script with the same seed, the same clock and the same replies says the same, byte for byte; without a seed
-//! every execution draws anew.
+//! Determinism: a script with the same seed, clock and replies has the same output, byte for byte; without a seed every
+//! execution has another one.
 
 use crate::support::lab::{self, Lab};
 use codemode_host::exec::{Execution, Request, Settings};
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Draws in every way there is, over several turns.
+/// Uses every source of randomness, over several turns.
 const DRAWING: &str = "
 const drawn = [Math.random(), crypto.randomUUID(), [...crypto.getRandomValues(new Uint8Array(8))]];
 console.log('first', drawn);

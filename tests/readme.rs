@@ -1,4 +1,4 @@
-//! What the README promises is so.
+//! Checks the examples and promises of the README.
 
 use crate::support::{program::Place, root};
 use std::fs;

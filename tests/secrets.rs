@@ -1,4 +1,4 @@
-//! Values that pages get and scripts never see: where they are put in, and that nothing carries them out.
+//! Secrets, which pages receive and scripts never see: where they are filled in, and that no channel discloses them.
 
 use crate::support::{
     browsing::block_on,
@@ -24,7 +24,7 @@ use std::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-/// With characters that every writer escapes in its own way.
+/// The secret, with characters that each output format escapes differently.
 const VALUE: &str = "s3cr\"t/ä&<7>";
 const NAME: &str = "SHOP";
 
@@ -35,11 +35,11 @@ struct Vault {
     folder: TempDir,
 }
 
-/// What a client is told while a script runs.
+/// Records the console lines and calls that a client is notified of.
 #[derive(Default)]
-struct Told(Mutex<String>);
+struct Notifications(Mutex<String>);
 
-impl Observer for Told {
+impl Observer for Notifications {
     fn console(&self, line: &ConsoleLine) {
         self.0.lock().unwrap().push_str(&line.text);
     }
@@ -63,9 +63,9 @@ impl Vault {
         vault
     }
 
-    /// The answer to a script. Whatever it is, the value is in none of it, nor in what a client is told meanwhile.
+    /// Runs a script and returns the answer; asserts that neither it nor the notifications contain the value.
     async fn run(&self, code: &str) -> Json {
-        let told = Arc::new(Told::default());
+        let told = Arc::new(Notifications::default());
         let timeout_ms = Some(WALL_MS_MAX);
         let request = ExecuteRequest { timeout_ms, ..ExecuteRequest::new(self.pages.place(code)) };
         let answer = self.service.execute(request, Arc::clone(&told) as _, CancellationToken::new()).await;
@@ -82,7 +82,7 @@ impl Vault {
     }
 }
 
-/// Fails if a text holds the value in any of its forms: here those that the masker does not need to know.
+/// Fails if a text contains the value in any encoding, including some that the masker need not recognise.
 fn assert_hidden(text: &str, what: &str) {
     let escaped = json!(VALUE).to_string();
     let url: String = url::form_urlencoded::byte_serialize(VALUE.as_bytes()).collect();
@@ -179,7 +179,7 @@ fn a_handle_is_no_argument_of_any_other_call() {
     });
 }
 
-/// The element comes late, and by then the page has gone elsewhere.
+/// The element appears late, when the page has already navigated to another origin.
 #[test]
 fn a_page_that_navigates_while_a_field_is_waited_for_gets_nothing() {
     block_on(async {
@@ -193,7 +193,7 @@ fn a_page_that_navigates_while_a_field_is_waited_for_gets_nothing() {
             [code, await page.inputValue('#password'), new URL(page.url()).origin === new URL('{{other}}').origin];
         ";
         assert_eq!(vault.result(code).await, json!(["POLICY_REFUSED", "", true]));
-        // The page goes as soon as it is touched: the field of the next document stays empty.
+        // The page navigates as soon as the field is touched: the field of the next document stays empty.
         let code = "
             const page = await browser.open('{{site}}/vault');
             const codes = [];
@@ -221,7 +221,7 @@ fn a_value_that_a_page_shows_is_masked_in_every_reply() {
     });
 }
 
-/// What a script puts together itself, out of parts that are no form of the value, goes no further than the sandbox.
+/// A value that a script reassembles from parts, which the masker cannot recognise, does not leave the sandbox.
 #[test]
 fn a_value_that_a_script_has_put_together_leaves_in_no_part_of_the_answer() {
     block_on(async {
@@ -256,7 +256,7 @@ fn a_value_that_a_script_has_put_together_leaves_in_no_part_of_the_answer() {
             vault.run(&format!("{parts} ({{ a: whole, b: 'x'.repeat(100000) }})")).await["data"]["artifact"]
                 .is_string()
         );
-        // What is kept of it all: the audit, the dump, the files of the answers.
+        // Everything that is stored: the audit, the dump, the files of the answers.
         let rows = vault.service.audit_show(AuditQuery::default()).await.unwrap().rows;
         assert_hidden(&json!(rows).to_string(), "the audit");
         let used = rows.iter().filter(|row| row.kind == "secret.used").count();
@@ -277,7 +277,7 @@ fn assert_hidden_in(folder: &Path) {
     assert_eq!(holding(folder, VALUE), Vec::<String>::new());
 }
 
-/// The files below a folder that hold a text, in UTF-8 or in UTF-16.
+/// The files below a folder that contain a text, in UTF-8 or UTF-16.
 fn holding(folder: &Path, text: &str) -> Vec<String> {
     let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let mut found = Vec::new();
@@ -294,7 +294,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
     found
 }
 
-/// Free when there is no secret, and nothing is masked that is none.
+/// Without secrets nothing is masked, and with one nothing else is.
 #[test]
 fn without_secrets_nothing_is_masked_and_a_removed_one_is_text_again() {
     block_on(async {
@@ -304,7 +304,7 @@ fn without_secrets_nothing_is_masked_and_a_removed_one_is_text_again() {
         assert_eq!(vault.service.secrets_remove(NAME).await.unwrap().removed, NAME);
         assert!(vault.service.secrets_list().await.unwrap().secrets.is_empty());
         let request = ExecuteRequest::new(script);
-        let answer = vault.service.execute(request, Arc::new(Told::default()), CancellationToken::new()).await;
+        let answer = vault.service.execute(request, Arc::new(Notifications::default()), CancellationToken::new()).await;
         assert_eq!(answer.data.unwrap()["result"], json!([VALUE, "s3cr"]));
     });
 }
@@ -335,7 +335,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Chromium remembers what was typed into forms, to suggest it in others, and what stands in those of open pages.
+/// Chromium stores typed form values, to suggest them in other forms, and the values of forms in open pages.
 #[test]
 fn a_kept_profile_has_nothing_of_a_form_that_was_filled_with_a_secret() {
     need_browser();
@@ -366,7 +366,7 @@ fn a_kept_profile_has_nothing_of_a_form_that_was_filled_with_a_secret() {
     assert!(!holding(&state, "remembered by Chromium").is_empty(), "what is no secret is remembered");
 }
 
-/// The command line, as an operator has it, with the log as loud as it gets.
+/// The command line of an operator, at the most verbose log level.
 #[test]
 fn an_operator_sets_lists_and_removes_secrets_and_no_output_has_their_values() {
     need_browser();

@@ -1,4 +1,4 @@
-//! The host that stays: `codemode serve`, as its clients and its enemies see it.
+//! `codemode serve`, tested by well-behaved and by hostile clients.
 
 use crate::support::{
     http::{Reply, STATELESS, Serving, call, with_session},
@@ -20,10 +20,10 @@ use std::{
 
 const OF_CI: &str = "ci-0123456789abcdef0123456789abcdef";
 const OF_ME: &str = "me-fedcba9876543210fedcba9876543210";
-/// A script that runs until it is ended.
+/// A script that runs until it is cancelled.
 const ENDLESS: &str = "console.warn('running'); await new Promise((r) => setTimeout(r, 1e8))";
 
-/// A host with two callers, one of which may have little.
+/// A host with two callers, one of which is restricted.
 fn with_tokens(place: &Place, arguments: &[&str]) -> Serving {
     let file = place.folder().join("tokens.toml");
     let text = format!(
@@ -46,7 +46,7 @@ fn code(arguments: &str) -> Json {
     json!({ "code": arguments })
 }
 
-/// What an endless execution answers.
+/// Starts an endless execution; the thread returns its answer.
 fn begin(serving: &Serving, headers: &[(&str, &str)]) -> thread::JoinHandle<Option<Reply>> {
     serving.begin(headers, &json!({"code": ENDLESS, "timeout_ms": 600_000}))
 }
@@ -88,7 +88,7 @@ fn both_revisions_are_served_and_the_host_says_when_it_is_ready() {
     assert_eq!(number("codemode_execution_seconds_count"), 2.0);
     assert!(number("codemode_turn_seconds_count") >= 2.0 && numbers.body.ends_with("# EOF\n"), "{}", numbers.body);
 
-    // A client says when it goes.
+    // A client can delete its session.
     assert_eq!(serving.ask("DELETE", "/mcp", &headers, "").status / 100, 2);
     assert_eq!(serving.send(&headers, &json!({"jsonrpc": "2.0", "id": 4, "method": "tools/list"})).status, 404);
 }
@@ -110,14 +110,14 @@ fn a_caller_needs_its_token_and_no_token_is_written_anywhere() {
         let error = &refused.json()["error"];
         assert_eq!((&error["code"], &error["message"]), (&json!("UNAUTHENTICATED"), &json!(why)));
     }
-    // A token in the path is none.
+    // A token in the query is not accepted.
     let refused = serving.ask("POST", &format!("/mcp?access_token={OF_ME}"), &[], "{}");
     assert_eq!((refused.status, serving.ask("GET", "/metrics", &[], "").status), (401, 401));
     for scheme in ["Bearer", "bearer"] {
         let answer = serving.execute(&[("authorization", &format!("{scheme} {OF_ME}"))], &code("1 + 1"));
         assert_eq!(answer["data"]["result"], 2, "{answer}");
     }
-    // The name of the caller stands in the audit, and the token nowhere.
+    // The caller's name is in the audit, and the token is stored nowhere.
     let audit = place.run(&["audit", "show", "--json"]);
     let audit = String::from_utf8(audit.stdout).unwrap();
     assert!(audit.contains(r#"\"caller\":\"me\""#), "{audit}");
@@ -148,7 +148,7 @@ fn a_caller_has_its_keys_its_network_and_its_places_and_no_session_of_another() 
     let refused = serving.execute(&ci, &reuse("mine", "1"));
     assert_eq!(refused["error"]["code"], "POLICY_REFUSED", "{refused}");
     assert_eq!(refused["error"]["hint"], "Use one of this caller's keys: ci-*.");
-    // What the operator denies this caller is denied whatever its call says, and allowed to another.
+    // The operator's rules for this caller apply whatever its call requests, and do not apply to another caller.
     let visit = format!(
         "const page = await browser.open('{}'); await page.title()",
         site.url().replace("127.0.0.1", "localhost")
@@ -165,7 +165,7 @@ fn a_caller_has_its_keys_its_network_and_its_places_and_no_session_of_another() 
     }
     assert_eq!(serving.execute(&me, &code(&visit))["ok"], true);
 
-    // One place, and nobody may wait.
+    // One execution, and no queue.
     let running = begin(&serving, &ci);
     let full = serving.execute(&ci, &code("1"));
     assert_eq!(full["error"]["code"], "CAPACITY_EXCEEDED", "{full}");
@@ -190,7 +190,7 @@ fn a_client_that_goes_away_ends_what_it_had_started() {
     let serving = Serving::start(&place, &["--token-file", tokens_of_one(&place).to_str().unwrap()]);
     let token = bearer(OF_ME);
     let headers = [("authorization", token.as_str())];
-    // Its one place is free again as soon as the client is gone.
+    // The slot is free again as soon as the client has disconnected.
     for _ in 0..3 {
         let mut stream = serving.connect();
         let mut message = call(&json!({"code": ENDLESS, "timeout_ms": 600_000}));
@@ -208,7 +208,7 @@ fn a_client_that_goes_away_ends_what_it_had_started() {
     }
 }
 
-/// A file of one caller with one place.
+/// A token file with one caller that may run one execution.
 fn tokens_of_one(place: &Place) -> std::path::PathBuf {
     let file = place.folder().join("one.toml");
     fs::write(&file, format!("[me]\ntoken = \"{OF_ME}\"\nconcurrent = 1\n")).unwrap();
@@ -341,7 +341,7 @@ fn a_caller_that_opens_session_after_session_loses_the_oldest() {
     for _ in 2..codemode_spec::limits::MCP_SESSIONS_PER_CALLER_MAX {
         serving.initialize(&[]);
     }
-    // The first was used last.
+    // The first session was used most recently.
     assert_eq!(serving.send(&with_session(&[], &first), &list).status, 200);
     serving.initialize(&[]);
     assert_eq!(serving.send(&with_session(&[], &first), &list).status, 200);
@@ -365,7 +365,7 @@ fn a_host_that_is_told_to_stop_lets_executions_end_and_tells_the_rest() {
         (&refused["error"]["code"], &refused["error"]["message"]),
         (&json!("NOT_READY"), &json!("the host is stopping"))
     );
-    // One had time enough, the other had not and is told so.
+    // One execution completed within the grace period; the other was cancelled, and its answer says so.
     let done = Reply::read(soon).message();
     assert_eq!(done["result"]["structuredContent"]["data"]["result"], "done", "{done}");
     let cancelled = endless.join().unwrap().expect("an answer").json();
@@ -420,7 +420,7 @@ fn a_killed_host_leaves_nothing_and_its_successor_goes_on() {
     let pages = serving.execute(&[], &reuse("(await browser.pages()).length"));
     assert_eq!(pages["ok"], true, "{pages}");
     assert!(pages["meta"]["warnings"].as_array().is_some_and(Vec::is_empty), "{pages}");
-    // The browser of the execution that was cut off is gone, that of the key is there.
+    // The browser of the cancelled execution has ended, that of the key keeps running.
     wait_until("one browser", Duration::from_secs(20), || {
         let keepers = place.processes().into_iter().filter(|line| line.contains(" keep"));
         keepers.count() == 1
@@ -447,7 +447,7 @@ fn a_host_that_is_killed_under_load_leaves_its_keys_to_its_successor() {
             let kind = if client < 8 { client % 3 } else { 3 };
             let (arguments, answered, closed) = (&kinds[kind], &answered[kind], &closed);
             scope.spawn(move || {
-                // Until the host is gone.
+                // Until the host has exited.
                 while let Ok(mut stream) = std::net::TcpStream::connect(host.address) {
                     let sent = stream.write_all(host.message(&[], &call(arguments)).as_bytes());
                     let Some(_) = sent.ok().and_then(|()| Reply::try_read(stream)) else { break };
@@ -478,7 +478,7 @@ fn a_host_that_is_killed_under_load_leaves_its_keys_to_its_successor() {
     assert!(verified.status.success(), "{verified:?}");
 }
 
-/// How long the clients of the load test call, unless this variable says otherwise.
+/// The variable that overrides the duration of the load test.
 const LOAD_SECONDS: &str = "CODEMODE_LOAD_SECONDS";
 const LOAD_SECONDS_USUAL: u64 = 120;
 
@@ -487,17 +487,17 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
     need_browser();
     let place = Place::new();
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
-    // As many browsers as this machine starts in time.
+    // As many concurrent browsers as this machine can start in time.
     command.env("CODEMODE_CONCURRENT", "6").env("CODEMODE_QUEUED", "40");
     let serving = Serving::of(command);
     let seconds =
         std::env::var(LOAD_SECONDS).ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(LOAD_SECONDS_USUAL);
-    // What the host holds: open files, threads, and MiB of memory beside its sandboxes.
+    // The host's resources: open files, threads, and MiB of memory excluding its sandboxes.
     let used = || {
         let entries = |folder: &str| fs::read_dir(format!("/proc/{}/{folder}", serving.program.pid())).unwrap().count();
         (entries("fd"), entries("task"), beside_sandboxes_kib(serving.program.pid()) / 1024)
     };
-    // One of each, so that what is made once is there.
+    // One execution of each kind first, so that one-time allocations are not counted.
     for session in [json!({"mode": "one-shot"}), json!({"mode": "reuse", "key": "shop"})] {
         let first = serving.execute(&[], &json!({"code": "await browser.open('about:blank'); 1", "session": session}));
         assert_eq!(first["ok"], true, "{first}");
@@ -517,7 +517,7 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
     let client = |number: usize| {
         let mut answers = Vec::new();
         while Instant::now() < until {
-            // Most scripts need no browser of their own.
+            // Most scripts need no dedicated browser.
             let (kind, code, session) = &kinds[if number < 48 { 0 } else { number % 4 }];
             let mut arguments = json!({"code": code, "timeout_ms": 60_000});
             if !session.is_null() {
@@ -546,7 +546,7 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
             answers.iter().filter(|(of, outcome, _)| of == kind && outcome == "OK").map(|(.., took)| *took).collect();
         times.sort();
         let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
-        // A key that always has a holder may be busy for all others.
+        // With mode `dynamic`, a key that always has a holder may be busy for all other executions.
         assert!(!times.is_empty() || *kind == "dynamic", "no answer of the kind {kind}");
         eprintln!("{kind}: {} answers, p50 {:?}, p95 {:?}, p99 {:?}", times.len(), at(50), at(95), at(99));
     }
@@ -560,27 +560,27 @@ fn many_clients_get_answers_or_are_told_to_come_again_and_nothing_is_left() {
         let (files, threads, memory) = used();
         files <= before.0 + 4 && threads <= before.1 + 4 && memory <= before.2 + 64
     };
-    // Threads of turns go when they were idle for ten seconds.
+    // Turn threads exit after ten idle seconds.
     eprintln!("open files, threads, MiB: {before:?} before, {:?} after", used());
     wait_until("what the host had before", PATIENCE, is_back);
     eprintln!("and {:?} when all is over", used());
 }
 
-/// A host that lets no client keep it waiting for long.
+/// A host with short timeouts for slow clients.
 fn impatient(place: &Place) -> Serving {
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.env("CODEMODE_PATIENCE_MS", "2000");
     Serving::of(command)
 }
 
-/// The sockets that a host has open.
+/// The number of sockets that a host has open.
 fn sockets(serving: &Serving) -> usize {
     let open = fs::read_dir(format!("/proc/{}/fd", serving.program.pid())).unwrap().flatten();
     let of_clients = open.filter_map(|entry| fs::read_link(entry.path()).ok());
     of_clients.filter(|to| to.to_string_lossy().starts_with("socket:")).count()
 }
 
-/// Reads to the end of a connection; how much came, and whether the other side ended it in order.
+/// Reads a connection to its end; returns the number of bytes, and whether it was closed without a reset.
 fn rest(mut stream: std::net::TcpStream) -> (usize, bool) {
     let (mut read, mut bytes) = (0, vec![0; 1 << 16]);
     loop {
@@ -612,7 +612,7 @@ fn clients_that_do_not_go_on_are_let_go_and_keep_nobody_waiting() {
     let half_a_body: Vec<_> =
         (0..20).map(|_| open(&format!("POST /mcp HTTP/1.1\r\n{host}{kind}content-length: 100\r\n\r\n{{"))).collect();
     let kept_alive = open(&format!("GET /healthz HTTP/1.1\r\n{host}\r\n"));
-    // Beside them another one has its answer at once.
+    // Meanwhile another client is answered at once.
     assert_eq!(serving.ask("GET", "/healthz", &[], "").status, 200);
     assert_eq!(serving.execute(&[], &code("1 + 1"))["data"]["result"], 2);
     for stream in half_a_body {
@@ -634,18 +634,18 @@ fn clients_that_do_not_read_are_let_go_and_give_back_what_they_held() {
     let idle = sockets(&serving);
     let ran = serving.execute(&[], &code("'x'.repeat(50_000)"));
     let execution = ran["context"]["execution_id"].as_str().unwrap_or_else(|| panic!("{ran}"));
-    // More than the sockets of both sides hold.
+    // More than the socket buffers of both sides can hold.
     let bytes = 30_000_000;
     fs::write(place.folder().join("state/artifacts").join(execution).join("result.json"), vec![b'x'; bytes]).unwrap();
     let path = format!("/admin/v1/executions/{execution}/files/result.json");
     let request = serving.request("GET", &path, &[], "");
     wait_until("closed connections", PATIENCE, || sockets(&serving) <= idle);
     let began = Instant::now();
-    // As many as may be sent at the same time.
+    // As many downloads as may be sent at the same time.
     let slow: Vec<_> = (0..codemode_spec::limits::ADMIN_FILES_SENT_MAX)
         .map(|_| {
             let mut stream = serving.connect();
-            // Some systems let a socket hold all of it.
+            // On some systems a socket buffer could hold the whole file.
             rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 1 << 16).unwrap();
             stream.write_all(request.as_bytes()).unwrap();
             let mut first = [0; 1];
@@ -678,7 +678,7 @@ fn a_host_with_all_places_taken_stops_in_time_and_each_caller_is_told() {
     }
     let numbers = serving.ask("GET", "/metrics", &[], "").body;
     assert!(numbers.contains("\ncodemode_executions_running 32\n"), "{numbers}");
-    // One more waits for a place; should it get one while the others end, it has no time left.
+    // One more waits for a permit; if it gets one when the others end, its time is over.
     let mut waiting = serving.connect();
     waiting.write_all(serving.message(&[], &call(&code(ENDLESS))).as_bytes()).unwrap();
     wait_until("one that waits", PATIENCE, || {
@@ -696,7 +696,7 @@ fn a_host_with_all_places_taken_stops_in_time_and_each_caller_is_told() {
     }
     let waited = Reply::read(waiting).message();
     assert_eq!(waited["result"]["structuredContent"]["error"]["code"], "CANCELLED", "{waited}");
-    // The grace, the browsers' ends, and the last words.
+    // The grace period, the end of the browsers, and the time for last answers.
     assert!(took < Duration::from_secs(1 + 20 + 5 + 2), "{took:?}");
     wait_until("one browser, that of the key", PATIENCE, || {
         place.processes().into_iter().filter(|line| line.contains(" keep")).count() == 1

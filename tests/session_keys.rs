@@ -1,26 +1,41 @@
-//! What is kept of a key: whose it is, who may remove it, and what the next holder is told.
+//! The persistent state of a session key: which browser owns it, which callers may remove it, and what the next holder
+//! is told.
 
 use crate::support::{
-    lab,
-    leases::{Leases, call, told},
+    browsing, lab,
+    leases::{Leases, call, envelope_of},
     program::{PATIENCE, Running, wait_until},
 };
+use async_trait::async_trait;
+use codemode_cdp::CdpProvider;
 use codemode_host::{
     session::{SessionManager, SessionSettings, store::EndReason},
     state_dir::StateDir,
 };
-use codemode_provider::{BrowserOrder, ExecutionId, Promotion, Sessions as _};
+use codemode_provider::{
+    BrowserChannel, BrowserOrder, BrowserSession, Ending, ExecutionId, KeptBrowser, Promotion, ServiceProvider,
+    SessionFacts, Sessions,
+    testkit::{self, TestExecution},
+};
 use codemode_spec::{
+    ErrorReport,
     limits::LEASE_WAIT_MS_MAX,
-    session::{SessionMode, SessionRequest},
+    session::{LeaseFacts, SessionMode, SessionRequest},
 };
 use serde_json::{Value as Json, json};
-use std::{fs, time::Duration};
-use tokio::time::Instant;
+use std::{
+    fs,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 const KEY: &str = "shop";
-/// Everything that a page of the site has of a user.
+/// Reads all user state that a page of the site has.
 const KEPT: &str = "await visit('/account'); await evaluate('document.cookie + \"|\" + (localStorage.user ?? \"\")')";
 
 fn log_in(user: &str) -> String {
@@ -34,7 +49,7 @@ impl Leases {
         self.ask(&[&["run", "--json", "--session-key", KEY, "-e", &self.script(code)], options].concat())
     }
 
-    /// A script whose browser is kept for a moment only, and has ended of itself.
+    /// Runs a script with a short idle time, and waits until its browser has ended.
     fn run_and_let_end(&self, options: &[&str], code: &str) {
         let answer = self.run_with(&[options, &["--session-ttl", "1s"]].concat(), code);
         assert_eq!(answer["ok"], true, "{answer}");
@@ -42,7 +57,7 @@ impl Leases {
         wait_until("the end of an idle session", PATIENCE, is_over);
     }
 
-    /// The sessions as a host has them.
+    /// A session manager on the same state folder.
     fn manager(&self) -> SessionManager {
         let program = env!("CARGO_BIN_EXE_codemode").into();
         SessionManager::open(StateDir::open(self.state()).unwrap(), program, SessionSettings::default()).unwrap()
@@ -93,7 +108,7 @@ fn a_promoted_browser_brings_all_that_it_has_and_leaves_nothing_of_another() {
     leases.close_all();
 }
 
-/// The session room knows that another browser has the key; the namespace of the script, by which call that is changed.
+/// The session layer knows that another browser has the key; the script's namespace knows which call changes that.
 #[test]
 fn a_script_whose_key_has_another_browser_is_told_how_to_replace_it_in_the_words_of_its_namespace() {
     let leases = Leases::new();
@@ -110,7 +125,7 @@ fn a_script_whose_key_has_another_browser_is_told_how_to_replace_it_in_the_words
     leases.close_all();
 }
 
-/// Calls that ask for the lease while it changes are told nothing wrong.
+/// Calls that query the lease while it changes get consistent answers.
 #[test]
 fn other_calls_go_on_while_a_browser_is_promoted() {
     let leases = Leases::new();
@@ -118,7 +133,7 @@ fn other_calls_go_on_while_a_browser_is_promoted() {
         const errors = [];
         let goes = true;
         const loops = Array.from({ length: 8 }, async () => {
-            // All together make fewer calls than a script may.
+            // Bounded, so that all loops together stay below the limit of calls per script.
             for (let n = 0; goes && n < 1000; n++)
                 await cdp.events().catch((error) => errors.push(`${error.code}: ${error.message}`));
         });
@@ -162,8 +177,8 @@ fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
     leases.close_all();
 }
 
-/// A host that dies while it removes or moves what is kept of a key leaves its name in the ledger. No other
-/// host need have started since and removed that name.
+/// A host that dies while it removes or moves the profile of a key leaves its entry in the ledger. This must not depend
+/// on another host that starts later and removes the entry.
 #[test]
 fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
     let leases = Leases::new();
@@ -190,7 +205,7 @@ fn a_profile_that_a_dead_host_had_in_its_hands_is_free() {
     leases.close_all();
 }
 
-/// A host that closes a browser and dies before it has removed what is kept of its key.
+/// A host closes a browser and dies before it has removed the profile of its key.
 #[test]
 fn what_was_closed_by_one_who_died_is_forgotten_all_the_same() {
     let leases = Leases::new();
@@ -208,7 +223,7 @@ fn what_was_closed_by_one_who_died_is_forgotten_all_the_same() {
     }
 }
 
-/// A call that goes away while it changes a session, and a caller who goes away with it.
+/// A call is dropped while it changes a session, with or without its caller.
 #[test]
 fn a_caller_that_goes_away_in_the_middle_of_a_change_holds_nothing() {
     let leases = Leases::new();
@@ -242,21 +257,21 @@ fn a_caller_that_goes_away_in_the_middle_of_a_change_holds_nothing() {
     leases.close_all();
 }
 
-/// A host that starts sweeps, and the script that it was started for uses the same key.
+/// A host sweeps when it starts, while the script for which it was started uses the same key.
 #[test]
 fn a_key_that_is_used_is_not_forgotten_meanwhile() {
     let leases = Leases::new();
     let config = leases.state().with_file_name("config.toml");
     for round in 0..4 {
         leases.run_and_let_end(&[], &log_in("ada"));
-        // From here on all that has ended is old.
+        // From here on, everything that has ended is past its retention.
         fs::write(&config, "[keep]\nsessions_ms = 0\nlogins_ms = 0\n").unwrap();
         let mut command = leases.command(&["run", "--json", "--session-key", KEY, "-e", &leases.script(KEPT)]);
         command.env("CODEMODE_CONFIG", &config);
-        let next = told(command);
+        let next = envelope_of(command);
         let kept = next["data"]["result"].as_str().unwrap_or_else(|| panic!("round {round}: {next}"));
         let is_told = warnings(&next).contains("was replaced by a fresh one");
-        // It came before the sweep, or after it; nothing in between.
+        // The script ran either before or after the sweep, never in between.
         assert!(matches!((kept, is_told), ("user=ada|ada", true) | ("|", false)), "round {round}: {kept} {next}");
         leases.close_all();
     }
@@ -267,13 +282,13 @@ fn a_browser_that_is_reset_stays_with_its_execution_and_no_other_comes_in_betwee
     let leases = Leases::new();
     lab::block_on(async {
         let manager = leases.manager();
-        let lend = |execution: &str| {
+        let acquire = |execution: &str| {
             let (manager, order) = (manager.clone(), order(execution, request()));
-            tokio::spawn(async move { manager.lend(order).await })
+            tokio::spawn(async move { manager.acquire(order).await })
         };
-        let one = lend("x-one").await.unwrap().unwrap();
+        let one = acquire("x-one").await.unwrap().unwrap();
         let before = one.facts();
-        let two = lend("x-two");
+        let two = acquire("x-two");
         let waiting = async || manager.store().leases().await.unwrap()[0].holder.waiting;
         while waiting().await == 0 {
             tokio::task::yield_now().await;
@@ -313,6 +328,101 @@ fn a_script_with_little_time_is_told_who_has_the_browser() {
     assert!(answer["error"]["details"]["holder"].is_string(), "{answer}");
     leases.site.open("/gate/holder");
     holder.ended(PATIENCE);
+    leases.close_all();
+}
+
+/// Sessions of which the first channel to a browser never opens.
+struct Stalling {
+    sessions: SessionManager,
+    stalled: Arc<Notify>,
+}
+
+struct StallingSession {
+    session: Arc<dyn BrowserSession>,
+    stalled: Arc<Notify>,
+    has_stalled: AtomicBool,
+}
+
+#[async_trait]
+impl Sessions for Stalling {
+    async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport> {
+        let session = self.sessions.open(order).await?;
+        let (stalled, has_stalled) = (Arc::clone(&self.stalled), AtomicBool::new(false));
+        Ok(Arc::new(StallingSession { session, stalled, has_stalled }))
+    }
+
+    async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport> {
+        self.sessions.look(key).await
+    }
+}
+
+#[async_trait]
+impl BrowserSession for StallingSession {
+    fn facts(&self) -> SessionFacts {
+        self.session.facts()
+    }
+
+    fn lease(&self) -> LeaseFacts {
+        self.session.lease()
+    }
+
+    async fn check(&self) -> Result<(), ErrorReport> {
+        self.session.check().await
+    }
+
+    async fn connect(&self) -> Result<BrowserChannel, ErrorReport> {
+        if !self.has_stalled.swap(true, Ordering::Relaxed) {
+            self.stalled.notify_one();
+            std::future::pending::<()>().await;
+        }
+        self.session.connect().await
+    }
+
+    async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
+        self.session.replace(reason).await
+    }
+
+    async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
+        self.session.promote(promotion).await
+    }
+
+    async fn close(&self) -> Result<(), ErrorReport> {
+        self.session.close().await
+    }
+
+    async fn reset(&self) -> Result<(), ErrorReport> {
+        self.session.reset().await
+    }
+
+    async fn release(&self) -> Result<(), ErrorReport> {
+        self.session.release().await
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.session.warnings()
+    }
+}
+
+/// As when a client over HTTP disconnects while the browser of its key starts, and calls again.
+#[test]
+fn a_call_that_is_dropped_before_the_browser_is_connected_loses_no_login() {
+    let leases = Leases::new();
+    leases.run_and_let_end(&[], &log_in("ada"));
+    lab::block_on(async {
+        let mut context = testkit::context(leases.state(), json!({}));
+        context.session = request();
+        let stalled = Arc::new(Notify::new());
+        let sessions = Stalling { sessions: leases.manager(), stalled: Arc::clone(&stalled) };
+        let browsers: Arc<dyn ServiceProvider> = Arc::new(browsing::browsers(Some(Arc::new(sessions))));
+        let execution = TestExecution::begin(Arc::new(CdpProvider::new()), &[browsers], context).await.unwrap();
+        tokio::select! {
+            () = stalled.notified() => {}
+            answer = execution.call("attachToTarget", Vec::new()) => panic!("it stalls: {answer:?}"),
+        }
+        execution.call("attachToTarget", Vec::new()).await.unwrap();
+        execution.dispose(Ending::Succeeded).await.unwrap();
+    });
+    assert_eq!(leases.run(KEY, KEPT)["data"]["result"], "user=ada|ada");
     leases.close_all();
 }
 

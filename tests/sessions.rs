@@ -1,4 +1,4 @@
-//! Browser sessions as their users have them: processes that come and go, and a browser that stays.
+//! Browser sessions as users run them: short-lived processes, and a browser that outlives them.
 
 use crate::support::{
     browsing, lab,
@@ -30,7 +30,7 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 const LOGIN: &str = include_str!("support/login.js");
-/// Who is logged in, as the account's page says; on the login's page no user is.
+/// Reads which user is logged in, from the account page; the login page means none.
 const WHO: &str = "
 const sessionId = await cdp.attachToTarget();
 await cdp.send('Page.navigate', { url: `${site}/account` }, { sessionId });
@@ -38,7 +38,7 @@ await cdp.waitForEvent('Page.loadEventFired', { sessionId });
 const expression = \"location.pathname === '/account' ? document.querySelector('#user').textContent : null\";
 (await cdp.send('Runtime.evaluate', { expression, returnByValue: true }, { sessionId })).result.value";
 
-/// A place whose sessions are ended with the test, and the demo's site.
+/// A state folder whose sessions are closed at the end of the test, and the demo's site.
 struct Shop {
     place: Place,
     site: Site,
@@ -57,27 +57,27 @@ impl Shop {
         format!("const site = {};\n{code}", json!(self.site.url()))
     }
 
-    /// `codemode run` with these options, to its end.
+    /// Runs `codemode run` with these options to its end.
     fn run(&self, options: &[&str], code: &str) -> Json {
         let script = self.script(code);
         let arguments = [&["run", "--json", "-e", &script], options].concat();
         envelope(&self.place.run(&arguments))
     }
 
-    /// The result of `codemode run`, which succeeds.
+    /// Runs `codemode run`, which must succeed; returns the result.
     fn result(&self, options: &[&str], code: &str) -> Json {
         let mut envelope = self.run(options, code);
         assert_eq!(envelope["ok"], true, "{envelope}");
         envelope["data"]["result"].take()
     }
 
-    /// `codemode run` that goes on meanwhile.
+    /// Starts `codemode run` in the background.
     fn start(&self, options: &[&str], code: &str) -> Running {
         let script = self.script(code);
         Running::start(self.place.command(&[&["run", "--json", "-e", &script], options].concat()))
     }
 
-    /// The data of an operator's command, which succeeds.
+    /// Runs an operator's command, which must succeed; returns its data.
     fn operator(&self, arguments: &[&str]) -> Json {
         let mut envelope = envelope(&self.place.run(&[arguments, &["--json"]].concat()));
         assert_eq!(envelope["ok"], true, "{arguments:?}: {envelope}");
@@ -168,7 +168,7 @@ fn a_login_outlives_the_host_that_is_killed_in_mid_call() {
 fn a_login_outlives_its_browser_as_far_as_cookies_do() {
     let shop = Shop::open();
     assert_eq!(shop.result(REUSE, LOGIN)["user"], "ada");
-    // As when the machine loses its power: browser and keeper at once.
+    // Kill browser and keeper at once, as a power failure does.
     let pids = ["keeper_pid", "browser_pid"].map(|whose| shop.pid("shop", whose));
     pids.into_iter().for_each(|pid| kill_process(pid, Signal::KILL).unwrap());
     let second = shop.run(REUSE, WHO);
@@ -222,7 +222,7 @@ fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
     lab::block_on(async {
         let manager = SessionManager::open(places, program, SessionSettings::default()).unwrap();
         let session = |mode| SessionRequest { mode, key: Some("shop".into()), ..SessionRequest::default() };
-        let lend = async |execution: &str| {
+        let acquire = async |execution: &str| {
             let order = BrowserOrder {
                 execution: ExecutionId::new(execution),
                 session: session(SessionMode::Dynamic),
@@ -231,10 +231,10 @@ fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
                 deadline: tokio::time::Instant::now() + PATIENCE,
                 cancel: CancellationToken::new(),
             };
-            manager.lend(order).await.unwrap()
+            manager.acquire(order).await.unwrap()
         };
-        // Both begin when the key has no browser.
-        let (one, two) = (lend("x-one").await, lend("x-two").await);
+        // Both start while the key has no browser.
+        let (one, two) = (acquire("x-one").await, acquire("x-two").await);
         two.promote(Promotion::IfFree).await.unwrap();
         for promotion in [Promotion::IfFree, Promotion::Replace] {
             let busy = one.promote(promotion).await.unwrap_err();
@@ -248,7 +248,7 @@ fn keeping_a_browser_in_the_place_of_another_is_a_choice() {
         one.check().await.unwrap();
         assert!(one.facts().shared && one.facts().token > two.facts().token);
         one.release().await.unwrap();
-        assert_eq!(lend("x-three").await.facts().id, one.facts().id, "it is the one of the key");
+        assert_eq!(acquire("x-three").await.facts().id, one.facts().id, "it is the one of the key");
     });
     let ids: Vec<_> = shop.sessions().iter().map(|session| session["id"].clone()).collect();
     assert_eq!(ids.len(), 1, "the other one is closed: {ids:?}");
@@ -269,7 +269,7 @@ fn a_browser_in_use_is_refused_with_its_holder() {
     assert!(error["message"].as_str().unwrap().contains(name), "{refused}");
     assert_eq!(error["details"]["holder"], name);
     assert!(error["details"]["expires_in_ms"].as_i64().unwrap() > 0, "{refused}");
-    // Dynamic waits as well: the browser of the key is there.
+    // Mode `dynamic` waits as well, because the key has a browser.
     let wait = [DYNAMIC, &["--session-wait", "0s"]].concat();
     assert_eq!(shop.run(&wait, WHO)["error"]["code"], "SESSION_BUSY");
     holder.signal(Signal::INT);
@@ -291,7 +291,7 @@ fn what_there_is_of_a_key_is_told_without_using_it() {
     let (age, idle) = (kept["ageMs"].as_i64().unwrap(), kept["idleMs"].as_i64().unwrap());
     assert!(age >= session["age_ms"].as_i64().unwrap() && idle <= age && kept.get("holder").is_none(), "{kept}");
     assert!(kept["endsInMs"].as_i64().is_some_and(|ms| ms > 0), "{kept}");
-    // To look is not to use: no lease was given for it, and the idle time goes on.
+    // Querying the session took no lease, and did not reset the idle time.
     let [after] = shop.sessions().try_into().unwrap();
     assert!(after["idle_ms"].as_i64().unwrap() >= idle, "{after}");
     let audit = shop.operator(&["audit", "show", "--key", "shop"]);
@@ -308,7 +308,7 @@ fn what_there_is_of_a_key_is_told_without_using_it() {
     assert_eq!((busy["holder"].as_str(), busy.get("idleMs")), (held().as_deref(), None), "{busy}");
     holder.signal(Signal::INT);
     holder.ended(PATIENCE);
-    // What the script then uses is what it was told of.
+    // The script then uses the browser that it was told of.
     let used = shop.result(REUSE, "await cdp.attachToTarget(); await cdp.sessionInfo()");
     assert_eq!((&used["state"], &used["session"]), (&json!("running"), &kept["session"]), "{used}");
 }
@@ -322,7 +322,7 @@ fn what_a_script_closes_or_resets_is_forgotten() {
         let after = shop.run(REUSE, WHO);
         assert_eq!((&after["data"]["result"], warnings(&after).as_str()), (&Json::Null, "[]"), "{verb}: {after}");
     }
-    // Within one script: the browser after it is another one.
+    // Within one script: the browser after the reset is another one.
     let code = "const one = (await cdp.attachToTarget(), await cdp.sessionInfo()).session;
                 await cdp.closeSession(); await cdp.attachToTarget();
                 const two = (await cdp.sessionInfo()).session; [one !== two, (await cdp.sessionInfo()).state]";
@@ -359,7 +359,7 @@ fn refs_hold_from_one_execution_to_the_next() {
     let known = outline.matches("[ref=").count() as u64;
     assert_eq!(refs.iter().max(), Some(&(known + 1)), "what is new has a number that was never given");
 
-    // They are the key's: another one does not know them, and what ends the browser ends them.
+    // Refs belong to the key: another key does not know them, and they end with the browser.
     let stale = format!(
         "const page = await browser.open(`${{site}}/login`); await page.click('@{button}', {{ timeout: 1_000 }})"
     );
@@ -373,7 +373,7 @@ fn refs_hold_from_one_execution_to_the_next() {
     assert_eq!(notes(&shop).len(), 0);
 }
 
-/// What executions have left for the next ones.
+/// The files with refs that executions leave for later ones.
 fn notes(shop: &Shop) -> Vec<fs::DirEntry> {
     fs::read_dir(shop.place.folder().join("state/notes")).unwrap().map(Result::unwrap).collect()
 }
@@ -400,7 +400,7 @@ fn a_session_that_cannot_be_is_refused_before_anything_runs() {
         assert!(refused["error"]["message"].as_str().unwrap().contains(word), "{refused}");
         assert_eq!(refused["data"], Json::Null);
     };
-    // The command line has its own words for the first three, and never asks.
+    // Through MCP, since the command line refuses the first three itself, with its own messages.
     let mut server = Server::start(&shop.place);
     for session in [json!({"mode": "reuse"}), json!({"mode": "one-shot", "key": "a"}), json!({"key": "a b"})] {
         assert_refused(server.call(json!({"code": "console.log('ran')", "session": session})), "session.key");
@@ -447,7 +447,7 @@ fn an_operator_sees_and_ends_what_there_is() {
     let rows = audit["rows"].as_array().unwrap();
     let (calls, rest): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row["kind"] == "call");
     assert!(calls.len() > 3 && calls.iter().all(|row| row["token"] == 1), "{calls:?}");
-    // How often a lease is renewed is a matter of time.
+    // The number of renewals depends on timing.
     let kinds = rest.iter().map(|row| row["kind"].as_str().unwrap()).filter(|kind| *kind != "lease.renewed");
     let kinds: Vec<_> = kinds.collect();
     let expected = [
@@ -458,11 +458,11 @@ fn an_operator_sees_and_ends_what_there_is() {
         "session.started",
         "lease.released",
         "execution.ended",
-        // The operator closes it, ...
+        // The operator closes the session, ...
         "lease.acquired",
         "session.closed",
         "lease.released",
-        // ... and once more what is kept.
+        // ... and then removes the key's persistent state.
         "lease.acquired",
         "session.closed",
         "lease.released",
@@ -535,7 +535,7 @@ fn any_number_of_processes_may_be_the_first() {
     }
 }
 
-/// An execution that parks and goes on, as the provider sees it.
+/// A suspended and resumed execution, at the level of the provider.
 #[test]
 fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
     let shop = Shop::open();
@@ -563,7 +563,7 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
             let late = attach(&execution).await.unwrap_err();
             assert_eq!(late.code, ErrorCode::SessionExpired, "{mode}: {late:?}");
             execution.dispose(Ending::Failed).await.unwrap();
-            // The next holder of the key would wonder; a one-shot browser was going to end anyway.
+            // Only the next holder of a key needs the warning; a one-shot browser would have ended anyway.
             let told = usize::from(mode == SessionMode::Reuse);
             assert_eq!(execution.warnings().len(), told, "{mode}: {:?}", execution.warnings());
         }
@@ -571,7 +571,7 @@ fn an_execution_that_resumes_has_the_same_browser_or_is_told_that_it_expired() {
     assert_eq!(shop.sessions(), Vec::<Json>::new());
 }
 
-/// A page that has not come yet, since its site does not answer.
+/// A page that is still loading because its site does not answer.
 #[test]
 fn an_answer_names_the_page_that_is_on_its_way() {
     let leases = Leases::new();

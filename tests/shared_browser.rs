@@ -1,5 +1,5 @@
-//! Two namespaces of one execution share one browser: one lease, one connection, one audit account, and the tabs of each
-//! other. The second one, `tabs`, is an embedder's: registered here through the public API.
+//! Two namespaces of one execution share one browser: one lease, one connection, one audit account, and all tabs. The
+//! second namespace, `tabs`, is registered through the public API, as an embedder does.
 
 use crate::support::{
     browsing,
@@ -31,7 +31,7 @@ use std::{
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Offers the namespace `tabs`.
+/// The provider of the namespace `tabs`.
 struct Tabs(Manifest);
 
 impl Tabs {
@@ -133,7 +133,7 @@ impl ProviderRuntime for TabsRuntime {
     }
 }
 
-/// Writes down under which lease each namespace did something.
+/// Records the lease under which each namespace acted.
 #[derive(Default)]
 struct Accounts(Mutex<Vec<(String, Option<LeaseMark>)>>);
 
@@ -155,7 +155,7 @@ impl Both {
         let leases = Leases::new();
         let places = StateDir::open(leases.state()).unwrap();
         let program = env!("CARGO_BIN_EXE_codemode").into();
-        // It opens the store within a runtime.
+        // Opening the store needs a runtime.
         let manager = lab::block_on(async { SessionManager::open(places, program, SessionSettings::default()) });
         let accounts = Arc::new(Accounts::default());
         let settings = Settings {
@@ -173,7 +173,7 @@ impl Both {
         lab::block_on(self.lab.execute(Request { session, timeout: TIMEOUT * 2, ..Request::new(code) }))
     }
 
-    /// The leases that the executions of this state folder were given, by what is leased and the token.
+    /// The leases granted in this state folder: name and token.
     fn leases_given(&self) -> Vec<(Json, Json)> {
         let audit = self.leases.ask(&["audit", "show", "--json"]);
         let rows = audit["data"]["rows"].as_array().unwrap_or_else(|| panic!("{audit}"));
@@ -189,7 +189,7 @@ fn result(execution: Execution) -> Json {
     }
 }
 
-/// Each namespace opens a tab while the browser starts, and works in the one of the other.
+/// Each namespace opens a tab while the browser starts, and then uses the other's tab.
 const TOGETHER: &str = "
 const page = (title) => `data:text/html,<title>${title}</title>`;
 const [tab, { targetId }] = await Promise.all([
@@ -211,7 +211,7 @@ fn a_tab_of_one_namespace_is_used_by_the_other_under_one_lease() {
     let accounts = both.accounts.0.lock().unwrap().clone();
     let namespaces: Vec<_> = accounts.iter().map(|(namespace, _)| namespace.as_str()).collect();
     assert_eq!(namespaces, ["tabs", "cdp", "cdp", "cdp", "tabs"]);
-    // The first two were told before there was a lease.
+    // The first two were recorded before there was a lease.
     let marks: Vec<_> = accounts.iter().filter_map(|(_, lease)| lease.clone()).collect();
     assert!(marks.len() == 3 && marks.iter().all(|mark| *mark == marks[0]), "one account: {accounts:?}");
     let created: Vec<_> = both.leases_given().into_iter().filter(|(kind, _)| *kind == "session.created").collect();
@@ -225,7 +225,7 @@ fn the_browser_of_a_key_is_shared_and_comes_back_in_the_next_execution() {
     let of_key = || SessionRequest {
         mode: SessionMode::Reuse,
         key: Some("both".to_owned()),
-        // An execution that waited for its own lease would be refused after this time.
+        // An execution that waits for its own lease would be refused after this time.
         wait_ms: Some(1_000),
         ..SessionRequest::default()
     };
@@ -256,7 +256,7 @@ fn a_browser_that_no_namespace_uses_is_not_opened() {
     assert_eq!(both.leases_given(), []);
 }
 
-/// The shared browser knows no namespace: its hints come in the words of the one that was called.
+/// The shared browser knows no namespaces: its hints use the terms of the namespace that was called.
 #[test]
 fn a_hint_names_the_namespace_that_was_called() {
     let both = Both::new();
@@ -283,7 +283,7 @@ fn a_hint_names_the_namespace_that_was_called() {
     assert_eq!(hint, "Open a page with tabs.open(url) and attach to it with tabs.title(tab).");
 }
 
-/// A host that has no browser says so before anything runs.
+/// A host without a browser fails before anything runs.
 #[test]
 fn a_namespace_whose_service_the_host_lacks_is_refused_by_name() {
     let state = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use std::{
     net::TcpStream,
 };
 
-/// What a request with these headers and this body is answered.
+/// Sends a request with these headers and this body; returns the answer.
 fn ask(url: &str, request: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
     let length = body.len();

@@ -1,4 +1,5 @@
-//! The state folder as an attacker finds it: what others planted in it, and where it may be at all.
+//! Attacks on the state folder by other local users: planted files and links, wrong owners and modes, and unsafe
+//! locations.
 
 use crate::support::program::{Place, Running};
 use serde_json::{Value as Json, json};
@@ -13,7 +14,7 @@ use std::{
     process::{Child, Command, Output},
 };
 
-/// A user that is neither this one nor root.
+/// A user id that is neither this user nor root.
 const ANOTHER: u32 = 65_533;
 
 fn envelope(output: &Output) -> Json {
@@ -24,13 +25,13 @@ fn permit(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
 }
 
-/// A state folder that was used once.
+/// A state folder after its first use.
 fn used(place: &Place) -> PathBuf {
     assert_eq!(envelope(&place.run(&["run", "--json", "-e", "1"]))["ok"], true);
     place.folder().join("state")
 }
 
-/// That every command refuses the folder, says what is wrong and names the remedy.
+/// Asserts that every command refuses the folder, with this fault and this remedy.
 fn refused(place: &Place, what: &str, remedy: &str) {
     let large = "'x'.repeat(30000)";
     for arguments in
@@ -44,7 +45,7 @@ fn refused(place: &Place, what: &str, remedy: &str) {
     }
 }
 
-/// A process that only its number and its start are known of, and in a group of its own: what a ledger names.
+/// A process in its own group that a planted ledger can name by pid and start time.
 struct Bystander(Child);
 
 impl Bystander {
@@ -52,7 +53,7 @@ impl Bystander {
         Self(Command::new("sleep").arg("600").process_group(0).spawn().unwrap())
     }
 
-    /// A ledger that says that it is a dead host's browser.
+    /// A ledger that claims the process is a dead host's browser.
     fn ledger(&self) -> String {
         let pid = self.0.id();
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
@@ -87,14 +88,14 @@ fn a_planted_ledger_has_no_process_killed() {
     let place = Place::new();
     let state = used(&place);
     let mut bystander = Bystander::start();
-    // One that could be ours: it is removed, and what it names lives.
+    // A ledger that could be codemode's: it is removed, and the named process survives.
     let ledger = state.join("profiles/planted.ledger");
     plant(&ledger, &bystander.ledger());
     let swept = envelope(&place.run(&["sessions", "sweep", "--json"]));
     assert!(bystander.lives(), "the process that a ledger named was killed: {swept}");
     assert_eq!((&swept["ok"], &swept["data"]["reaped"]["processes"]), (&json!(true), &json!(0)), "{swept}");
     assert!(!ledger.exists());
-    // A link to one, or one that others can write, is not even that.
+    // A link to a ledger, or one that others can write, is not even read.
     let elsewhere = place.folder().join("elsewhere");
     plant(&elsewhere, &bystander.ledger());
     symlink(&elsewhere, &ledger).unwrap();
@@ -124,7 +125,7 @@ fn a_folder_of_another_user_or_that_others_can_write_is_refused_with_the_remedy(
     permit(&state.join("profiles"), 0o777);
     refused(&place, "profiles can be written by other users", "remove it");
     permit(&state.join("profiles"), 0o700);
-    // Only root can give a folder away, and only root can then be lured into it.
+    // Only root can change the owner of a folder, and only root can be tricked by that.
     if rustix::process::geteuid().is_root() {
         chown(&state, Some(ANOTHER), None).unwrap();
         refused(&place, "belongs to another user", "--state-dir");
@@ -167,7 +168,7 @@ fn nothing_is_read_written_or_removed_through_a_planted_link() {
     let outside = place.folder().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("file"), "as it was").unwrap();
-    // What the sweep of old files would remove.
+    // Files that the sweep of old files would remove.
     fs::create_dir(outside.join("old")).unwrap();
     let long_ago = std::time::SystemTime::UNIX_EPOCH;
     fs::File::open(outside.join("old")).unwrap().set_modified(long_ago).unwrap();
@@ -175,7 +176,7 @@ fn nothing_is_read_written_or_removed_through_a_planted_link() {
         let planted = state.join(name);
         let _ = fs::remove_dir_all(&planted);
         let _ = fs::remove_file(&planted);
-        // A file that is there, and one that would be made.
+        // An existing file, and one that would be created.
         let targets = match folders.contains(name) {
             true => vec![outside.clone()],
             false => vec![outside.join("file"), outside.join("new")],
@@ -202,11 +203,11 @@ fn code_is_not_loaded_from_where_others_could_have_put_it() {
         envelope(&command.output().unwrap())
     };
     fs::create_dir(&images).unwrap();
-    // Descriptions of protocols lie there too, and images of other versions.
+    // The folder also contains protocol descriptions, and images of other versions.
     let is_image = |entry: &fs::DirEntry| {
         entry.path().extension().is_none_or(|suffix| suffix != "json" && suffix != "new") && entry.path().is_file()
     };
-    // Hosts with other namespaces have other images: whichever this one uses is among them.
+    // Hosts with other namespaces have other images; the one of this host is among them.
     let made = fs::read_dir(crate::support::image_dir()).unwrap().flatten().filter(is_image);
     let copies: Vec<_> = made.map(|image| (image.path(), images.join(image.file_name()))).collect();
     for (from, to) in &copies {

@@ -1,12 +1,13 @@
-//! What a page or a script can do to its reader's terminal: nothing.
+//! Pages and scripts cannot control the terminal of a person who reads their output.
 
 use crate::support::program::Place;
 use std::{fs, path::Path, process::Command};
 
-/// Clears the line, goes back to its beginning, and writes what looks like an answer of ours.
+/// Clears the line, returns to its start, and imitates output of codemode.
 const FORGED: &str = r"x\u001b[2K\rerror SESSION_LOST: forged\nhint: forged\u202e\u009b31m";
 
-/// What a person sees of the program on a terminal, and how it ended. A file that is named gets its standard error.
+/// Runs the program on a terminal and returns its output and exit status; standard error goes to `stderr` if that is
+/// given.
 fn seen(place: &Place, arguments: &[&str], stderr: Option<&Path>) -> String {
     let program = place.command(arguments);
     let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
@@ -15,7 +16,7 @@ fn seen(place: &Place, arguments: &[&str], stderr: Option<&Path>) -> String {
     if let Some(file) = stderr {
         line.push_str(&format!(" 2>{}", quoted(file.to_str().unwrap())));
     }
-    // From util-linux: it gives the program a terminal of its own.
+    // `script` from util-linux runs the program on a pseudo-terminal.
     let mut script = Command::new("script");
     script.args(["-qec", &line, "/dev/null"]).env("SHELL", "/bin/sh").stdin(std::process::Stdio::null());
     for (name, value) in program.get_envs() {
@@ -25,7 +26,7 @@ fn seen(place: &Place, arguments: &[&str], stderr: Option<&Path>) -> String {
         };
     }
     let output = script.output().expect("`script`, of util-linux (Debian: bsdutils)");
-    // The terminal's driver ends lines its own way.
+    // The terminal driver translates line endings.
     String::from_utf8(output.stdout).unwrap().replace("\r\n", "\n")
 }
 
@@ -33,7 +34,7 @@ fn is_obeyed(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\t') || ('\u{202a}'..='\u{202e}').contains(&c)
 }
 
-/// No line passes for one of ours, and none is obeyed.
+/// Asserts that no line can pass for codemode's own, and that no control sequence remains.
 fn check(text: &str) {
     assert!(!text.contains(is_obeyed), "{text:?}");
     for line in text.lines() {

@@ -1,10 +1,10 @@
-//! What the project is not: the absences on which its design stands, and the habits that it does not take up.
+//! Structural rules: the dependencies and words that parts of the project must not contain, and forbidden habits.
 
 use crate::support::root;
 use regex::Regex;
 use std::{collections::BTreeMap, fs, path::Path};
 
-/// Each crate, and the crates of this project that it may depend on.
+/// Each crate, with the crates of this project that it may depend on.
 const CRATES: &[(&str, &[&str])] = &[
     ("spec", &[]),
     ("guest", &["spec"]),
@@ -18,7 +18,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("providers/secret", &["provider", "spec"]),
     ("host", &["browser", "cdp", "chromium", "guest-wasm", "page", "provider", "secret", "spec"]),
 ];
-/// Crates of others, and the only crates that may depend on them.
+/// External crates, with the only crates that may depend on them.
 const CONFINED: &[(&str, &[&str])] = &[
     ("wasmtime", &["host"]),
     ("wasmtime-wasi", &["host"]),
@@ -35,7 +35,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("ring", &["host"]),
     ("aho-corasick", &["host"]),
 ];
-/// Words that a folder does not know.
+/// Folders, with a pattern that their sources must not contain.
 const UNKNOWN: &[(&str, &str)] = &[
     ("host/src/surface", r"\b(wasmtime|engine|sandbox::|session|exec)::|\bcodemode_(cdp|chromium|page|secret|verbs)\b"),
     ("host/src/session", r"\b(wasmtime|engine|program|result|surface)::"),
@@ -71,19 +71,19 @@ const UNKNOWN: &[(&str, &str)] = &[
     ("spec/src", r"\bboa_"),
     ("host/src", r"\bboa_"),
 ];
-/// The only places of the host with SQL: the store, and a file that nothing depends on.
+/// The only places of the host with SQL: the store of sessions, and the history, on which nothing depends.
 const SQL: [&str; 2] = ["host/src/session/store/sqlite/", "host/src/history/sqlite.rs"];
-/// The only files with unsafe code, each of which says why.
+/// The only files with unsafe code, each of which explains why.
 const UNSAFE: &[&str] =
     &["guest/src/exports.rs", "host/src/allocator.rs", "host/src/engine/artifact.rs", "host/src/engine/sandbox.rs"];
-/// The only file of the host that knows whose interpreter runs in the guest, and what that one's words mean.
+/// The only file of the host that depends on which interpreter the guest has, and on its messages.
 const QUIRKS: &str = "host/src/exec/quirks.rs";
-/// This file, which names what it forbids.
+/// This file, which contains the forbidden words.
 const OWN: &str = "tests/tidy.rs";
 /// What must not be committed.
 const UNFINISHED: &str = r"\b(todo|unimplemented|dbg)!|#\[ignore|#!?\[allow\(";
 const LINES_MAX: usize = 600;
-/// Of tables of expectations.
+/// The larger bound for test files, which contain tables of expectations.
 const TEST_LINES_MAX: usize = 900;
 
 #[test]
@@ -131,7 +131,7 @@ fn unknown_crates(files: &BTreeMap<String, String>) -> Vec<String> {
     faults
 }
 
-/// What takes walls away for tests is in no program.
+/// The features that disable protections for tests must not be enabled in the program.
 #[test]
 fn features_for_tests_are_for_tests_only() {
     let files = files();
@@ -180,7 +180,7 @@ fn features_in_programs(files: &BTreeMap<String, String>) -> Vec<String> {
     faults
 }
 
-/// The files, one of which has a line more below a line of its own, which is the last that begins so.
+/// The files, with a line inserted into one of them below the last line with this beginning.
 fn planted_below(files: &BTreeMap<String, String>, path: &str, below: &str, line: &str) -> BTreeMap<String, String> {
     let mut planted = files.clone();
     let text = planted.get_mut(path).unwrap();
@@ -196,12 +196,12 @@ fn folders_do_not_name_what_they_do_not_know() {
     let faults = unknown_words(&sources());
     assert!(faults.is_empty(), "{faults:#?}");
     let planted = [
-        ("host/src/session/door.rs", "use crate::engine::Sandbox;"),
+        ("host/src/session/keeper_socket.rs", "use crate::engine::Sandbox;"),
         ("host/src/session/store/sqlite/tables.rs", "use crate::{result::Transform, surface::cli};"),
         ("host/src/session/rules/queue.rs", "use crate::session::store::StoreError;"),
         ("host/src/session/rules/lease.rs", "pub fn standing(lease: &Lease, clock: &dyn Clock) -> Standing {"),
         ("host/src/session/rules/session.rs", "pub async fn fate() {"),
-        ("host/src/session/leased.rs", r#".with_hint("Call cdp.startSession({replace: true}).")"#),
+        ("host/src/session/leased_session.rs", r#".with_hint("Call cdp.startSession({replace: true}).")"#),
         ("host/src/service/doctor.rs", r#"execute(service, "await cdp.send(\"Browser.getVersion\")")"#),
         ("host/src/service.rs", "use clap::Args;"),
         ("host/src/service/doctor.rs", r#"fs::read_to_string("/proc/sys/kernel/osrelease")"#),
@@ -212,7 +212,10 @@ fn folders_do_not_name_what_they_do_not_know() {
     for (path, line) in planted {
         assert_eq!(unknown_words(&with_line(path, line)).len(), 1, "{path}: {line}");
     }
-    assert_eq!(unknown_words(&with_line("host/src/session/door.rs", "// engine::Sandbox, but in a comment")).len(), 0);
+    assert_eq!(
+        unknown_words(&with_line("host/src/session/keeper_socket.rs", "// engine::Sandbox, but in a comment")).len(),
+        0
+    );
 }
 
 fn unknown_words(sources: &BTreeMap<String, String>) -> Vec<String> {
@@ -226,12 +229,12 @@ fn unknown_words(sources: &BTreeMap<String, String>) -> Vec<String> {
     faults
 }
 
-/// Whether a file lies in a folder, or is the module that the folder belongs to.
+/// Whether a file is in a folder, or is the module file of that folder.
 fn is_of(folder: &str, path: &str) -> bool {
     path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
 }
 
-/// A second database is a folder beside this one: whatever stands elsewhere would have to be written again for it.
+/// A second database would be another folder next to this one; SQL elsewhere would have to be written again for it.
 #[test]
 fn sql_stands_in_its_places() {
     let faults = sql_elsewhere(&sources());
@@ -256,7 +259,7 @@ fn sql_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
 }
 
-/// The engine runs any guest that it is given; an interpreter that is repaired or replaced changes one file.
+/// The engine runs any guest, so a change of the interpreter affects one file.
 #[test]
 fn the_interpreter_is_known_in_one_file() {
     let faults = interpreter_elsewhere(&sources());
@@ -275,7 +278,7 @@ fn the_interpreter_is_known_in_one_file() {
     }
 }
 
-/// Also in comments.
+/// Mentions of the interpreter outside that file, including comments.
 fn interpreter_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     let words =
         r"(?i)\bboa\b|\binterpreter\b|uninitialized binding|cannot destructure|vm/opcode|capacity overflow|, col \{";
@@ -285,7 +288,7 @@ fn interpreter_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
     lines.filter(|(_, line)| word.is_match(line)).map(|(path, line)| format!("{path}: {}", line.trim())).collect()
 }
 
-/// A tree with one file of one line.
+/// A source tree with one file of one line.
 fn with_line(path: &str, line: &str) -> BTreeMap<String, String> {
     BTreeMap::from([(path.to_owned(), format!("{line}\n"))])
 }
@@ -305,7 +308,7 @@ fn unsafe_code_stands_only_where_it_must() {
 }
 
 fn unsafe_elsewhere(sources: &BTreeMap<String, String>) -> Vec<String> {
-    // Not the words of a page's policy, as `unsafe-inline`.
+    // Without keywords of content security policies, as `unsafe-inline`.
     let word = Regex::new(r"\bunsafe\b([^-]|$)").unwrap();
     let elsewhere = sources.iter().filter(|(path, _)| !UNSAFE.contains(&path.as_str()) && *path != OWN);
     elsewhere.flat_map(|(path, text)| found(path, text, &word)).collect()
@@ -352,7 +355,7 @@ fn sleeping(sources: &BTreeMap<String, String>) -> Vec<String> {
     let function = Regex::new(r"\bfn (\w+)").unwrap();
     let mut faults = Vec::new();
     for (path, text) in sources {
-        // The time of the simulation is simulated.
+        // The simulation sleeps in simulated time.
         let is_exempt = path.starts_with("tests/bench/") || [OWN, "tests/lease_sim.rs"].contains(&path.as_str());
         if !is_test(path) || is_exempt {
             continue;
@@ -362,7 +365,7 @@ fn sleeping(sources: &BTreeMap<String, String>) -> Vec<String> {
             if let Some(found) = function.captures(line) {
                 found[1].clone_into(&mut current);
             }
-            // The one place of each suite where a condition is asked again after a while.
+            // Polling helpers, one per suite, may sleep between two checks of their condition.
             if word.is_match(line) && !current.ends_with("until") && !current.starts_with("wait") {
                 faults.push(format!("{path}:{}: {}", index + 1, line.trim()));
             }
@@ -371,7 +374,7 @@ fn sleeping(sources: &BTreeMap<String, String>) -> Vec<String> {
     faults
 }
 
-/// Whether a file has tests only.
+/// Whether a file contains only tests.
 fn is_test(path: &str) -> bool {
     path.split('/').any(|part| part == "tests" || part == "tests.rs")
 }
@@ -380,7 +383,7 @@ fn is_test(path: &str) -> bool {
 fn no_file_knows_the_machine_it_was_written_on() {
     let faults = machine_paths(&files());
     assert!(faults.is_empty(), "{faults:#?}");
-    // Put together here, or this file would be the first to be found.
+    // Concatenated, so that this file does not match itself.
     for folder in ["root", "home/someone", "Users", "work", "workspace"] {
         for (path, before) in [("README.md", "cd "), ("host/src/exec.rs", "let path = \""), (".ci/run", "PATH=")] {
             let line = format!("{before}/{folder}/project");
@@ -439,7 +442,7 @@ fn unexpected(names: impl Iterator<Item = String>) -> Vec<String> {
     names.filter(|name| !name.starts_with('.') && name != "target" && !expected.contains(&name.as_str())).collect()
 }
 
-/// The lines of a text that hold a word, without comments where the text is Rust.
+/// The lines of a text that match a pattern; comments in Rust files are ignored.
 fn found(path: &str, text: &str, word: &Regex) -> Vec<String> {
     let is_rust = path.ends_with(".rs");
     let code = |line: &'_ str| !is_rust || !line.trim_start().starts_with("//");
@@ -447,7 +450,7 @@ fn found(path: &str, text: &str, word: &Regex) -> Vec<String> {
     lines.map(|(index, line)| format!("{path}:{}: {}", index + 1, line.trim())).collect()
 }
 
-/// The dependencies of a crate by name, and which of its sections names them: `dev`, `build` or none of these.
+/// The dependencies of a crate: name, and section (`dev`, `build` or empty).
 fn dependencies(manifest: &str) -> Vec<(String, String)> {
     let own = manifest.lines().find_map(|line| line.strip_prefix("name = \"codemode-")).unwrap();
     let own = format!("codemode-{}", own.trim_end_matches('"'));
@@ -469,19 +472,19 @@ fn dependencies(manifest: &str) -> Vec<(String, String)> {
     names
 }
 
-/// Every Rust file, by its path from the project's folder.
+/// All Rust files, by path from the project's root.
 pub(crate) fn sources() -> BTreeMap<String, String> {
     files().into_iter().filter(|(path, _)| path.ends_with(".rs")).collect()
 }
 
-/// Every text file of the project.
+/// All text files of the project.
 fn files() -> BTreeMap<String, String> {
     fn walk(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>) {
         for entry in fs::read_dir(folder).unwrap().flatten() {
             let name = entry.file_name().into_string().unwrap();
             let path = format!("{prefix}{name}");
             if entry.file_type().unwrap().is_dir() {
-                // A linked worktree's `.git` is a file, and no text of ours either.
+                // `.git` is a file in a linked worktree, and not part of the project either.
                 if name != ".git" && name != "target" {
                     walk(&entry.path(), &format!("{path}/"), files);
                 }

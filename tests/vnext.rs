@@ -1,9 +1,9 @@
-//! Browser control vNext over HTTP, as its clients use it: a real host, a real browser.
+//! Browser control vNext over HTTP, from the client's side, with a real host and a real browser.
 
 use crate::support::{
     http::{Client, Serving},
     lab,
-    leases::{kill, told},
+    leases::{envelope_of, kill},
     pages::Pages,
     program::{PATIENCE, Place, need_browser, wait_until},
 };
@@ -12,7 +12,7 @@ use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
-/// A host that serves the contract, its client, and pages.
+/// A host that serves the contract, its client, and a site.
 struct Control {
     serving: Serving,
     vnext: Client,
@@ -20,14 +20,14 @@ struct Control {
     browsers: Browsers,
 }
 
-/// The state folder. At the end the browsers are gone that hosts have left to their keepers.
+/// The state folder. Dropping it ends the browsers that hosts have left running under their keepers.
 struct Browsers {
     place: Place,
 }
 
 impl Drop for Browsers {
     fn drop(&mut self) {
-        let listed = told(self.place.command(&["sessions", "list", "--json"]));
+        let listed = envelope_of(self.place.command(&["sessions", "list", "--json"]));
         for session in listed["data"]["sessions"].as_array().into_iter().flatten() {
             self.place.run(&["sessions", "close", session["id"].as_str().unwrap_or_default()]);
         }
@@ -57,7 +57,7 @@ impl Control {
         Self { serving, vnext: Client { address }, pages, browsers }
     }
 
-    /// What is answered, with its status.
+    /// Sends a request; returns status and answer.
     fn ask(&self, method: &str, path: &str, body: &Json) -> (u16, Json) {
         self.ask_with(method, path, body, &[])
     }
@@ -70,14 +70,14 @@ impl Control {
         (reply.status, reply.json())
     }
 
-    /// What is answered to a request that succeeds.
+    /// Sends a request that must succeed; returns the answer.
     fn done(&self, method: &str, path: &str, body: Json) -> Json {
         let (status, answer) = self.ask(method, path, &body);
         assert_eq!(status, 200, "{method} {path} {body}: {answer}");
         answer
     }
 
-    /// What an action answers that succeeds.
+    /// Performs an action that must succeed; returns the answer.
     fn act(&self, action: Json) -> Json {
         let answer = self.done("POST", "/act", action.clone());
         assert_eq!((&answer["ok"], answer["targetId"].is_string()), (&json!(true), true), "{action}: {answer}");
@@ -88,7 +88,7 @@ impl Control {
         self.act(json!({"kind": "evaluate", "fn": function}))["result"].take()
     }
 
-    /// The ref that stands in the first line of the snapshot with these words.
+    /// The ref in the first line of the snapshot that contains this text.
     fn find(&self, words: &str) -> String {
         let snapshot = self.done("GET", "/snapshot", Json::Null)["snapshot"].as_str().unwrap_or_default().to_owned();
         let line =
@@ -103,7 +103,7 @@ impl Control {
     }
 }
 
-/// The bodies are those of the document, in its order.
+/// The request bodies are those of the specification, in its order.
 #[test]
 fn the_routes_of_the_document_in_its_order() {
     let control = Control::start(&[]);
@@ -223,7 +223,7 @@ fn a_login_in_four_requests_outlives_the_host_and_a_stop() {
     control.act(json!({"kind": "click", "ref": control.find("button")}));
     control.act(json!({"kind": "wait", "url": "**/account"}));
     assert_eq!(control.evaluate("() => document.querySelector('#user').textContent"), "ada");
-    // The browser is as it was, in a host that knows nothing of the one before.
+    // A new host, without the state of the previous one, finds the browser unchanged.
     let Control { mut serving, pages, browsers, .. } = control;
     kill(serving.program.pid(), Signal::KILL);
     serving.program.ended(PATIENCE);
@@ -246,7 +246,7 @@ fn hooks_answer_what_comes_next_and_the_last_one_wins() {
     let control = Control::start(&["--uploads", uploads.path().to_str().unwrap()]);
     control.open("/dialogs");
     let log = || control.evaluate("() => document.querySelector('#log').textContent");
-    // Nobody has armed anything: dismissed.
+    // No hook is armed: the dialog is dismissed.
     let confirm = control.find("button \"confirm\"");
     control.act(json!({"kind": "click", "ref": confirm}));
     wait_until("an answer", PATIENCE, || log() == "false;");
@@ -254,10 +254,10 @@ fn hooks_answer_what_comes_next_and_the_last_one_wins() {
     control.done("POST", "/hooks/dialog", json!({"accept": true, "promptText": "grace"}));
     control.act(json!({"kind": "click", "ref": control.find("button \"prompt\"")}));
     wait_until("an answer", PATIENCE, || log() == "false;grace;");
-    // One arm is for one dialog.
+    // A hook answers one dialog.
     control.act(json!({"kind": "click", "ref": confirm}));
     wait_until("an answer", PATIENCE, || log() == "false;grace;false;");
-    // A hook whose time is over answers nothing any more, and holds nothing.
+    // An expired hook answers nothing and holds no dialog open.
     control.done("POST", "/hooks/dialog", json!({"accept": true, "timeoutMs": 1}));
     wait_until("the end of the hook", PATIENCE, || {
         control.act(json!({"kind": "click", "ref": confirm}));
@@ -316,7 +316,7 @@ fn each_status_of_the_contract() {
         let reply = control.vnext.ask("POST", "/act", &[("content-type", "application/json")], body);
         assert_eq!((reply.status, &reply.json()["error"]), (400, &json!("the body must be a JSON object")), "{body:?}");
     }
-    // None of that has started a browser.
+    // None of these requests has started a browser.
     assert_eq!(control.done("GET", "/", Json::Null)["running"], false);
 
     let (one, two) = (control.open("/controls"), control.open("/keys"));
@@ -353,26 +353,26 @@ fn a_face_goes_around_nothing() {
     let with = |key: &str, method: &str, path: &str, body: &Json| {
         control.ask_with(method, path, body, &[("authorization", &token), ("x-codemode-session", key)])
     };
-    // Its keys, and no others.
+    // The caller can use its own session keys, and no others.
     for (method, path) in [("GET", "/"), ("POST", "/start"), ("POST", "/stop"), ("GET", "/tabs"), ("POST", "/pdf")] {
         assert_eq!(with("mine", method, path, &Json::Null).0, 403, "{path}");
     }
     assert_eq!(with("", "POST", "/start", &Json::Null).0, 400);
-    // Its network rules.
+    // The caller's network rules apply.
     let (status, answer) = with("ci-1", "POST", "/navigate", &json!({"url": "{{other}}/controls"}));
     assert_eq!((status, &answer["code"]), (403, &json!("POLICY_REFUSED")), "{answer}");
     assert_eq!(with("ci-1", "POST", "/navigate", &json!({"url": "{{site}}/controls"})).0, 200);
-    // The lease: others wait for the browser, and are told who has it.
+    // The lease applies: other executions wait for the browser, and the error names the holder.
     let asked = json!({"code": "await browser.pages()", "session": {"mode": "reuse", "key": "ci-1", "wait_ms": 0}});
     let busy = control.serving.execute(&[("authorization", &token)], &asked);
     assert_eq!(busy["error"]["code"], "SESSION_BUSY", "{busy}");
     assert_eq!(with("ci-1", "POST", "/stop", &Json::Null).0, 200);
-    // The audit.
+    // The audit records the requests.
     let audit = control.browsers.place.run(&["audit", "show", "--json"]);
     let audit = String::from_utf8(audit.stdout).unwrap();
     assert!(audit.contains(r#"\"caller\":\"ci\""#) && audit.contains("browser.goto"), "{audit}");
     assert!(!audit.contains(OF_CI), "{audit}");
-    // The walls against foreign pages.
+    // Requests from foreign pages are refused.
     for (headers, why) in
         [(vec![("host", "evil.example")], "host"), (vec![("origin", "http://evil.example")], "origin")]
     {

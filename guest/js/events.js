@@ -5,7 +5,7 @@
   const { append, now, reportUncaught } = native;
   const { setTimeout } = globalThis;
 
-  // The legacy code of each name that has one, at its index.
+  // The names that have a legacy code, each at the index of its code.
   const CODES = [
     "", "IndexSizeError", "", "HierarchyRequestError", "WrongDocumentError", "InvalidCharacterError", "",
     "NoModificationAllowedError", "NotFoundError", "NotSupportedError", "InUseAttributeError", "InvalidStateError",
@@ -19,7 +19,7 @@
     return 0;
   };
 
-  // Its name and code are own properties, so that printing one or sending one to the host runs no getter.
+  // Name and code are own properties, so that printing an exception or sending it to the host runs no getter.
   class DOMException extends Error {
     constructor(message = "", options = "Error") {
       super(`${message}`);
@@ -33,7 +33,7 @@
   expose(DOMException);
   native.keepDOMException(DOMException);
 
-  // What the classes below may do to an event and nobody else.
+  // Access to an event's private state, for the classes below only.
   let eventState;
 
   class Event {
@@ -136,11 +136,11 @@
   }
   expose(CustomEvent);
 
-  // What the classes below may do to a target and nobody else.
+  // Access to a target's private dispatch, for the classes below only.
   let fire;
 
   class EventTarget {
-    // By type: an array of listeners. A new array is made for each change, so that a dispatch keeps the one it has.
+    // The listeners by event type. Each change creates a new array, so that a running dispatch keeps its own.
     #listeners = create(null);
 
     addEventListener(type, callback, options = undefined) {
@@ -239,7 +239,7 @@
     }
   };
 
-  // A listener that throws does not keep the others from running.
+  // An error in a listener is reported and does not keep the other listeners from running.
   const call = (callback, target, event) => {
     try {
       if (typeof callback === "function") {
@@ -254,7 +254,7 @@
     }
   };
 
-  // Only the code below can make a signal.
+  // The constructor of AbortSignal requires this value, so that only the code below can create a signal.
   const SECRET = create(null);
   let signalState;
 
@@ -267,9 +267,9 @@
         __proto__: null,
         aborted: false,
         reason: undefined,
-        // Run before the event, each once.
+        // Callbacks that run once each, before the event.
         algorithms: [],
-        // Signals that abort with this one.
+        // Signals that are aborted together with this one.
         dependents: [],
         onabort: null,
         listensForHandler: false,
@@ -341,7 +341,7 @@
     try {
       state = signalState(value);
     } catch {
-      // Whatever it is, it is no signal.
+      // The value is not a signal.
     }
     if (state === undefined) throw new TypeError("the signal is not an AbortSignal");
   };
@@ -349,7 +349,7 @@
   const abort = (signal, reason) => {
     const state = signalState(signal);
     if (state.aborted) return;
-    // All dependents are aborted before any listener runs, so that none of them sees a half of it.
+    // Abort all dependents before any listener runs, so that no listener sees only some of them aborted.
     const order = [];
     mark(signal, reason === undefined ? new DOMException("This operation was aborted", "AbortError") : reason, order);
     for (let index = 0; index < order.length; index++) {

@@ -1,4 +1,4 @@
-// Parts of the language that the engine lacks. Each is supplied only where there is none.
+// Parts of the language that the engine lacks. Each is defined only if the engine does not have it.
 (function (native, shared) {
   "use strict";
   const { apply, supply, TypeError } = shared;
@@ -52,13 +52,13 @@
     return result;
   };
 
-  // Methods in a literal have no prototype and cannot be constructed, like those of the engine.
+  // Defined as methods of an object literal: like the engine's own, these have no prototype and are not constructors.
   const own = {
     fromAsync(items, mapper = undefined, receiver = undefined) {
       return collect(this, items, mapper, receiver);
     },
 
-    // V8's own, but much code for Node calls it without asking.
+    // Specific to V8, but much code for Node calls it without checking for it.
     captureStackTrace(target) {
       if (native.isError(target)) return;
       defineProperty(target, "stack", {
@@ -70,7 +70,7 @@
       });
     },
 
-    // Annex B of the language: left out of the engine, but written every day.
+    // Annex B of the language: missing in the engine, but widely used.
     substr(start, length = undefined) {
       if (this === undefined || this === null) throw new TypeError("substr called on null or undefined");
       const text = `${this}`;

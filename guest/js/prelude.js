@@ -1,10 +1,10 @@
-// What the other scripts share. Each is one function, called with the helpers in Rust (`native`) and with `shared`,
-// into which this one puts what they have in common.
+// Helpers that the other scripts share. Each script is one function, called with the helpers in Rust (`native`) and
+// with `shared`, the object to which this script adds its helpers.
 //
-// All of them run while the image is made, before any script of a model. They call nothing later that such a script
-// could have replaced: no method of a built-in prototype, no `for … of` or spread over an array of our own, no
-// descriptor that inherits from `Object.prototype`. Where the platform's rules call user code (an iterator that was
-// passed in, a `toString`), they do.
+// All scripts run while the image is built, before any script of a model. Their functions later call nothing that such
+// a script could have replaced: no method of a built-in prototype, no `for … of` or spread over an internal array, no
+// descriptor that inherits from `Object.prototype`. They do call user code where the platform's rules require it (an
+// iterator that was passed in, a `toString`).
 (function (native, shared) {
   "use strict";
   const { defineProperty, getPrototypeOf, setPrototypeOf, ownKeys, getOwnPropertyDescriptor, apply } = Reflect;
@@ -13,17 +13,17 @@
 
   const hidden = (value) => ({ __proto__: null, value, writable: true, enumerable: false, configurable: true });
 
-  // A global or a method as the platform defines its own: writable, configurable, not enumerated.
+  // Defines a global or a method with the platform's attributes: writable, configurable, not enumerable.
   const define = (target, name, value) => {
     defineProperty(target, name, hidden(value));
   };
 
-  // A method where the engine has none.
+  // Defines a method that the engine lacks.
   const supply = (target, name, value) => {
     if (!(name in target)) define(target, name, value);
   };
 
-  // The name by which `Object.prototype.toString` knows the instances of a class.
+  // Sets the name of a class's instances in `Object.prototype.toString`.
   const tag = (constructor, name) => {
     defineProperty(constructor.prototype, Symbol.toStringTag, {
       __proto__: null,

@@ -4,7 +4,7 @@
   const { define, expose } = shared;
 
   class TextEncoder {
-    // Marks the instances: the getters and methods below refuse any other receiver.
+    // Brand check: reading it makes the getters and methods below throw for any other receiver.
     #own = true;
     get encoding() {
       this.#own;

@@ -1,4 +1,4 @@
-// URL and URLSearchParams. An instance is an object with Rust data: the helpers refuse any other receiver.
+// URL and URLSearchParams. An instance is an object with native data: the helpers throw for any other receiver.
 (function (native, shared) {
   "use strict";
   const { define, expose, getOwnPropertyDescriptor, getPrototypeOf, isObject, ownKeys, requireArguments } = shared;
@@ -83,7 +83,7 @@
     native.paramsAppend(params, name, value);
   };
 
-  // As the platform does: own enumerable keys.
+  // Appends the own enumerable properties, as the platform specifies.
   const appendRecord = (params, record) => {
     const keys = ownKeys(record);
     for (let index = 0; index < keys.length; index++) {
@@ -93,7 +93,7 @@
     }
   };
 
-  // Live: what is added while iterating is met, as the platform has it.
+  // The iterator is live, as the platform specifies: it also returns pairs that are added during the iteration.
   class ParamsIterator {
     #params;
     #kind;

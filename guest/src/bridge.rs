@@ -1,8 +1,8 @@
-//! The namespaces as a script sees them, and its calls on their way out and back.
+//! The bridge between scripts and the host: the namespaces as globals, and the calls that scripts make through them.
 //!
-//! A namespace is a proxy: any method name is accepted and becomes a call, so that the host can say what the nearest
-//! real one is; it has no `then`, so that awaiting it is harmless; and nothing can be changed about it, so that what a
-//! script does to it before a call does not matter. Where a namespace has a layer, the script sees what that makes of it.
+//! A namespace is a proxy. Any method name is accepted and becomes a call, so that the host can suggest the nearest
+//! real method. It has no `then`, so that awaiting it is harmless. It is read-only, so that a script cannot interfere
+//! with later calls. If a namespace has a layer, the script sees the object that the layer creates instead.
 
 use crate::{
     codec::{self, Refusal, data_property, hidden_property},
@@ -28,7 +28,7 @@ use codemode_spec::{
     message::{Call, CallError, Encoded, Layer, Namespace, Reply},
 };
 
-/// What a namespace's proxy stands for.
+/// The data of a namespace: the target of its proxy.
 #[derive(Debug, Trace, Finalize, JsData)]
 struct Target {
     #[unsafe_ignore_trace]
@@ -37,7 +37,7 @@ struct Target {
     methods: Vec<JsString>,
 }
 
-/// What every namespace's proxy needs, made once with the image.
+/// The objects that every namespace's proxy needs. Created once, in the image.
 pub struct Bridge {
     proxy: JsObject,
     handler: JsObject,
@@ -45,7 +45,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// Takes the engine's own `Proxy` before any script can touch it.
+    /// Captures the engine's own `Proxy` before any script can replace it.
     pub fn new(context: &mut Context) -> JsResult<Self> {
         let proxy = context.global_object().get(js_string!("Proxy"), context)?;
         let Some(proxy) = proxy.as_constructor() else {
@@ -67,15 +67,15 @@ impl Bridge {
         Ok(Self { proxy, handler, layers: Layers::default() })
     }
 
-    /// Evaluates a namespace's layer and keeps its function, while the image is made.
+    /// Evaluates a namespace's layer and stores its function, while the image is built.
     ///
     /// # Errors
-    /// Why the layer cannot be used, in words for its author.
+    /// Why the layer cannot be used, as a message for its author.
     pub fn add_layer(&mut self, layer: &Layer, context: &mut Context) -> Result<(), String> {
         self.layers.add(layer, context)
     }
 
-    /// Puts a namespace into the globals.
+    /// Defines a namespace as a global.
     pub fn install(&self, namespace: Namespace, context: &mut Context) -> JsResult<()> {
         let layer = self.layers.function(&namespace.name);
         let name = js_string!(namespace.name);
@@ -99,11 +99,11 @@ fn target(arguments: &[JsValue]) -> JsResult<JsObject> {
         .ok_or_else(|| JsNativeError::typ().with_message("not a namespace").into())
 }
 
-/// `get(target, key)`: the method of that name, made when it is first asked for.
+/// `get(target, key)`: the method of that name, created at its first use.
 fn get(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let target = target(arguments)?;
     let Some(key) = arguments.get(1).and_then(JsValue::as_string) else { return Ok(JsValue::undefined()) };
-    // What the language itself asks of any object must not look like a method.
+    // The language itself reads these properties of any object: they must not look like methods.
     const NOT_METHODS: [&str; 4] = ["then", "toJSON", "constructor", "__proto__"];
     if NOT_METHODS.iter().any(|name| key == js_string!(*name)) {
         return Ok(JsValue::undefined());
@@ -142,7 +142,7 @@ fn own_keys(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResu
     Ok(JsArray::from_iter(methods.into_iter().map(JsValue::from), context).into())
 }
 
-/// Every trap that would change the namespace.
+/// The trap for every operation that would change the namespace.
 fn refuse_change(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     let name = namespace_name(&target(arguments)?).to_std_string_lossy();
     Err(JsNativeError::typ().with_message(format!("the namespace {name} is read-only")).into())
@@ -152,12 +152,12 @@ fn namespace_name(target: &JsObject) -> JsString {
     target.downcast_ref::<Target>().map(|data| data.name.clone()).unwrap_or_default()
 }
 
-/// Puts a call into the outbox and returns the promise of its reply.
+/// Puts a call into the outbox and returns a promise of its reply.
 fn call(namespace: &JsString, method: &JsString, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let (promise, resolvers) = JsPromise::new_pending(context);
     let error = context.intrinsics().constructors().error().constructor().construct(&[], None, context)?;
     let namespace = namespace.to_std_string_lossy();
-    // Of a longer name there is only to say that no method has it.
+    // No method has a longer name: one character more than the bound is enough for the host to refuse it.
     let method = JsString::from(method.iter().take(METHOD_NAME_CHARS_MAX + 1).collect::<Vec<_>>().as_slice());
     let method = method.to_std_string_lossy();
     let pending = PendingCall { resolvers, error, name: format!("{namespace}.{method}") };
@@ -230,12 +230,13 @@ pub fn settle(reply: Reply, context: &mut Context) -> JsResult<()> {
     }
 }
 
-/// Rejects with an `Error` that was made where the call was made and carries what the host said.
+/// Rejects the promise of a call with the `Error` that was created when the call was made, extended by the host's
+/// error.
 fn reject(pending: PendingCall, call: Option<u32>, with: CallError, context: &mut Context) -> JsResult<()> {
     let PendingCall { resolvers, error, name } = pending;
     let failed = call.map_or_else(|| FailedCall::Refused(with.clone()), FailedCall::Answered);
     let place = web::error_stack(&error, context).map(|text| text.to_std_string_lossy()).unwrap_or_default();
-    let place = stack::of_script(&place);
+    let place = stack::without_internal_frames(&place);
     error.insert_property(js_string!("name"), hidden_property(js_string!("CallError")));
     error.insert_property(js_string!("message"), hidden_property(js_string!(with.message.as_str())));
     let stack = format!("CallError: {}\n{}", with.message, place.trim_end());
@@ -253,7 +254,8 @@ fn reject(pending: PendingCall, call: Option<u32>, with: CallError, context: &mu
     Ok(())
 }
 
-/// An error in settling is the script's only where it is no engine error: then it is reported like any uncaught one.
+/// Settles a call. An error that JavaScript can catch is the script's and is reported as uncaught; an engine error is
+/// returned.
 pub fn settle_or_report(reply: Reply, context: &mut Context) -> Result<(), JsError> {
     match settle(reply, context) {
         Err(error) if error.as_engine().is_none() => {

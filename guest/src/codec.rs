@@ -1,4 +1,4 @@
-//! The engine's values from and into the bytes of the value codec, without a form in between.
+//! Converts the engine's values to and from the bytes of the value codec, without an intermediate representation.
 
 mod buffer;
 
@@ -19,16 +19,16 @@ use codemode_spec::{
 
 /// Why a value cannot cross the boundary.
 pub enum Refusal {
-    /// Something in it has no form outside the engine.
+    /// A part of the value cannot be represented outside the engine.
     Unserialisable {
-        /// From the root to the place, innermost first while it is being built.
+        /// The property accesses that lead to the part, the innermost first.
         path: Vec<String>,
-        /// What stands there.
+        /// A description of the part.
         what: String,
     },
-    /// It is larger than the bound.
+    /// The encoded value would be larger than the bound.
     TooLarge,
-    /// Reading it threw: a getter, a proxy's trap or a `toJSON`.
+    /// Reading the value threw: a getter, a proxy's trap or a `toJSON`.
     Threw(JsError),
 }
 
@@ -44,7 +44,7 @@ impl Refusal {
         self
     }
 
-    /// The place in the words of a script, as `result.items[3]`.
+    /// The path as a JavaScript expression, as `result.items[3]`.
     pub fn path_text(root: &str, path: &[String]) -> String {
         path.iter().rev().fold(root.to_owned(), |text, segment| text + segment)
     }
@@ -56,7 +56,7 @@ impl From<JsError> for Refusal {
     }
 }
 
-/// A value in the codec's bytes, at most `bytes_max` of them.
+/// Encodes a value into at most `bytes_max` bytes.
 pub fn encode(value: &JsValue, bytes_max: usize, context: &mut Context) -> Result<Vec<u8>, Refusal> {
     let (writer, ancestors) = (Writer::default(), Vec::new());
     let mut encoder = Encoder { writer, bytes_max, ancestors, takes_handles: true, context };
@@ -64,7 +64,7 @@ pub fn encode(value: &JsValue, bytes_max: usize, context: &mut Context) -> Resul
     Ok(encoder.writer.finish())
 }
 
-/// The arguments of a call as an array in the codec's bytes.
+/// Encodes the arguments of a call as an array. Handles are refused, see [`HANDLE_PROPERTY`].
 pub fn encode_arguments(arguments: &[JsValue], bytes_max: usize, context: &mut Context) -> Result<Vec<u8>, Refusal> {
     let (writer, ancestors) = (Writer::default(), Vec::new());
     let mut encoder = Encoder { writer, bytes_max, ancestors, takes_handles: false, context };
@@ -78,9 +78,9 @@ pub fn encode_arguments(arguments: &[JsValue], bytes_max: usize, context: &mut C
 struct Encoder<'a> {
     writer: Writer,
     bytes_max: usize,
-    /// The objects that are being written, the outermost first.
+    /// The objects that contain the current value, the outermost first.
     ancestors: Vec<JsObject>,
-    /// Whether handles are written, as what their `toJSON` says.
+    /// Whether handles are encoded, as the value that their `toJSON` returns.
     takes_handles: bool,
     context: &'a mut Context,
 }
@@ -105,7 +105,7 @@ impl Encoder<'_> {
         self.room(0)
     }
 
-    /// Fails before the bytes would be copied, not after.
+    /// Checks that the bytes fit. Called before they are copied, so that the bound is never exceeded.
     fn room(&self, bytes: usize) -> Result<(), Refusal> {
         if self.writer.len() + bytes > self.bytes_max { Err(Refusal::TooLarge) } else { Ok(()) }
     }
@@ -175,7 +175,7 @@ impl Encoder<'_> {
 
     fn array(&mut self, object: &JsObject) -> Result<(), Refusal> {
         let length = object.get(js_string!("length"), self.context)?.as_number().unwrap_or(0.0) as usize;
-        // A hole costs a byte, so a sparse array cannot ask for more than the bound.
+        // A hole is encoded as one byte, so this check also bounds sparse arrays.
         self.room(length)?;
         self.writer.array(length);
         for index in 0..length {
@@ -231,7 +231,8 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// An object's own enumerable string keys. What has a `toJSON` is written as that says, as `JSON.stringify` would.
+    /// Encodes the own enumerable properties with string keys. An object with a `toJSON` is encoded as the value that
+    /// it returns, as in `JSON.stringify`.
     fn plain(&mut self, object: &JsObject) -> Result<(), Refusal> {
         let to_json = object.get(js_string!("toJSON"), self.context)?;
         if let Some(to_json) = to_json.as_callable() {
@@ -256,7 +257,7 @@ impl Encoder<'_> {
         Ok(())
     }
 
-    /// Refuses a handle where it would be taken for the text that stands for it.
+    /// Refuses a handle in an argument, where its `toJSON` text would be taken for the argument itself.
     fn refuse_handle(&mut self, object: &JsObject) -> Result<(), Refusal> {
         if self.takes_handles {
             return Ok(());
@@ -272,7 +273,7 @@ impl Encoder<'_> {
             let own = object.borrow().properties().get(key);
             return Ok(own.is_some_and(|property| property.enumerable() == Some(true)));
         }
-        // A proxy or another exotic object: its own internal methods decide.
+        // For a proxy or another exotic object, its internal methods decide.
         Ok(web::property_is_enumerable(object, key_string(key), self.context)?)
     }
 }
@@ -290,7 +291,7 @@ fn segment(key: &JsString) -> String {
     if codemode_spec::manifest::is_identifier(&text) { format!(".{text}") } else { format!("[{text:?}]") }
 }
 
-/// The value of the codec's bytes. They come from the host, which is trusted; a fault in them is a fault of the host.
+/// Decodes a value. The bytes come from the host, which is trusted: malformed bytes are a defect of the host.
 pub fn decode(bytes: &[u8], context: &mut Context) -> JsResult<JsValue> {
     let mut decoder = Decoder { reader: Reader::new(bytes), keys: Vec::new(), context };
     decoder.value()
@@ -397,7 +398,7 @@ fn string(raw: RawText<'_>) -> JsString {
     }
 }
 
-/// A property as an assignment would make it.
+/// A property as an assignment creates it.
 pub fn data_property(value: impl Into<JsValue>) -> PropertyDescriptor {
     PropertyDescriptor::builder().value(value).writable(true).enumerable(true).configurable(true).build()
 }

@@ -1,4 +1,4 @@
-//! The exports of the wasm module, see `codemode_spec::abi`, and its allocator.
+//! The exports of the wasm module, as `codemode_spec::abi` defines them, and its allocator.
 #![expect(unsafe_code, reason = "exported names, the constructors' symbol and an allocator have no safe form")]
 
 use crate::{
@@ -17,18 +17,18 @@ use std::{
 
 thread_local! {
     static GUEST: RefCell<Option<Guest>> = const { RefCell::new(None) };
-    /// The message from the host, then the answer to it.
+    /// The message from the host, and after a call the answer to it.
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The system's allocator, counted.
-struct Counting;
+/// The system's allocator, counting the allocated bytes.
+struct CountingAllocator;
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-// SAFETY: every call is passed on to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+// SAFETY: every call is forwarded unchanged to the system's allocator.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATED.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: as above.
@@ -58,7 +58,7 @@ unsafe extern "C" {
     fn __wasm_call_ctors();
 }
 
-/// Runs the constructors once. Without this export, the linker would run them again around every other one.
+/// Runs the static constructors once. Without this export, the linker would run them again in every exported function.
 #[unsafe(no_mangle)]
 pub extern "C" fn _initialize() {
     // SAFETY: the symbol is the linker's own, and this is the one place that calls it.
@@ -74,7 +74,7 @@ extern "C" fn codemode_abi_version() -> u32 {
 extern "C" fn codemode_initialize() {
     let guest = Guest::new().unwrap_or_else(|error| panic!("the prelude failed: {error}"));
     GUEST.set(Some(guest));
-    memory::close_holes();
+    memory::fill_heap_holes();
 }
 
 #[unsafe(no_mangle)]
@@ -82,8 +82,8 @@ extern "C" fn codemode_layer(_length: u32) -> u64 {
     let place = answer(|guest, message| {
         message::encode(&guest.add_layer(&message::decode(message).expect("the host wrote a Layer")))
     });
-    // What parsing has left is closed, too.
-    memory::close_holes();
+    // Parsing the layer has freed memory: fill those holes, too.
+    memory::fill_heap_holes();
     place
 }
 
@@ -106,7 +106,7 @@ extern "C" fn codemode_resume(_length: u32) -> u64 {
     answer(|guest, message| message::encode(&guest.resume(message::decode(message).expect("the host wrote a Resume"))))
 }
 
-/// Leaves in the buffer what the guest says to the message there, and tells where.
+/// Passes the message in the buffer to the guest, stores the answer in the buffer and returns its location.
 fn answer(run: impl FnOnce(&mut Guest, &[u8]) -> Vec<u8>) -> u64 {
     let message = BUFFER.take();
     let answer = GUEST.with_borrow_mut(|guest| {

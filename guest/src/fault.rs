@@ -1,4 +1,4 @@
-//! What went wrong in a script, in the words of the contract.
+//! Converts the failures of a script to the types of the contract.
 
 use crate::{
     codec::Refusal,
@@ -20,8 +20,8 @@ use codemode_spec::{
 pub fn outcome(error: JsError, context: &mut Context) -> Outcome {
     if let Some(engine) = error.as_engine() {
         let text = error.to_string();
-        // Where an async function meets the limit on recursion, the engine reports a panic of its own; what tells it
-        // from others is that the stack is deeper than what is shown of it.
+        // If an async function exceeds the recursion limit, the engine reports an internal panic instead. It is
+        // told from other panics by the stack trace, which fills the engine's limit on printed frames.
         let depth = text.lines().filter(|line| line.trim_start().starts_with("at ")).count();
         let depth_max = context.runtime_limits().backtrace_limit();
         let stack = bounded(text);
@@ -50,7 +50,7 @@ pub fn refused(refusal: Refusal, context: &mut Context) -> Outcome {
     }
 }
 
-/// What was thrown. Reading it may run the script's own getters; what those throw is left out.
+/// Describes a thrown value. This may run getters of the script; a property whose getter throws is omitted.
 pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
     let Some(object) = value.as_object() else {
         return Thrown {
@@ -65,7 +65,7 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
     }
     let message = text_of(&object, js_string!("message"), context).unwrap_or_default();
     let stack = text_of(&object, js_string!("stack"), context).unwrap_or_default();
-    let stack = stack::of_script(&stack).into_owned();
+    let stack = stack::without_internal_frames(&stack).into_owned();
     let hint = unsupported::hint_for(&message).unwrap_or_default().to_owned();
     let (call, refused) = match state::with(|state| state.failed_call(&object)) {
         None => (None, None),
@@ -83,7 +83,7 @@ pub fn thrown(value: &JsValue, context: &mut Context) -> Thrown {
     }
 }
 
-/// Records an error that a timer's callback threw.
+/// Records an error that no JavaScript can catch any more, such as one thrown by a timer's callback.
 pub fn report_uncaught(error: JsError, context: &mut Context) {
     let text = text(error, context);
     state::with(|state| {
@@ -93,7 +93,7 @@ pub fn report_uncaught(error: JsError, context: &mut Context) {
     });
 }
 
-/// Errors that nothing handled, as text; the script's own promise is not among them.
+/// Returns the uncaught errors and the unhandled rejections as text, without that of the script's own promise.
 pub fn unhandled(main: Option<&JsPromise>, context: &mut Context) -> Vec<String> {
     let (mut texts, rejections) =
         state::with(|state| (std::mem::take(&mut state.uncaught), std::mem::take(&mut state.unhandled)));
@@ -106,11 +106,11 @@ pub fn unhandled(main: Option<&JsPromise>, context: &mut Context) -> Vec<String>
     texts
 }
 
-/// An error as text, with its innermost place.
+/// An error as text, with its innermost stack frame.
 pub fn text(error: JsError, context: &mut Context) -> String {
     match error.into_opaque(context) {
         Ok(value) => describe(&value, context),
-        // The engine's own limits, with a stack behind the first line.
+        // An engine limit: the first line is the message, the others are the stack.
         Err(error) => bounded(error.to_string().lines().next().unwrap_or_default().to_owned()),
     }
 }
@@ -146,7 +146,7 @@ fn text_of(object: &JsObject, key: JsString, context: &mut Context) -> Option<St
     value.as_string().map(|text| bounded(text.to_std_string_lossy()))
 }
 
-/// A text that is not longer than an error's may be.
+/// Cuts a text to the longest that an error may have.
 pub fn bounded(mut text: String) -> String {
     clip(&mut text, ERROR_TEXT_CHARS_MAX);
     text

@@ -1,4 +1,4 @@
-//! The engine: one context, one execution, run until idle in each turn.
+//! The engine with one context and one execution, which each turn runs until it is idle.
 
 use crate::{
     bridge::{self, Bridge},
@@ -27,7 +27,7 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// An engine with every global that a script can reach, before it knows of any script.
+    /// Creates an engine with every global of the platform, before any namespace or script is known.
     pub fn new() -> JsResult<Self> {
         let jobs = Rc::new(Jobs::default());
         let mut context = Context::builder()
@@ -40,15 +40,15 @@ impl Guest {
         web::install(&mut context)?;
         let bridge = Bridge::new(&mut context)?;
         context.run_jobs()?;
-        // What the prelude left behind is collected now, so that no execution pays for it.
+        // Collect the prelude's garbage while the image is built, so that no execution pays for it.
         memory::collect();
         Ok(Self { context, jobs, bridge, main: None })
     }
 
-    /// Evaluates a layer, so that executions find its function: while the image is made.
+    /// Evaluates a layer and stores its function in the image. Called only while the image is built.
     ///
     /// # Errors
-    /// Why the layer cannot be used, in words for its author.
+    /// Why the layer cannot be used, as a message for its author.
     pub fn add_layer(&mut self, layer: &Layer) -> LayerAdded {
         let context = &mut self.context;
         context.runtime_limits_mut().set_loop_iteration_limit(LAYER_LOOP_TURNS_MAX);
@@ -56,7 +56,7 @@ impl Guest {
         let ran = context.run_jobs().map_err(|error| fault::text(error, context));
         context.runtime_limits_mut().disable_loop_iteration_limit();
         added.and(ran)?;
-        // An image that is frozen with these would give them to every execution.
+        // Timers, console lines and rejections must not be frozen into the image: every execution would get them.
         if timers::next_due().is_some() {
             return Err("the layer sets a timer before it is called".to_owned());
         }
@@ -70,7 +70,7 @@ impl Guest {
         Ok(())
     }
 
-    /// Begins the execution and runs it until idle.
+    /// Starts the execution and runs it until it is idle.
     pub fn start(&mut self, start: Start) -> Turn {
         state::with(|state| {
             state.now_ms = start.now_ms;
@@ -83,7 +83,7 @@ impl Guest {
         self.finish_turn(begun)
     }
 
-    /// Delivers what the execution waited for and runs it until idle.
+    /// Delivers replies and due timers to the execution, and runs it until it is idle.
     pub fn resume(&mut self, resume: Resume) -> Turn {
         state::with(|state| {
             state.now_ms = resume.now_ms;
@@ -91,9 +91,9 @@ impl Guest {
         });
         let mut result = Ok(());
         for reply in resume.replies {
-            memory::relieve();
+            memory::collect_if_grown();
             result = result.and_then(|()| bridge::settle_or_report(reply, &mut self.context));
-            // Each reply's continuations run before the next reply, as if it had come alone.
+            // Run each reply's continuations before the next reply is delivered, as if it had arrived alone.
             result = result.and_then(|()| self.context.run_jobs());
         }
         let result = result.and_then(|()| timers::run_due(resume.now_ms, &mut self.context));
@@ -117,7 +117,7 @@ impl Guest {
         let state = match result.err().or_else(|| self.settled()) {
             Some(outcome) => {
                 let unhandled = fault::unhandled(self.main.as_ref(), &mut self.context);
-                // The result's own getters may have made calls, too.
+                // Taken last, because the getters of the result may have made calls, too.
                 let outbox = state::with(|state| std::mem::take(&mut state.outbox));
                 let unsent = outbox.into_iter().map(|call| format!("{}.{}", call.namespace, call.method)).collect();
                 State::Done { outcome, unhandled, unsent }
@@ -132,7 +132,7 @@ impl Guest {
         Turn { state, console, console_dropped }
     }
 
-    /// The outcome, if the script's promise is settled.
+    /// The execution's outcome, if the script's promise is settled.
     fn settled(&mut self) -> Option<Outcome> {
         let context = &mut self.context;
         match self.main.as_ref()?.state() {
@@ -145,26 +145,26 @@ impl Guest {
         }
     }
 
-    /// Whether nothing is left to run; between turns it must be so.
+    /// Whether no job is queued. Invariant: true between turns.
     pub fn is_idle(&self) -> bool {
         self.jobs.queue.borrow().is_empty()
     }
 }
 
-/// Runs the script, calls what it evaluates to if that is a function, and makes a promise of what comes out.
+/// Runs the script. If its completion value is a function, calls it. Returns a promise for the resulting value.
 fn evaluate(script: &Script, context: &mut Context) -> JsResult<JsPromise> {
     let mut value = script.evaluate(context)?;
     if let Some(function) = value.as_callable() {
         value = function.call(&JsValue::undefined(), &[], context)?;
     }
-    // A promise of the engine is taken as it is: a script that changed `Promise.prototype` changes nothing here.
+    // A native promise is used directly, so that a script which changed `Promise.prototype` has no influence here.
     match value.as_promise() {
         Some(promise) => Ok(promise),
         None => JsPromise::resolve(value, context),
     }
 }
 
-/// Why the engine refused a source that the host's parser accepted.
+/// The outcome of a source that the engine refused although the host's parser accepted it.
 fn syntax(error: &JsError, context: &mut Context) -> Outcome {
     let message = match error.try_native(context) {
         Ok(native) => native.message().to_owned(),
@@ -174,7 +174,7 @@ fn syntax(error: &JsError, context: &mut Context) -> Outcome {
     Outcome::Syntax { message, line, column }
 }
 
-/// The position in "… at line 3, col 14".
+/// Parses the position in "… at line 3, col 14".
 fn position(message: &str) -> Option<(u32, u32)> {
     let (_, rest) = message.rsplit_once("at line ")?;
     let (line, column) = rest.split_once(", col ")?;
@@ -182,7 +182,7 @@ fn position(message: &str) -> Option<(u32, u32)> {
     Some((line.parse().ok()?, digits.parse().ok()?))
 }
 
-/// The queue of promise jobs. Nothing else waits inside the guest.
+/// The queue of promise jobs: the only work that the engine can queue inside the guest.
 #[derive(Default)]
 struct Jobs {
     queue: RefCell<VecDeque<Runnable>>,
@@ -198,7 +198,7 @@ impl JobExecutor for Jobs {
         match job {
             Job::PromiseJob(job) => self.queue.borrow_mut().push_back(Runnable::Promise(job)),
             Job::GenericJob(job) => self.queue.borrow_mut().push_back(Runnable::Generic(job)),
-            // Timers are ours; nothing else of the engine asks for later work.
+            // The guest has its own timers, and the engine schedules no other kind of job.
             _ => {}
         }
     }
@@ -206,7 +206,7 @@ impl JobExecutor for Jobs {
     fn run_jobs(self: Rc<Self>, context: &mut Context) -> JsResult<()> {
         loop {
             let Some(job) = self.queue.borrow_mut().pop_front() else { break };
-            memory::relieve();
+            memory::collect_if_grown();
             match job {
                 Runnable::Promise(job) => job.call(context)?,
                 Runnable::Generic(job) => job.call(context)?,
@@ -233,14 +233,14 @@ impl HostHooks for Hooks {
         }
     }
 
-    /// Scripts see UTC wherever the host stands.
+    /// Scripts see UTC, independently of the host's time zone.
     fn local_timezone_offset_seconds(&self, _: i64) -> i32 {
         0
     }
 
-    /// Asked before each buffer is made.
+    /// The engine checks this before it allocates a buffer.
     fn max_buffer_size(&self, _: &mut Context) -> u64 {
-        memory::relieve();
+        memory::collect_if_grown();
         codemode_spec::limits::MEMORY_BYTES_MAX as u64
     }
 }

@@ -1,7 +1,8 @@
-//! Layers: JavaScript of a namespace's own between its methods and the script, see `codemode_spec::Manifest::layer`.
+//! Layers: JavaScript that a namespace puts between its methods and the script, see `codemode_spec::Manifest::layer`.
 //!
-//! A layer is evaluated when the image is made, so that an execution finds its functions compiled; what it makes of the
-//! methods is made at the first use of its global, so that an execution which does not use it pays nothing for it.
+//! A layer is evaluated while the image is built, so that its functions are already compiled in every execution. The
+//! object that replaces the methods is created at the first use of the namespace's global, so that an execution which
+//! does not use it pays nothing for it.
 
 #[cfg(test)]
 mod tests;
@@ -30,10 +31,10 @@ use std::{collections::BTreeMap, path::Path};
 pub struct Layers(BTreeMap<String, JsObject>);
 
 impl Layers {
-    /// Evaluates a layer and keeps its function.
+    /// Evaluates a layer and stores its function.
     ///
     /// # Errors
-    /// Why it cannot be used, in words for its author.
+    /// Why the layer cannot be used, as a message for its author.
     pub fn add(&mut self, layer: &Layer, context: &mut Context) -> Result<(), String> {
         let name = format!("codemode:{}", layer.namespace);
         let source = Source::from_bytes(layer.source.as_bytes()).with_path(Path::new(&name));
@@ -52,7 +53,7 @@ impl Layers {
     }
 }
 
-/// What it takes to make a layered namespace.
+/// The parts from which the global of a namespace with a layer is created.
 #[derive(Debug, Clone, Trace, Finalize)]
 pub struct LayeredNamespace {
     /// The global's name.
@@ -60,29 +61,29 @@ pub struct LayeredNamespace {
     pub name: JsString,
     /// The engine's own `Proxy`.
     pub proxy: JsObject,
-    /// What the namespace of the methods is a proxy of, ...
+    /// The target of the proxy for the namespace's methods.
     pub target: JsObject,
-    /// ... and with which traps.
+    /// The traps of that proxy.
     pub handler: JsObject,
     /// The layer's function.
     pub layer: JsObject,
 }
 
-/// What the global's accessors share.
+/// The state that the global's getter and setter share.
 #[derive(Debug, Trace, Finalize, JsData)]
 enum Global {
     Unused(LayeredNamespace),
-    /// The layer's function runs.
-    InTheMaking,
-    /// Made, or assigned by the script.
+    /// The layer's function is running.
+    Initializing,
+    /// Created by the layer, or assigned by the script.
     Value(JsValue),
 }
 
 impl LayeredNamespace {
-    /// The global: hidden and writable, as that of any namespace is.
+    /// The global's property: not enumerable and writable, as for any namespace.
     ///
-    /// Invariant: it stays a pair of accessors. The engine remembers for each place in a source where a property was
-    /// found, and loses track of one that its own getter turns into another kind.
+    /// Invariant: it stays an accessor property. The engine's inline caches remember, for each access in a source,
+    /// where the property was found, and become wrong if a getter replaces its own property by a data property.
     pub fn global(self, context: &mut Context) -> PropertyDescriptor {
         let name = self.name.clone();
         let global = JsObject::from_proto_and_data(None, Global::Unused(self));
@@ -104,8 +105,8 @@ impl LayeredNamespace {
         PropertyDescriptor::builder().get(get).set(set).enumerable(false).configurable(true).build()
     }
 
-    /// Calls the layer.
-    fn make(&self, context: &mut Context) -> JsResult<JsValue> {
+    /// Calls the layer's function.
+    fn initialize(&self, context: &mut Context) -> JsResult<JsValue> {
         let methods =
             self.proxy.construct(&[self.target.clone().into(), self.handler.clone().into()], None, context)?;
         let fail = NativeFunction::from_fn_ptr(fail).to_js_function(context.realm());
@@ -122,8 +123,8 @@ impl LayeredNamespace {
     }
 }
 
-/// `fail(error, code, hint)`: an error of the layer's own, which counts as a refused call of the namespace with that code
-/// if the script throws it on. Returns the error.
+/// `fail(error, code, hint)`: marks an error of the layer and returns it. If the script does not catch it, it counts as
+/// a refused call of the namespace with that code.
 fn fail(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let code = arguments.get_or_undefined(1).to_string(context)?.to_std_string_lossy();
     let hint = arguments.get_or_undefined(2).to_string(context)?.to_std_string_lossy();
@@ -147,24 +148,24 @@ fn fail(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<J
     Ok(error.into())
 }
 
-/// The global's value; at its first use, what the layer's function makes. One that throws is called again at the next use.
+/// The global's value. The first use calls the layer's function; if that throws, the next use calls it again.
 fn value(global: &JsObject, context: &mut Context) -> JsResult<JsValue> {
     let unused = match global.downcast_mut::<Global>() {
         None => return Ok(JsValue::undefined()),
         Some(mut global) => match &*global {
             Global::Value(value) => return Ok(value.clone()),
-            Global::InTheMaking => {
+            Global::Initializing => {
                 let message = "a layer used its own global while it made it";
                 return Err(JsNativeError::reference().with_message(message).into());
             }
             Global::Unused(namespace) => {
                 let namespace = namespace.clone();
-                *global = Global::InTheMaking;
+                *global = Global::Initializing;
                 namespace
             }
         },
     };
-    let made = unused.make(context);
+    let made = unused.initialize(context);
     if let Some(mut global) = global.downcast_mut::<Global>() {
         *global = match &made {
             Ok(value) => Global::Value(value.clone()),

@@ -1,8 +1,10 @@
-//! The guest: a JavaScript engine that never waits inside a host call.
+//! The guest: the program inside the sandbox, a JavaScript engine with the globals that scripts use. It never blocks in
+//! a call to the host.
 //!
-//! Each turn runs the script until it is idle and returns what it waits for; between turns the whole execution is
-//! memory at rest. Time and randomness enter only through messages. The guest knows the engine and the contract of
-//! `codemode-spec`, and nothing else: no namespace, no browser, no host.
+//! Each turn runs the script until it is idle, and returns the calls and the timer that it waits for. Between turns the
+//! whole state of the execution is in memory, and nothing runs. Time and randomness enter only through messages. The
+//! guest depends on the engine and on the contract of `codemode-spec` only: it knows no namespace, no browser and no
+//! host.
 
 mod bridge;
 mod codec;

@@ -1,4 +1,5 @@
-//! Garbage that the collector does not weigh: it counts its own boxes, not the text and the bytes that hang on them.
+//! Triggers garbage collection by the number of allocated bytes. The engine's collector alone is not enough: it counts
+//! its own boxes, but not the strings and buffers that they own.
 
 use codemode_spec::limits::{GUEST_STACK_BYTES, MEMORY_BYTES_MAX, MIB};
 use std::{
@@ -6,41 +7,41 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-/// What may be allocated before it is looked through for garbage, ...
+/// Bytes that may be allocated since the last collection before the next one, ...
 const GROWTH_BYTES: usize = 32 * MIB;
-/// ... or this part of what is left, if that is less.
-const GROWTH_PART: usize = 2;
+/// ... or the remaining memory divided by this, if that is less.
+const GROWTH_DIVISOR: usize = 2;
 
-/// Bytes that are allocated. Counted by the sandbox's allocator; elsewhere memory has no bound of ours.
+/// The number of allocated bytes. Maintained by the sandbox's allocator only; native builds do not bound memory.
 pub static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static ALLOCATED_BEFORE: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Collects garbage if much was allocated since the last time. Called where something large may have been made.
-pub fn relieve() {
+/// Collects garbage if enough was allocated since the last collection. Called where large values may have been created.
+pub fn collect_if_grown() {
     let before = ALLOCATED_BEFORE.get();
     let left = (MEMORY_BYTES_MAX - GUEST_STACK_BYTES).saturating_sub(before);
-    if ALLOCATED.load(Ordering::Relaxed).saturating_sub(before) > GROWTH_BYTES.min(left / GROWTH_PART) {
+    if ALLOCATED.load(Ordering::Relaxed).saturating_sub(before) > GROWTH_BYTES.min(left / GROWTH_DIVISOR) {
         collect();
     }
 }
 
-/// What an execution may allocate before memory has to grow: growing it costs more than most scripts do.
+/// What an execution can allocate before the linear memory has to grow: growing costs more than most scripts do.
 #[cfg(target_arch = "wasm32")]
 const HEADROOM_BYTES: usize = MIB / 2;
-/// The least that the allocator hands out.
+/// The allocator's smallest allocation.
 #[cfg(target_arch = "wasm32")]
-const PIECE_BYTES_MIN: usize = 8;
+const ALLOCATION_BYTES_MIN: usize = 8;
 
-/// Uses up the holes between what lives, so that all that is allocated from here on lies together behind it: an
-/// execution writes to few pages, and only those are its own and not the image's.
+/// Fills the holes between live allocations, so that all later allocations are contiguous behind them. An execution
+/// then writes to few pages; all other pages stay shared with the image.
 #[cfg(target_arch = "wasm32")]
-pub fn close_holes() {
+pub fn fill_heap_holes() {
     let behind = address(&Vec::with_capacity(HEADROOM_BYTES));
     let mut bytes = HEADROOM_BYTES;
-    while bytes >= PIECE_BYTES_MIN {
+    while bytes >= ALLOCATION_BYTES_MIN {
         let piece = Vec::with_capacity(bytes);
         if address(&piece) < behind {
             std::mem::forget(piece);

@@ -1,4 +1,4 @@
-//! What the host told the guest, and what the guest has yet to tell the host.
+//! The state of the execution: the values received from the host, and the output not yet sent to it.
 
 use boa_engine::{JsObject, JsValue, builtins::promise::ResolvingFunctions, object::builtins::JsPromise};
 use codemode_spec::{
@@ -19,18 +19,18 @@ use std::{
 pub struct PendingCall {
     /// Settles the script's promise.
     pub resolvers: ResolvingFunctions,
-    /// An error made where the call was made, so that a rejection has a stack.
+    /// An error created when the call was made, so that a rejection has the stack trace of the call.
     pub error: JsObject,
     /// `namespace.method`
     pub name: String,
 }
 
-/// What became of a failed call.
+/// How a call failed.
 #[derive(Clone)]
 pub enum FailedCall {
     /// The host answered it with an error.
     Answered(u32),
-    /// It was never sent.
+    /// The guest refused it before it was sent.
     Refused(CallError),
 }
 
@@ -39,14 +39,14 @@ pub struct State {
     pub start_ms: f64,
     pub random: ChaCha8Rng,
     pub console: ConsoleBuffer,
-    /// Calls that have not left yet, the oldest first.
+    /// Calls that have not been sent yet, the oldest first.
     pub outbox: VecDeque<Call>,
-    /// How many bytes of calls the host takes in this turn.
+    /// How many bytes of calls the host accepts in this turn.
     pub call_bytes: usize,
     pub next_call: u32,
     pub calls_max: u32,
     pub pending: BTreeMap<u32, PendingCall>,
-    /// The errors of failed calls, by identity.
+    /// The error objects of failed calls, found by identity.
     pub failed: VecDeque<(JsObject, FailedCall)>,
     /// Rejected promises without a handler.
     pub unhandled: Vec<(JsPromise, JsValue)>,
@@ -71,22 +71,22 @@ thread_local! {
     });
 }
 
-/// Uses the state. Not re-entrant: no JavaScript may run inside.
+/// Accesses the state. Not re-entrant: `use_it` must not run JavaScript.
 pub fn with<T>(use_it: impl FnOnce(&mut State) -> T) -> T {
     STATE.with_borrow_mut(use_it)
 }
 
-/// The wall clock in milliseconds since the Unix epoch; stands still within a turn.
+/// The wall clock, in milliseconds since the Unix epoch. It does not advance within a turn.
 pub fn now_ms() -> f64 {
     with(|state| state.now_ms)
 }
 
-/// When the execution began, on the same clock.
+/// When the execution started, on the same clock.
 pub fn start_ms() -> f64 {
     with(|state| state.start_ms)
 }
 
-/// The next draw of the execution's own generator.
+/// The next number of the execution's seeded generator.
 pub fn random_u64() -> u64 {
     with(|state| state.random.next_u64())
 }
@@ -97,7 +97,7 @@ pub fn console(level: Level, text: String) {
 }
 
 impl State {
-    /// Takes out the calls for which the host has room.
+    /// Removes the calls for which the host has room from the outbox, and returns them.
     pub fn calls_to_send(&mut self) -> Vec<Call> {
         let mut calls = Vec::new();
         while let Some(call) = self.outbox.front() {
@@ -116,7 +116,7 @@ impl State {
         self.failed.push_back((error, call));
     }
 
-    /// The call of which this is the very error.
+    /// The failed call to which this error object belongs, by identity.
     pub fn failed_call(&self, error: &JsObject) -> Option<FailedCall> {
         self.failed.iter().find(|(failed, _)| JsObject::equals(failed, error)).map(|(_, call)| call.clone())
     }

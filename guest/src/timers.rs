@@ -1,7 +1,7 @@
-//! The timers of a script: what is due when, and in which order.
+//! The timers of a script: `setTimeout` and `setInterval`.
 //!
-//! Time stands still within a turn, so a timer that a callback sets is never due in the same turn: running what is due
-//! always ends.
+//! The clock does not advance within a turn, so a timer that a callback sets is never due in the same turn, and running
+//! the due timers always terminates.
 
 use crate::{fault, state};
 use boa_engine::{
@@ -22,8 +22,8 @@ struct Timer {
     repeat: bool,
 }
 
-/// When a timer is due, as the bits of a float that is not negative, and how many were set before it: the order in
-/// which timers run.
+/// The position of a timer in the queue: its due time, as the bits of a non-negative float, then a sequence number.
+/// Timers run in this order.
 type Place = (u64, u64);
 
 #[derive(Default)]
@@ -32,7 +32,7 @@ struct Timers {
     places: BTreeMap<u32, Place>,
     last_id: u32,
     last_sequence: u64,
-    /// The interval whose callback runs just now, unless that has cleared it.
+    /// The timer whose callback is running, unless the callback has cleared it.
     running: Option<u32>,
 }
 
@@ -94,7 +94,7 @@ pub fn next_due() -> Option<f64> {
 /// uncaught, and the next one runs.
 ///
 /// # Errors
-/// The engine's own limits, which JavaScript cannot catch; timers that were due then have not run.
+/// The engine's own limits, which JavaScript cannot catch. The remaining due timers have not run then.
 pub fn run_due(now_ms: f64, context: &mut Context) -> JsResult<()> {
     while let Some(timer) = TIMERS.with_borrow_mut(|timers| timers.take_due(now_ms)) {
         if let Err(error) = timer.callback.call(&JsValue::undefined(), &timer.arguments, context) {
@@ -129,7 +129,7 @@ impl Timers {
         Some(timer)
     }
 
-    /// An interval's next time counts from the end of its callback: it never piles up.
+    /// The next run of an interval is scheduled when its callback ends, so runs never pile up.
     fn finish(&mut self, timer: Timer, now_ms: f64) {
         let still_set = self.running.take() == Some(timer.id);
         if timer.repeat && still_set {

@@ -1,7 +1,8 @@
 //! Globals of other JavaScript hosts that a script may expect here, and what to use instead.
 //!
-//! What is called or constructed there exists here and fails with the answer in its message. What is an object there
-//! stays undefined, so that feature detection works; the `ReferenceError` gets the answer as a hint.
+//! Some functions and constructors of those hosts are defined here as stubs that fail with a message naming the
+//! alternative. All other names stay undefined, so that feature detection works; the `ReferenceError` gets the
+//! alternative as a hint.
 
 use boa_engine::{
     Context, JsNativeError, JsResult, JsString, JsValue, NativeFunction, js_string,
@@ -23,7 +24,7 @@ const LIBRARY: &str = "this library is not here: use the namespaces that are inj
 const DATES: &str = "use Date: new Date(), Date.now(), date.toISOString()";
 const DIALOGS: &str = "nobody sees a dialog: write with console.log, or return the data as the result";
 
-/// Names and what to use instead.
+/// The unsupported globals, and what to use instead of each.
 pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("fetch", NETWORK),
     ("XMLHttpRequest", NETWORK),
@@ -95,24 +96,24 @@ pub const UNSUPPORTED: &[(&str, &str)] = &[
     ("cheerio", LIBRARY),
 ];
 
-/// Those that exist as functions which fail with the answer.
+/// The unsupported globals that are defined as stubs, which fail with the alternative.
 const STUBS: &[&str] = &["fetch", "require", "importScripts", "XMLHttpRequest", "WebSocket", "EventSource", "Worker"];
 
-/// What the stubs say, between the name and what to use instead.
+/// The stubs' error message, between the name and the alternative.
 const UNAVAILABLE: &str = " is not available in the sandbox: ";
 
-/// What to use instead of the global that is missing according to an error's message.
+/// The alternative to the global that is undefined according to an error's message.
 pub fn hint_for(message: &str) -> Option<&'static str> {
-    // What the stubs say carries its answer already.
+    // The message of a stub names the alternative itself, and needs no hint.
     let name = message.strip_suffix(" is not defined")?;
-    instead_of(name)
+    alternative_to(name)
 }
 
-fn instead_of(name: &str) -> Option<&'static str> {
+fn alternative_to(name: &str) -> Option<&'static str> {
     UNSUPPORTED.iter().find(|(global, _)| *global == name).map(|(_, instead)| *instead)
 }
 
-/// Defines the functions and constructors that fail with the answer.
+/// Defines the stubs.
 pub fn install(context: &mut Context) -> JsResult<()> {
     for name in STUBS {
         let function = NativeFunction::from_copy_closure_with_captures(
@@ -132,7 +133,7 @@ pub fn install(context: &mut Context) -> JsResult<()> {
 
 fn fail(name: &JsString, context: &mut Context) -> JsResult<JsValue> {
     let name = name.to_std_string_lossy();
-    let instead = instead_of(&name).unwrap_or(MODULES);
+    let instead = alternative_to(&name).unwrap_or(MODULES);
     let error = JsNativeError::reference().with_message(format!("{name}{UNAVAILABLE}{instead}")).into_opaque(context);
     let code = PropertyDescriptor::builder()
         .value(js_string!(codemode_spec::ErrorCode::UnsupportedOperation.as_str()))
@@ -154,7 +155,7 @@ mod tests {
             assert!(UNSUPPORTED[index + 1..].iter().all(|(other, _)| other != name), "{name} twice");
             assert!(!instead.is_empty());
         }
-        assert!(STUBS.iter().all(|name| instead_of(name).is_some()));
+        assert!(STUBS.iter().all(|name| alternative_to(name).is_some()));
     }
 
     #[test]

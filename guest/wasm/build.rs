@@ -1,4 +1,4 @@
-//! Builds the guest to wasm, so that a plain `cargo run` or `cargo test` needs nothing else.
+//! Compiles the guest to wasm, so that a plain `cargo run` or `cargo test` needs no separate step.
 
 use std::{
     env,
@@ -7,8 +7,8 @@ use std::{
 };
 
 const TARGET: &str = "wasm32-wasip1";
-/// `simd128`: four times faster regular expressions. The stack: deep sources, see `codemode_spec::limits`. The stack
-/// pointer: the host asserts that it is at rest between turns.
+/// `simd128` makes regular expressions four times faster. The stack size is for deeply nested sources, see
+/// `codemode_spec::limits`. The stack pointer is exported because the host asserts its value between turns.
 const RUSTFLAGS: &[&str] =
     &["-Ctarget-feature=+simd128", "-Clink-arg=-zstack-size=16777216", "-Clink-arg=--export=__stack_pointer"];
 
@@ -53,18 +53,18 @@ fn ensure_target(workspace: &Path) {
 
 fn build_guest(workspace: &Path, target_dir: &Path) {
     let cargo = env::var_os("CARGO").expect("cargo sets it");
-    // No machine path may end up in the guest, or the same source would give another image elsewhere.
+    // The guest must not contain paths of this machine, or the same source would give a different image elsewhere.
     let remapped = [(workspace.to_path_buf(), "codemode"), (cargo_home(), "cargo")]
         .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()));
     let flags: Vec<&str> = RUSTFLAGS.iter().copied().chain(remapped.iter().map(String::as_str)).collect();
-    // As a `cdylib` and nothing else, or cargo would leave out the optimisation across crates without a word.
+    // Only as a `cdylib`: with further crate types, cargo would silently omit link-time optimisation.
     let status = Command::new(cargo)
         .args(["rustc", "--package=codemode-guest", "--crate-type=cdylib", "--profile=guest"])
         .args(["--target", TARGET, "--target-dir"])
         .arg(target_dir)
         .current_dir(workspace)
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"))
-        // What is meant for the host's own build would rebuild the guest, or break it.
+        // Settings for the host's own build would rebuild the guest, or break its build.
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
         .env_remove("RUSTC_WRAPPER")

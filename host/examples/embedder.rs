@@ -1,5 +1,5 @@
-//! A host of one's own: a namespace `weather`, answers that say where they come from, served over MCP. With a browser:
-//! leave out `without_browser`. Run it with `cargo run --example embedder`.
+//! An embedder's host: a namespace `weather`, answers that name their source, served over MCP. To add a browser, leave
+//! out `without_browser`. Run it with `cargo run --example embedder`.
 
 use codemode_host::{
     result::{ForModel, Shaped, Transform},

@@ -1,10 +1,11 @@
-//! One execution, from a request to how it went.
+//! One execution, from a request to its outcome.
 //!
-//! In the order of their use: a [`Request`] is checked, and admitted by `admission`; `created` are the services and
-//! runtimes that are made for it; a run takes its `turns` on a `state` that is plain data, and has its `calls` carried
-//! out; `outcome` says what that came to, `quirks` what the guest's own words in it mean. The [`Executor`] puts these
-//! together, disposes of what was created, and has the result shaped. `direct` is an execution whose calls a surface makes. `audit` has the traits of those who are told, `trace` what an
-//! operator sees of it, `spans` what a collector gets.
+//! The modules in the order of their use: a [`Request`] is checked, and `admission` grants it a permit; `created` holds
+//! the services and runtimes that are created for it; a run takes its `turns` on a `state` of plain data, with `calls`
+//! under way; `outcome` turns the guest's ending into a value or an error report, with `quirks` for the guest's own
+//! error messages. The [`Executor`] puts these together, disposes of what was created, and has the result shaped.
+//! `direct` is an execution without a script, whose calls a surface makes. `audit` has the traits of observers and
+//! audit logs, `trace` records what operators see of an execution, `spans` what a collector receives.
 
 mod admission;
 mod audit;
@@ -37,7 +38,7 @@ use crate::{
     secrets::{Masker, SecretStore, SecretsOpened},
     state_dir::StateDir,
 };
-use admission::{Admission, Place};
+use admission::{Admission, Permit};
 use audit::{ExecutionRefusals, ExecutionSecrets};
 use calls::Callees;
 use codemode_provider::{
@@ -57,7 +58,7 @@ use codemode_spec::{
 };
 use created::Created;
 use logins::ExecutionLogins;
-use outcome::{Returned, RunOutcome, cancelled, time_over};
+use outcome::{Returned, RunOutcome, cancelled, timed_out};
 use rand::Rng as _;
 use state::{RunState, Summary};
 use std::{path::PathBuf, sync::Arc, time::Duration};
@@ -67,12 +68,12 @@ use trace::{TraceSink, Tracing};
 use tracing::{Instrument as _, Span, warn};
 use turns::{Run, RunInputs};
 
-/// A result of so few encoded bytes is shaped at once: hardly any of them is long enough to be cut.
+/// A result of at most so many encoded bytes is shaped inline: hardly any of them is long enough to be cut.
 const RESULT_BYTES_INLINE_MAX: usize = RESULT_CHARS_DEFAULT / 8;
 
 /// Runs scripts. Cheap to clone.
 ///
-/// An embedder's own host is this and a provider:
+/// An embedder's host needs only this and a provider:
 /// `Executor::new(engine, Registry::new(vec![provider])?, Settings::new(state_dir)).execute(request, observer).await`.
 #[derive(Clone)]
 pub struct Executor {
@@ -83,56 +84,57 @@ struct Inner {
     engine: Engine,
     registry: Arc<Registry>,
     settings: Settings,
-    /// Looked at once; without one, nothing runs.
+    /// Opened once; if that failed, every execution is refused.
     state_dir: Result<StateDir, ErrorReport>,
-    /// Those of the state folder, which each execution has as they are when it begins.
+    /// The secrets of the state folder; each execution reads them when it starts.
     secrets: Option<SecretStore>,
     admission: Admission,
-    /// Room for the arguments of calls that run, of all executions; a permit is a byte of weight.
+    /// Host memory for the arguments of running calls, shared by all executions; a permit is a byte of weight.
     argument_room: Arc<Semaphore>,
-    /// Room for replies that no turn has taken yet.
+    /// Host memory for replies that no turn has taken yet.
     reply_room: Arc<ReplyRoom>,
 }
 
-/// What is the same for all executions of an executor.
+/// The settings that all executions of an executor share.
 #[derive(Clone)]
 pub struct Settings {
-    /// The folder of everything that the host keeps. Executions are refused if it cannot be trusted.
+    /// The state folder, for everything that the host persists. Executions are refused if it cannot be trusted.
     pub state_dir: PathBuf,
     /// The step between a script's result and its answer.
     pub transform: Arc<dyn Transform>,
-    /// Where time comes from.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// What the namespaces of an execution share, as its browser; made in this order before any runtime.
+    /// Services that the namespaces of an execution share, such as its browser; created in this order before any
+    /// runtime.
     pub services: Vec<Arc<dyn ServiceProvider>>,
-    /// Where what executions do is written down.
+    /// The audit log of what executions do.
     pub audit: Arc<dyn AuditSink>,
-    /// What counts what they take.
+    /// The meter of what executions use.
     pub meter: Arc<dyn Meter>,
-    /// Where an operator sees what they run, call and write; without it nothing of that is kept.
+    /// Where operators see the script, calls and console of executions; without it nothing of that is recorded.
     pub traces: Option<Arc<Traces>>,
     /// Executions that run at the same time, at most [`EXECUTIONS_CONCURRENT_MAX`].
     pub concurrent_max: usize,
-    /// Executions that wait for a place.
+    /// Executions that may wait for a permit.
     pub queued_max: usize,
 }
 
-/// How an execution went.
+/// The result of an execution.
 #[derive(Clone, Debug)]
 pub struct Execution {
     /// The id of the execution.
     pub id: ExecutionId,
-    /// The shaped result, or why there is none.
+    /// The shaped result, or the error.
     pub outcome: Result<Shaped, ErrorReport>,
-    /// What the script wrote to the console, the first and the last of it.
+    /// The script's console output: its first and its last lines.
     pub console: Vec<ConsoleLine>,
-    /// Files besides those of the result: data that stood in these lines, and what the script put into its answer.
+    /// Files besides those of the result: data found in console lines, and files that the script attached to the answer.
     pub files: Vec<DataFile>,
-    /// Console bytes that were dropped between them.
+    /// Bytes of console output that were dropped between the first and the last lines.
     pub console_dropped_bytes: u64,
-    /// What it was about.
+    /// The session, lease and page that the execution used.
     pub context: Context,
-    /// What went differently than might be expected.
+    /// Unexpected events that did not fail the execution.
     pub warnings: Vec<String>,
     /// Provider calls made.
     pub calls: u64,
@@ -186,20 +188,20 @@ impl Executor {
         self.inner.admission.load()
     }
 
-    /// Executes a script. Every failure is part of the answer.
+    /// Executes a script. Every failure is reported in the returned [`Execution`].
     ///
     /// # Cancellation
     /// Dropping the future cancels the execution; its providers are still disposed of, in the background.
     pub async fn execute(&self, request: Request, observer: Arc<dyn Observer>) -> Execution {
         let id = new_id();
         let cancel = request.cancel.child_token();
-        // When the caller goes away, this future is dropped and with it the guard; the task below cleans up.
-        let gone = cancel.clone().drop_guard();
+        // When the caller drops this future, the guard cancels the execution; the task below disposes of it.
+        let cancel_on_drop = cancel.clone().drop_guard();
         let (inner, of) = (Arc::clone(&self.inner), id.clone());
         let span = spans::execution(&id, &request.share.caller);
         let task = async move {
             let began = Instant::now();
-            // Boxed, as the stages of it are, so that while one waits nothing is kept for the others.
+            // Boxed, as its stages are, so that a waiting stage does not hold the memory of the others.
             let executed = Box::pin(inner.execute(&of, request, &cancel, observer)).await;
             let mut execution = executed.unwrap_or_else(|error| Execution::failed(of, error));
             execution.outcome = execution.outcome.map_err(ErrorReport::bounded);
@@ -215,30 +217,30 @@ impl Executor {
             spans::ended(&span, Err(ErrorCode::HostFault));
             Execution::failed(id, ErrorReport::new(ErrorCode::HostFault, "the execution was lost inside the host"))
         });
-        drop(gone.disarm());
+        drop(cancel_on_drop.disarm());
         execution
     }
 }
 
-/// What an execution has been granted.
+/// What an admitted execution holds until it ends.
 struct Granted {
-    /// It counts as one that runs while this is held.
-    place: Arc<Place>,
+    /// The execution counts as running while this is held.
+    permit: Arc<Permit>,
     deadline: Instant,
     cancel: CancellationToken,
-    /// What pages may get and scripts may not see.
+    /// Values that pages may receive and scripts may not see.
     secrets: Arc<SecretsOpened>,
 }
 
 impl Granted {
-    /// What goes to the script or leaves the host is masked by it.
+    /// Masks everything that goes to the script or leaves the host.
     fn masker(&self) -> &Masker {
         &self.secrets.masker
     }
 }
 
 impl Inner {
-    /// Admits, creates, runs, disposes, shapes; an error here means that nothing has run.
+    /// Admits, creates, runs, disposes, shapes. An error here means that nothing has run.
     async fn execute(
         &self,
         id: &ExecutionId,
@@ -248,10 +250,10 @@ impl Inner {
     ) -> Result<Execution, ErrorReport> {
         request.check()?;
         let granted = self.admit(&request.share, request.timeout, request.timeout, cancel).await?;
-        // What is wrong with a script is shown with its source.
+        // An error in a script quotes its source, which is masked too.
         let prepared = Box::pin(self.prepare(&request.code, &granted)).await;
         let program = prepared.map_err(|error| granted.masker().report(error))?;
-        // Cancelled at the end, whatever it is: nothing that a runtime started may go on.
+        // Cancelled at the end, whatever the outcome: nothing that a runtime started may continue.
         let ended = cancel.child_token();
         let (mut context, kept) = self.context(id, &request.session, request.options.clone(), &granted, &ended)?;
         self.settings.audit.started(id, &request.share.caller, &request.code, &request.session);
@@ -274,7 +276,7 @@ impl Inner {
         Ok(execution)
     }
 
-    /// Grants a place, for which it waits, and what an execution has for the time that it lasts.
+    /// Waits for a permit, and reads the secrets that the execution may use.
     async fn admit(
         &self,
         share: &Share,
@@ -283,16 +285,16 @@ impl Inner {
         cancel: &CancellationToken,
     ) -> Result<Granted, ErrorReport> {
         self.state_dir.as_ref().map_err(Clone::clone)?;
-        // First of all: what has no place yet must not wait for the threads of those that have one.
-        let place = Arc::new(self.admission.enter(share, wait, cancel).await?);
+        // Acquire the permit first: a request without one must not wait for the threads of running executions.
+        let permit = Arc::new(self.admission.acquire(share, wait, cancel).await?);
         let deadline = Instant::now() + lasts;
-        // Before anything runs: what could not be masked must not be reached.
+        // Read the secrets before anything runs: a value that could not be masked must not be reachable.
         let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
-        Ok(Granted { place, deadline, cancel: cancel.clone(), secrets })
+        Ok(Granted { permit, deadline, cancel: cancel.clone(), secrets })
     }
 
-    /// What the runtimes of an execution are given, and the files that they put into its answer. `ended` is cancelled when it
-    /// ends.
+    /// The context for an execution's runtimes, and the files that they attach to its answer. `ended` is cancelled when
+    /// the execution ends.
     fn context(
         &self,
         id: &ExecutionId,
@@ -317,13 +319,13 @@ impl Inner {
         Ok((context, kept))
     }
 
-    /// Where an operator sees what an execution does, if this host keeps traces.
+    /// Starts the trace that operators see, if this host keeps traces.
     fn trace(&self, id: &ExecutionId, code: &str, secrets: &SecretsOpened) -> Tracing {
         let begin = |traces: &Arc<Traces>| traces.begin(id.as_str(), secrets.masker.masked(code.to_owned()));
         self.settings.traces.as_ref().map(begin).unwrap_or_default()
     }
 
-    /// Where calls go, when the runtimes are there.
+    /// The targets of the execution's calls, once its runtimes exist.
     fn callees(&self, created: &Created, secrets: &SecretsOpened, trace: TraceSink) -> Callees {
         Callees {
             registry: self.registry.clone(),
@@ -336,23 +338,23 @@ impl Inner {
         }
     }
 
-    /// Parses the source, which takes up to a second, away from the async workers.
+    /// Parses the source, which takes up to a second, off the async workers.
     async fn prepare(&self, code: &str, granted: &Granted) -> Result<Program, ErrorReport> {
-        let (code, place) = (code.to_owned(), granted.place.clone());
+        let (code, permit) = (code.to_owned(), granted.permit.clone());
         let prepared = self.engine.threads().run(move || {
-            let _place = place;
+            let _permit = permit;
             Program::prepare(&code)
         });
         tokio::select! {
             biased;
             () = granted.cancel.cancelled() => Err(cancelled()),
-            () = tokio::time::sleep_until(granted.deadline) => Err(time_over()),
+            () = tokio::time::sleep_until(granted.deadline) => Err(timed_out()),
             prepared = prepared => prepared
                 .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the source could not be read"))),
         }
     }
 
-    /// What the host itself offers to the namespaces of an execution.
+    /// The services that the host itself offers to the namespaces of an execution.
     fn services(
         &self,
         id: &ExecutionId,
@@ -381,7 +383,7 @@ impl Inner {
         services
     }
 
-    /// The run of a program whose runtimes are there.
+    /// The run of a program, once its runtimes exist.
     fn run(
         &self,
         id: &ExecutionId,
@@ -425,7 +427,7 @@ impl Inner {
         let ending = run.ending();
         let RunOutcome { outcome, summary } = run;
         let masker = granted.masker();
-        // Before it is shaped, which writes files.
+        // Mask before shaping, which writes files.
         let mut outcome = outcome.and_then(|returned| returned.masked(masker));
         let Summary { console, console_dropped_bytes, mut warnings, calls, cpu } = summary;
         for error in created.dispose_all(ending).await {
@@ -468,15 +470,15 @@ impl Inner {
         }
     }
 
-    /// Shapes the console, of an execution that failed too. What was kept of it is so little that it always has the time; it
-    /// may write files, though.
+    /// Shapes the console, also of an execution that failed. It is not limited by the execution's time, because so
+    /// little console output is retained; it may write files, though.
     async fn shape_console(&self, id: &ExecutionId, lines: Vec<ConsoleLine>, granted: &Granted) -> ShapedConsole {
         let bytes: usize = lines.iter().map(|line| line.text.len()).sum();
         let Ok(state_dir) = &self.state_dir else { return ShapedConsole { lines, ..ShapedConsole::default() } };
         let artifacts = state_dir.artifacts(id.as_str());
-        let (transform, place) = (self.settings.transform.clone(), granted.place.clone());
+        let (transform, permit) = (self.settings.transform.clone(), granted.permit.clone());
         let shape = move || {
-            let _place = place;
+            let _permit = permit;
             transform.console(lines, &artifacts)
         };
         if bytes <= RESULT_BYTES_INLINE_MAX {
@@ -488,9 +490,9 @@ impl Inner {
         })
     }
 
-    /// Shapes a result. That of a large one may take a second and writes a file: away from the async workers, and not
-    /// beyond the execution's time, but for the little that is always granted. What is given up ends by itself, and keeps the
-    /// execution's place until then: nothing else has its memory.
+    /// Shapes a result. Shaping a large one may take a second and writes a file, so it runs off the async workers and
+    /// within the execution's remaining time, with a minimum that is always granted. An abandoned shaping job runs to
+    /// its end and holds the execution's permit until then, so that no other execution is admitted into its memory.
     async fn shape(
         &self,
         id: &ExecutionId,
@@ -501,9 +503,9 @@ impl Inner {
         let transform = self.settings.transform.clone();
         let artifacts = self.state_dir.clone()?.artifacts(id.as_str());
         let inline = returned.len() <= RESULT_BYTES_INLINE_MAX;
-        let place = granted.place.clone();
+        let permit = granted.permit.clone();
         let shape = move || {
-            let _place = place;
+            let _permit = permit;
             returned.into_value().map(|value| transform.transform(value, chars, &artifacts))
         };
         if inline {
@@ -515,13 +517,13 @@ impl Inner {
             () = granted.cancel.cancelled() => Err(cancelled()),
             shaped = self.engine.threads().run(shape) => shaped
                 .unwrap_or_else(|_| Err(ErrorReport::new(ErrorCode::HostFault, "the result could not be shaped"))),
-            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            () = tokio::time::sleep_until(deadline) => Err(timed_out()),
         }
     }
 }
 
 impl Execution {
-    /// Of an execution of which nothing has run, or of which nothing else is known.
+    /// The result of an execution of which nothing has run, or of which nothing else is known.
     fn failed(id: ExecutionId, error: ErrorReport) -> Self {
         Self {
             context: Context { execution_id: Some(id.to_string()), ..Context::default() },
@@ -538,7 +540,7 @@ impl Execution {
     }
 }
 
-/// 80 random bits: unique without asking anyone, short enough to type.
+/// 80 random bits: unique without coordination, short enough to type.
 fn new_id() -> ExecutionId {
     let mut bytes = [0; 10];
     rand::rng().fill_bytes(&mut bytes);

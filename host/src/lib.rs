@@ -1,8 +1,8 @@
-//! The host: it takes a script, runs it in a sandbox that reaches nothing but the providers' namespaces, and answers
-//! with one bounded envelope.
+//! The codemode host: it runs a script in a WebAssembly sandbox that can reach only the providers' namespaces, and
+//! answers with one bounded envelope.
 //!
-//! Data's way through: surface → `service` → `program` (accept, strip types) → `exec` → `engine` turns ⇄ provider
-//! runtimes → outcome → `result` transforms → envelope → surface.
+//! Data flow: surface → `service` → `program` (parse, strip types) → `exec` → `engine` turns ⇄ provider runtimes →
+//! outcome → `result` transforms → envelope → surface.
 #![deny(unsafe_code)]
 
 pub mod engine;

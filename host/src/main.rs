@@ -1,10 +1,10 @@
-//! The program `codemode`. What it does is in the library: here is what only a program decides.
+//! The `codemode` program. Everything but the choice of allocator is in the library.
 
 mod allocator;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    allocator::give_pages_back_soon();
+    allocator::purge_freed_memory_at_once();
     codemode_host::surface::cli::main()
 }

@@ -1,8 +1,10 @@
-//! The façade: a service that executes scripts and administers what they leave. Every surface calls it and nothing below it.
+//! The façade of the host: executes scripts, and administers sessions, audit, files, secrets and logins. Every surface
+//! (command line, MCP, HTTP) calls it and nothing below it.
 //!
-//! It is an object ([`Service`]), put together by a [`ServiceBuilder`]. Its parts are made at their first use and then kept:
-//! administration (state folder and store), and execution (sandbox image, executor, sweeper). So a list of sessions compiles
-//! no sandbox, and a server opens its store once. Each command is a method in the file of its name.
+//! It is an object ([`Service`]), configured by a [`ServiceBuilder`]. It has two subsystems, each of which is
+//! initialised at its first use: administration (state folder and store), and execution (sandbox image, executor,
+//! sweeper). So listing sessions compiles no sandbox, and a server opens its store once. Each command is a method in
+//! the file of its name.
 
 mod answer;
 mod audit;
@@ -18,18 +20,18 @@ mod files;
 mod health;
 mod host;
 mod insight;
+mod inspection;
 mod logins;
-mod look;
 mod metrics;
-mod parts;
 mod preparation;
-mod record;
+mod recorder;
 mod request;
 mod running;
 mod secrets;
 mod sessions;
 mod settings;
 mod startup;
+mod subsystems;
 mod views;
 
 pub use answer::{answer, refused};
@@ -44,7 +46,7 @@ pub use executions::{ExecutionShown, ExecutionsListed, ExecutionsQuery};
 pub use files::{FileSize, FilesListed};
 pub use health::Readiness;
 pub use host::Service;
-pub use look::ExecutionTraced;
+pub use inspection::ExecutionTraced;
 pub use preparation::{BrowserReady, ImageReady};
 pub use request::{ExecuteRequest, TOOL};
 pub use running::{ExecutionInfo, ExecutionState};

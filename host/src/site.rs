@@ -1,5 +1,5 @@
-//! The small site that the demo and the tests drive: a login with a session cookie, and pages that are awkward in one
-//! way each. Its pages lie in `host/demo`.
+//! A small web site for the demo and the tests: a login with a session cookie, and pages that each have one difficulty.
+//! The pages' files are in `host/demo`.
 
 use axum::{
     Form, Router,
@@ -22,12 +22,12 @@ const LOGIN: &str = include_str!("../demo/login.html");
 const ACCOUNT: &str = include_str!("../demo/account.html");
 const DIALOG: &str = include_str!("../demo/dialog.html");
 const STYLE: &str = include_str!("../demo/style.css");
-/// How long `/slow` may take, in milliseconds.
+/// The longest delay of `/slow`, in milliseconds.
 const SLOW_MS_MAX: u64 = 60_000;
-/// Items that `/big` may have.
+/// The largest number of items on `/big`.
 const BIG_ITEMS_MAX: usize = 100_000;
 
-/// The site on a port of this machine. Dropping it ends it.
+/// The running site, on a port of this machine. Dropping it stops the server.
 #[derive(Debug)]
 pub struct Site {
     url: String,
@@ -35,7 +35,7 @@ pub struct Site {
 }
 
 impl Site {
-    /// Where it is, as `http://127.0.0.1:40123`.
+    /// The base URL, such as `http://127.0.0.1:40123`.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
@@ -51,7 +51,7 @@ impl Drop for Site {
 /// Serves the site on a free port of the loopback interface.
 ///
 /// # Errors
-/// When no port can be had.
+/// When no port can be bound.
 pub async fn serve() -> io::Result<Site> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -63,10 +63,10 @@ pub async fn serve() -> io::Result<Site> {
     Ok(Site { url, server })
 }
 
-/// What the value of the session cookie must be; another one for each site.
+/// The expected value of the session cookie; each site has a random one.
 type Session = Arc<str>;
 
-/// The pages.
+/// The routes of the site.
 pub fn router() -> Router {
     let session: Session = format!("{:032x}", rand::random::<u128>()).into();
     Router::new()
@@ -117,7 +117,7 @@ async fn account(State(session): State<Session>, headers: HeaderMap) -> Response
     Html(ACCOUNT.replace("{{user}}", USER)).into_response()
 }
 
-/// For the user whose name and password the browser itself sends.
+/// A page behind HTTP authentication, whose credentials the browser itself sends.
 async fn invoices(headers: HeaderMap) -> Response {
     let expected = format!("Basic {}", STANDARD.encode(format!("{USER}:{PASSWORD}")));
     if headers.get(header::AUTHORIZATION).is_some_and(|given| *given == *expected) {

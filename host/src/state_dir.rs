@@ -1,9 +1,10 @@
-//! The state folder: where everything lies that is kept, and whether it is this user's alone.
+//! The state folder: the paths of everything that the host persists, and the check that the folder is private to its
+//! user.
 //!
-//! What lies in it is trusted: code that is run, browsers' logins, the numbers of processes to be ended. So it must belong
-//! to the user whose rights this process has, no other user may write to it, and no other user may be able to put
-//! another folder in its place. Other users' rights to read it are taken away if it holds nothing but ours; a folder
-//! that holds other things as well is refused instead, because its permissions may be meant.
+//! The contents are trusted: code that is run, browsers' logins, the numbers of processes to be killed. So the folder
+//! must belong to the effective user of this process, no other user may write to it, and no other user may be able to
+//! replace it with another folder. Other users' read permission is removed if the folder holds only codemode's entries;
+//! a folder with other entries is refused instead, because its permissions may be intended.
 
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -19,56 +20,56 @@ use std::{
 };
 use thiserror::Error;
 
-/// The file of the store. What SQLite keeps beside it begins with this name.
+/// The file of the store. The names of the files that SQLite puts beside it begin with this name.
 const STORE: &str = "sessions.db";
-/// The files that belong to the store: its own, SQLite's beside it, and the one by which openings come in turn.
+/// The files of the store: the database, SQLite's files beside it, and the lock that serialises opening.
 const STORE_FILES: [&str; 5] = [STORE, "sessions.db-wal", "sessions.db-shm", "sessions.db-journal", "sessions.lock"];
-/// The locks by which it is seen which hosts live.
+/// Lock files that prove which host processes are alive.
 const HOSTS: &str = "hosts";
-/// The browsers' profiles, and their owners' record of them.
+/// The browsers' profiles, and the ledgers of their owners.
 const PROFILES: &str = "profiles";
-/// What browsers download, a folder for each session.
+/// The browsers' downloads, in a folder for each session.
 const DOWNLOADS: &str = "downloads";
-/// The cookies of each key.
+/// The saved cookies of each key.
 const COOKIES: &str = "cookies";
-/// What executions leave for the next one that uses the browser of a key.
+/// Data that an execution leaves for the next one that uses the browser of the same key.
 const NOTES: &str = "notes";
-/// What of a result was cut, a folder for each execution.
+/// Files of results that did not fit into the answer, in a folder for each execution.
 const ARTIFACTS: &str = "artifacts";
 /// Prepared sandbox images.
 const IMAGES: &str = "images";
 /// The sockets of keepers.
 const SOCKETS: &str = "run";
-/// Descriptions of the protocols of browsers.
+/// Descriptions of browsers' debugging protocols.
 const PROTOCOLS: &str = "protocols";
-/// Values that pages get and scripts do not, sealed, with the key.
+/// Values that pages receive and scripts never see, encrypted, with the encryption key.
 const SECRETS: &str = "secrets";
-/// What logins left in browsers, saved by scripts, sealed, with the key.
+/// Login states saved by scripts, encrypted, with the encryption key.
 const LOGINS: &str = "logins";
-/// What clients of a contract over HTTP did.
+/// What clients of the HTTP contracts did.
 const HISTORY: &str = "history";
 const FOLDERS: [&str; 12] =
     [HOSTS, PROFILES, DOWNLOADS, COOKIES, NOTES, ARTIFACTS, IMAGES, SOCKETS, PROTOCOLS, SECRETS, LOGINS, HISTORY];
-/// Links on the way to the folder; the kernel follows as many.
+/// The most symbolic links on the path to the folder; the kernel has the same limit.
 const LINKS_MAX: usize = 40;
 
 /// The paths in a state folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateDir {
-    /// Absolute, and without links once it was checked.
+    /// Absolute, and without symbolic links once checked.
     path: PathBuf,
 }
 
-/// Why a folder is not used.
+/// Why a state folder is refused.
 #[derive(Debug, Error)]
 pub enum StateDirError {
-    /// Nothing says where the state folder is.
+    /// No state folder is configured, and there is no home folder for the default one.
     #[error("there is no state folder: the environment names no home folder")]
     NoHome,
-    /// The state folder cannot be made or looked at.
+    /// The state folder cannot be created or inspected.
     #[error("could not {doing} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
@@ -78,30 +79,30 @@ pub enum StateDirError {
     /// The state folder is another user's, or other users can write to it.
     #[error("the state folder cannot be trusted: {0}")]
     Untrusted(Untrusted),
-    /// Other users can read the state folder, and it holds entries that are not ours.
+    /// Other users can read the state folder, and it holds entries that are not codemode's.
     #[error("the state folder {} can be read by other users (mode {mode:o}), and it holds other things: {}", path.display(), other.display())]
     Shared {
         /// The folder.
         path: PathBuf,
         /// Its permissions.
         mode: u32,
-        /// The first of the other things.
+        /// The first of the other entries.
         other: PathBuf,
     },
-    /// Others could put another folder in its place.
+    /// Other users could replace the state folder with another one.
     #[error("the state folder {} cannot be trusted, because of a folder above it: {fault}", path.display())]
     Above {
         /// The state folder.
         path: PathBuf,
-        /// What is wrong above it.
+        /// The problem with a folder above it.
         fault: Untrusted,
     },
-    /// Something in it was not put there by us.
+    /// An entry of the state folder was not put there by codemode.
     #[error("the state folder {} holds what codemode did not put there: {fault}", path.display())]
     Planted {
         /// The state folder.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with the entry.
         fault: Untrusted,
     },
 }
@@ -140,18 +141,18 @@ impl From<StateDirError> for ErrorReport {
             _ => ErrorCode::NotReady,
         };
         let report = Self::new(code, error.to_string()).with_hint(hint);
-        // Only a person can change it.
+        // Retrying does not help: only a person can repair it.
         Self { retryable: false, ..report }
     }
 }
 
 impl StateDir {
-    /// The state folder at a path, made if it is not there, with every check on it: see the module.
+    /// Opens the state folder at a path, and creates it if it is missing, with every check that the module describes.
     ///
     /// # Errors
-    /// As [`StateDirError`] says; nothing in the folder was changed then.
+    /// As [`StateDirError`] lists them; nothing in the folder has been changed then.
     pub fn open(path: &Path) -> Result<Self, StateDirError> {
-        let path = real(path)?;
+        let path = resolve(path)?;
         let folder = PrivateDir::make(&path).map_err(|error| match Untrusted::of(&error) {
             Some(why) => StateDirError::Untrusted(why.clone()),
             None => StateDirError::Io { doing: "make the state folder", path: path.clone(), source: error },
@@ -185,19 +186,19 @@ impl StateDir {
         Ok(Self { path })
     }
 
-    /// The paths in a folder that is neither made nor looked at: for simulations.
+    /// The paths below a folder that is neither created nor checked: for simulations.
     #[must_use]
-    pub fn imagined(path: &Path) -> Self {
+    pub fn unchecked(path: &Path) -> Self {
         Self { path: path.to_owned() }
     }
 
-    /// Where the state folder is unless it is named, by the XDG base directory specification. There is no other place:
-    /// a folder that all users share belongs to none of them.
+    /// The default path of the state folder, by the XDG base directory specification. There is no fallback to a folder
+    /// that all users share, since it would belong to none of them.
     ///
     /// # Errors
-    /// Without a home folder.
-    pub fn usual() -> Result<PathBuf, StateDirError> {
-        usual(|name| env::var_os(name))
+    /// When the environment names no home folder.
+    pub fn default_path() -> Result<PathBuf, StateDirError> {
+        default_path(|name| env::var_os(name))
     }
 
     /// The folder itself.
@@ -224,7 +225,7 @@ impl StateDir {
         self.path.join(PROFILES)
     }
 
-    /// Where the browser of a session, or of an execution without one, puts what it downloads.
+    /// The folder for the downloads of a session's browser, or of an execution without a session.
     #[must_use]
     pub fn downloads(&self, session: &str) -> PathBuf {
         self.path.join(DOWNLOADS).join(session)
@@ -236,13 +237,13 @@ impl StateDir {
         self.path.join(COOKIES).join(format!("{}.json", profile_of_key(key)))
     }
 
-    /// The file of what an execution leaves for the next one that uses the browser of a key.
+    /// The file of the data that an execution leaves for the next one that uses the browser of this key.
     #[must_use]
     pub fn notes(&self, key: &str) -> PathBuf {
         self.path.join(NOTES).join(format!("{}.bin", profile_of_key(key)))
     }
 
-    /// Where the files of an execution are put.
+    /// The folder for the files of an execution.
     #[must_use]
     pub fn artifacts(&self, execution: &str) -> PathBuf {
         self.path.join(ARTIFACTS).join(execution)
@@ -254,14 +255,14 @@ impl StateDir {
         self.path.join(IMAGES)
     }
 
-    /// The folder of keepers' sockets. A socket's path must have less than 108 bytes, which this folder's may already
-    /// have: [`PrivateDir::short_path`] helps.
+    /// The folder of keepers' sockets. A socket's path must be shorter than 108 bytes, and this folder's path may
+    /// already be longer: use [`PrivateDir::short_path`].
     #[must_use]
     pub fn sockets(&self) -> PathBuf {
         self.path.join(SOCKETS)
     }
 
-    /// The folder of what is known of browsers' programs: their versions, and the descriptions of their protocols.
+    /// The folder of facts about browser programs: their versions, and the descriptions of their protocols.
     #[must_use]
     pub fn protocols(&self) -> PathBuf {
         self.path.join(PROTOCOLS)
@@ -279,26 +280,26 @@ impl StateDir {
         self.path.join(LOGINS)
     }
 
-    /// The folder of the history of contracts over HTTP.
+    /// The folder of the history of the HTTP contracts.
     #[must_use]
     pub fn history(&self) -> PathBuf {
         self.path.join(HISTORY)
     }
 
-    /// The folders in which each execution or session has one of its own, which is kept for a while.
+    /// The folders in which each execution or session has a subfolder that is removed after a retention time.
     #[must_use]
-    pub fn kept_for_a_while(&self) -> [PathBuf; 2] {
+    pub fn retained_folders(&self) -> [PathBuf; 2] {
         [ARTIFACTS, DOWNLOADS].map(|name| self.path.join(name))
     }
 }
 
-/// The name of the profile that a key keeps: a key may hold what no file name can.
+/// The name of the profile of a key, hashed because a key may hold characters that a file name cannot.
 #[must_use]
 pub fn profile_of_key(key: &str) -> String {
     format!("key-{}", &blake3::hash(key.as_bytes()).to_hex()[..32])
 }
 
-fn usual(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, StateDirError> {
+fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, StateDirError> {
     let absolute = |name: &str| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME")
         .map(|folder| folder.join("codemode"))
@@ -310,9 +311,9 @@ fn is_ours(name: &OsStr) -> bool {
     FOLDERS.iter().chain(&STORE_FILES).any(|ours| name == *ours)
 }
 
-/// The path without links, made as far as it is not there. Every folder on the way, also on the way of a link, is one in
-/// which only this user or the system can put something else in the place of the next.
-fn real(path: &Path) -> Result<PathBuf, StateDirError> {
+/// Resolves symbolic links and creates missing folders. Every folder on the way, also on the way of a link, must be one
+/// in which only this user or the system can replace the next.
+fn resolve(path: &Path) -> Result<PathBuf, StateDirError> {
     let failed = |doing, path: &Path| {
         let path = path.to_owned();
         move |source| StateDirError::Io { doing, path, source }
@@ -339,7 +340,7 @@ fn real(path: &Path) -> Result<PathBuf, StateDirError> {
         let next = current.join(&name);
         if let Err(error) = DirBuilder::new().mode(0o700).create(&next)
             && error.kind() != io::ErrorKind::AlreadyExists
-            // It may be there and in a folder that cannot be written.
+            // The folder may exist inside one that cannot be written.
             && fs::symlink_metadata(&next).is_err()
         {
             return Err(failed("make the folder", &next)(error));
@@ -350,7 +351,7 @@ fn real(path: &Path) -> Result<PathBuf, StateDirError> {
             continue;
         }
         links += 1;
-        if links > LINKS_MAX || !is_of_the_system_or_ours(metadata.uid()) {
+        if links > LINKS_MAX || !is_trusted_owner(metadata.uid()) {
             return Err(above(Untrusted::Owner { path: next, uid: metadata.uid() }));
         }
         let target = fs::read_link(&next).map_err(failed("follow", &next))?;
@@ -359,41 +360,41 @@ fn real(path: &Path) -> Result<PathBuf, StateDirError> {
     Ok(current)
 }
 
-/// What is wrong with a folder in which an entry of ours must stay what it is.
+/// Checks that only this user or the system can replace an entry of ours in this folder; returns the problem if not.
 fn require_stable(folder: &Path) -> io::Result<Option<Untrusted>> {
     let metadata = fs::metadata(folder)?;
     let (path, uid, mode) = (folder.to_owned(), metadata.uid(), metadata.mode() & 0o7777);
-    if !is_of_the_system_or_ours(uid) {
+    if !is_trusted_owner(uid) {
         return Ok(Some(Untrusted::Owner { path, uid }));
     }
     // In a folder with the sticky bit, no user can move or remove another user's entries.
     let is_sticky = mode & 0o1000 != 0;
-    let by_group = mode & 0o020 != 0 && !is_group_of_ours_alone(metadata.gid());
+    let by_group = mode & 0o020 != 0 && !is_private_group(metadata.gid());
     let is_open = mode & 0o002 != 0 || by_group;
     Ok((is_open && !is_sticky).then_some(Untrusted::Writable { path, mode }))
 }
 
-fn is_of_the_system_or_ours(uid: u32) -> bool {
+fn is_trusted_owner(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || (uid == overflow_uid() && !has_all_users())
 }
 
-/// Whom the kernel names as the owner of what belongs to a user that this user namespace does not have.
+/// The owner that the kernel reports for files of users that have no number in this user namespace.
 fn overflow_uid() -> u32 {
     let read = fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
     read.and_then(|text| text.trim().parse().ok()).unwrap_or(65_534)
 }
 
-/// Whether all users have their own numbers here. In a container that maps only some of them, the system's own folders
-/// have the overflow user as their owner.
+/// Whether this user namespace maps all users. In a container that maps only some of them, the system's own folders
+/// belong to the overflow user.
 fn has_all_users() -> bool {
     let map = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
     let fields: Vec<_> = map.split_whitespace().collect();
     fields.is_empty() || fields == ["0", "0", "4294967295"]
 }
 
-/// Whether a group has no members but this user and root, as the group that some systems give to each user: its right
-/// to write is no right of others then.
-fn is_group_of_ours_alone(gid: u32) -> bool {
+/// Whether a group has no members but this user and root, like the group that some systems create for each user. Write
+/// permission for such a group grants nothing to other users.
+fn is_private_group(gid: u32) -> bool {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
     has_no_others(&read("/etc/passwd"), &read("/etc/group"), gid, geteuid().as_raw())
 }
@@ -408,7 +409,7 @@ fn has_no_others(passwd: &str, group: &str, gid: u32, uid: u32) -> bool {
     let Some(group) =
         group.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|g| number(g.get(2)) == Some(gid))
     else {
-        // Its members are listed where we cannot read them.
+        // The group's members are listed in a database that we cannot read.
         return false;
     };
     let mut named = group.get(3).into_iter().flat_map(|members| members.split(',')).filter(|name| !name.is_empty());
@@ -433,7 +434,7 @@ mod tests {
     #[test]
     fn without_a_home_there_is_no_folder_and_the_remedy_is_named() {
         let path = |pairs: &'static [(&str, &str)]| {
-            usual(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(*value)))
+            default_path(|name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(*value)))
         };
         assert_eq!(path(&[("HOME", "/h"), ("XDG_STATE_HOME", "/x")]).unwrap(), Path::new("/x/codemode"));
         assert_eq!(path(&[("HOME", "/h"), ("XDG_STATE_HOME", "x")]).unwrap(), Path::new("/h/.local/state/codemode"));
@@ -453,12 +454,12 @@ mod tests {
         let path = temp.path().join("a/state");
         let state = StateDir::open(&path).unwrap();
         assert_eq!((state.path(), mode(&path), mode(&temp.path().join("a"))), (&*path, 0o700, 0o700));
-        // Ours alone: closed to readers.
+        // Holds only codemode's entries: read permission is removed.
         fs::create_dir(state.hosts()).unwrap();
         permit(&path, 0o755);
         StateDir::open(&path).unwrap();
         assert_eq!(mode(&path), 0o700);
-        // Something else is in it: its permissions may be meant.
+        // Holds another entry: its permissions may be intended.
         fs::write(path.join("index.html"), "").unwrap();
         permit(&path, 0o755);
         let report = ErrorReport::from(StateDir::open(&path).unwrap_err());
@@ -482,7 +483,7 @@ mod tests {
         let path = above.join("way/state");
         StateDir::open(&path).unwrap();
         for (open, is_trusted) in [(0o777, false), (0o770, false), (0o1777, true), (0o755, true)] {
-            // Of a group that some other user has.
+            // A group that another user belongs to.
             std::os::unix::fs::chown(&above, None, shared_group()).unwrap();
             permit(&above, open);
             let opened = StateDir::open(&path);

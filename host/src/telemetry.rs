@@ -1,7 +1,7 @@
-//! Spans of executions, and the log, for an OpenTelemetry collector: OTLP over HTTP with protobuf
+//! Exports the spans of executions, and the log, to an OpenTelemetry collector: OTLP over HTTP with protobuf
 //! (<https://opentelemetry.io/docs/specs/otlp/#otlphttp>).
 //!
-//! Nothing in the host waits for a collector: spans and records that do not fit into a queue are dropped.
+//! The host never waits for a collector: spans and records that do not fit into a queue are dropped.
 
 use codemode_chromium::tls_config;
 use codemode_spec::limits::{
@@ -34,41 +34,46 @@ use tracing::Subscriber;
 use tracing_subscriber::{EnvFilter, Layer, filter::filter_fn, registry::LookupSpan};
 use url::Url;
 
-/// The target of spans that are exported: those of the room that executes.
+/// The target prefix of the spans that are exported: those of executions.
 const SPANS: &str = "codemode_host::exec";
-/// The name of this program, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` say another one.
+/// The default service name, unless `OTEL_SERVICE_NAME` or `OTEL_RESOURCE_ATTRIBUTES` specify another one.
 const SERVICE: &str = "codemode";
 
-/// The exporters to one collector.
+/// The span and log exporters for one collector.
 pub struct Otlp {
     spans: SdkTracerProvider,
     records: SdkLoggerProvider,
 }
 
 impl Otlp {
-    /// Exporters to the collector with this base URL, whose requests run on this runtime. `OTEL_EXPORTER_OTLP_HEADERS`,
-    /// `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` hold as OpenTelemetry has them.
+    /// Creates exporters to the collector at this base URL; their requests run on this runtime.
+    /// `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` and `OTEL_TRACES_SAMPLER` have
+    /// their OpenTelemetry meaning.
     ///
     /// # Errors
-    /// What is wrong with the URL, or with the machine's certificates.
+    /// When the URL is invalid, or the machine's certificates cannot be loaded.
     pub fn to(collector: &Url, runtime: &Handle) -> Result<Self, Box<dyn Error>> {
         let base = collector.as_str().trim_end_matches('/');
         let tls = tls_config()?.as_ref().clone();
         let connector = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http().enable_http1().build();
         let client = Client::builder(TokioExecutor::new()).build(connector);
-        let exchange =
-            |what| Exchange { what, client: client.clone(), runtime: runtime.clone(), fails: AtomicBool::new(false) };
+        let http_client = |what| CollectorClient {
+            what,
+            client: client.clone(),
+            runtime: runtime.clone(),
+            fails: AtomicBool::new(false),
+        };
         let time = Duration::from_millis(OTLP_REQUEST_MS_MAX);
         let spans = SpanExporter::builder()
             .with_http()
-            .with_http_client(exchange("spans"))
+            .with_http_client(http_client("spans"))
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!("{base}/v1/traces"))
             .with_timeout(time)
             .build()?;
         let records = LogExporter::builder()
             .with_http()
-            .with_http_client(exchange("the log"))
+            .with_http_client(http_client("the log"))
             .with_protocol(Protocol::HttpBinary)
             .with_endpoint(format!("{base}/v1/logs"))
             .with_timeout(time)
@@ -88,7 +93,7 @@ impl Otlp {
         let spans = SdkTracerProvider::builder()
             .with_resource(resource.clone())
             .with_span_processor(BatchSpanProcessor::builder(spans).with_batch_config(spans_batch).build());
-        // The SDK's own default leaves out what a client says that it does not sample.
+        // The SDK's default sampler drops the spans of requests whose client does not sample.
         let spans = match env::var_os("OTEL_TRACES_SAMPLER") {
             Some(_) => spans,
             None => spans.with_sampler(Sampler::AlwaysOn),
@@ -99,9 +104,9 @@ impl Otlp {
         Ok(Self { spans: spans.build(), records: records.build() })
     }
 
-    /// A layer that exports the spans of executions and of their calls, and those events that pass the filter.
+    /// A layer that exports the spans of executions and of their calls, and the events that pass the filter.
     pub fn layer<S: Subscriber + for<'a> LookupSpan<'a>>(&self, filter: EnvFilter) -> impl Layer<S> {
-        // Events are records of the log, and not also part of their spans.
+        // Events are exported as log records, not also as span events.
         let spans = tracing_opentelemetry::layer()
             .with_tracer(self.spans.tracer(SERVICE))
             .with_location(false)
@@ -111,12 +116,12 @@ impl Otlp {
         OpenTelemetryTracingBridge::new(&self.records).with_filter(filter).and_then(spans)
     }
 
-    /// Exports what is queued and ends the exporters, within [`OTLP_FLUSH_MS_MAX`].
+    /// Exports the queued items and shuts the exporters down, within [`OTLP_FLUSH_MS_MAX`].
     pub fn flush(self) {
         let time = Duration::from_millis(OTLP_FLUSH_MS_MAX);
         thread::scope(|scope| {
             scope.spawn(|| self.spans.shutdown_with_timeout(time));
-            // Whether the collector takes them has been logged.
+            // Whether the collector accepts them has been logged.
             let _ = self.records.shutdown_with_timeout(time);
         });
     }
@@ -126,28 +131,28 @@ impl Otlp {
 fn resource() -> Resource {
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let builder = || Resource::builder().with_attribute(version.clone());
-    let said = builder().build();
-    let name = said.get(&Key::from_static_str("service.name")).map(|name| name.to_string());
+    let configured = builder().build();
+    let name = configured.get(&Key::from_static_str("service.name")).map(|name| name.to_string());
     match name {
         // The SDK's default name.
-        Some(name) if !name.starts_with("unknown_service") => said,
+        Some(name) if !name.starts_with("unknown_service") => configured,
         _ => builder().with_service_name(SERVICE).build(),
     }
 }
 
-/// The requests of one exporter. Whether they succeed is logged when that changes: on standard error only, since nothing that
-/// an exporter's thread logs is exported.
+/// The HTTP client of one exporter. It logs when its requests start to fail or to succeed again: on standard error
+/// only, since nothing that an exporter's thread logs is exported.
 #[derive(Debug)]
-struct Exchange {
+struct CollectorClient {
     what: &'static str,
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    /// The exporters' threads have none.
+    /// The exporters' threads have no runtime.
     runtime: Handle,
     fails: AtomicBool,
 }
 
 #[async_trait::async_trait]
-impl HttpClient for Exchange {
+impl HttpClient for CollectorClient {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let client = self.client.clone();
         let time = Duration::from_millis(OTLP_REQUEST_MS_MAX);
@@ -158,7 +163,7 @@ impl HttpClient for Exchange {
             }
             let body = Limited::new(body, OTLP_ANSWER_BYTES_MAX).collect().await;
             let body = body.map_err(|error| match error.downcast::<LengthLimitError>() {
-                // The one error after which the exporter does not send the same again.
+                // The one error after which the exporter does not send the same batch again.
                 Ok(_) => ResponseBodyTooLarge::new().into(),
                 Err(error) => error,
             })?;
@@ -169,13 +174,13 @@ impl HttpClient for Exchange {
             Ok(Err(late)) => Err(late.into()),
             Err(ended) => Err(ended.into()),
         };
-        self.note(&answer);
+        self.log_change(&answer);
         answer
     }
 }
 
-impl Exchange {
-    fn note(&self, answer: &Result<Response<Bytes>, HttpError>) {
+impl CollectorClient {
+    fn log_change(&self, answer: &Result<Response<Bytes>, HttpError>) {
         let fault = match answer {
             Ok(answer) if answer.status().is_success() => None,
             Ok(answer) => Some(answer.status().to_string()),
@@ -191,7 +196,7 @@ impl Exchange {
     }
 }
 
-/// An error with what it came from.
+/// An error's message, followed by those of its sources.
 fn with_sources(error: &dyn Error) -> String {
     let mut words = error.to_string();
     let mut source = error.source();

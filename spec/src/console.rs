@@ -1,10 +1,11 @@
-//! The console lines that are kept of an execution: the first half of the bytes and the last half; the rest is counted.
+//! The buffer of an execution's console lines. It is bounded: half of it stores the first lines and half the latest
+//! ones; the bytes dropped in between are counted.
 
 use crate::{limits::CONSOLE_BYTES_KEPT, message::ConsoleLine};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-/// Keeps the first and the last console lines within [`CONSOLE_BYTES_KEPT`].
+/// The first and the last console lines, within [`CONSOLE_BYTES_KEPT`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleBuffer {
     head: Vec<ConsoleLine>,
@@ -15,9 +16,9 @@ pub struct ConsoleBuffer {
 }
 
 impl ConsoleBuffer {
-    /// Adds a line; the oldest line of the last half goes if there is no room.
+    /// Adds a line. If there is no room, the oldest lines of the last half are dropped.
     pub fn push(&mut self, line: ConsoleLine) {
-        // An empty line costs something too, or endless empty lines would be kept.
+        // Every line counts at least one byte, or the buffer could hold any number of empty lines.
         let size = line.text.len() + 1;
         if self.tail.is_empty() && self.dropped_bytes == 0 && self.head_bytes + size <= CONSOLE_BYTES_KEPT / 2 {
             self.head_bytes += size;
@@ -33,12 +34,12 @@ impl ConsoleBuffer {
         }
     }
 
-    /// Counts bytes that were dropped before they came here.
+    /// Counts bytes that were dropped before they reached this buffer.
     pub fn count_dropped(&mut self, bytes: u64) {
         self.dropped_bytes += bytes;
     }
 
-    /// The lines kept, in order, and how many bytes were dropped between them. The buffer is empty afterwards.
+    /// Returns the stored lines in order, and how many bytes were dropped between them. Leaves the buffer empty.
     pub fn take(&mut self) -> (Vec<ConsoleLine>, u64) {
         let Self { mut head, tail, dropped_bytes, .. } = std::mem::take(self);
         head.extend(tail);

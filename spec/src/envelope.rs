@@ -1,77 +1,77 @@
-//! The one shape of every answer, whichever surface gives it. Success and failure share it.
+//! The envelope of every answer, on every surface, for success and failure alike.
 
 use crate::{error::ErrorReport, message::ConsoleLine, session::LeaseFacts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-/// An answer.
+/// The answer to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Whether it succeeded.
+    /// Whether the command succeeded.
     pub ok: bool,
-    /// What was asked for, as `browser_execute` or `doctor`.
+    /// The command, as `browser_execute` or `doctor`.
     pub command: String,
-    /// What it was about.
+    /// The execution, session and page that the answer is about.
     pub context: Context,
-    /// The outcome, if it succeeded. Of an execution: `{result, logs, images?, files?, artifact?}`. If it failed after it had
-    /// begun to run, the logs are still there.
+    /// The result, if the command succeeded. For an execution: [`ExecutionData`], whose logs are present even if it
+    /// failed after it had started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Json>,
-    /// Why it failed, if it did.
+    /// The error, if the command failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorReport>,
-    /// What else there is to say of it.
+    /// Measurements and warnings.
     pub meta: Meta,
 }
 
-/// What an answer was about; what does not apply is absent.
+/// The execution, session and page that an answer is about. Fields that do not apply are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Context {
-    /// The execution.
+    /// The execution's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub execution_id: Option<String>,
-    /// The browser session.
+    /// The browser session's id.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
-    /// The lease on it.
+    /// The lease on that session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseFacts>,
-    /// The page's target.
+    /// The id of the page's target.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target_id: Option<String>,
-    /// Where it stood at the end.
+    /// The page's URL at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Its title.
+    /// The page's title at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
 }
 
-/// What else there is to say of an answer.
+/// Measurements and warnings of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(default)]
 pub struct Meta {
-    /// Wall time from question to answer.
+    /// Wall time from the request to the answer, in milliseconds.
     pub duration_ms: u64,
-    /// What went differently than might be expected.
+    /// Deviations from what the caller might expect.
     pub warnings: Vec<String>,
-    /// Whether the result was cut.
+    /// Whether the result was truncated.
     pub truncated: bool,
-    /// Each cut: where and how large it had been.
+    /// The places at which the result was truncated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cuts: Vec<Cut>,
-    /// Cuts beyond those that are listed.
+    /// How many further cuts are not listed.
     #[serde(skip_serializing_if = "is_zero")]
     pub cuts_unlisted: u64,
     /// Console bytes that were dropped.
     #[serde(skip_serializing_if = "is_zero")]
     pub logs_dropped_bytes: u64,
-    /// Provider calls made.
+    /// How many provider calls were made.
     pub calls: u64,
-    /// Processor time of the sandbox.
+    /// Processor time of the sandbox, in milliseconds.
     pub cpu_ms: u64,
 }
 
@@ -80,62 +80,62 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// One place where a result was cut.
+/// One place at which a result was truncated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Cut {
     /// JSON pointer (RFC 6901) into the result.
     pub path: String,
-    /// What stood there: `string`, `array`, `object`.
+    /// The kind of the value that was cut: `string`, `array`, `object`.
     pub kind: String,
-    /// Its size before: characters of a string, items of an array, keys of an object.
+    /// The original size: characters of a string, items of an array, keys of an object.
     pub original: u64,
-    /// Its size now, in the same unit.
+    /// The remaining size, in the same unit.
     pub kept: u64,
 }
 
-/// An image of an answer.
+/// An image in an answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// JSON pointer to where it stood in the result; a long one is cut and ends with `…`.
+    /// JSON pointer to the image's place in the result; a long one is cut and ends with `…`.
     pub path: String,
-    /// Its media type.
+    /// The media type.
     pub mime_type: String,
-    /// Its bytes in base64.
+    /// The bytes in base64.
     pub data: String,
 }
 
-/// Data of an answer that is no text, and was kept in a file.
+/// Non-text data of an answer, stored in a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFile {
-    /// JSON pointer into `data` to where it stood: below `/result`, or `/logs`; `/files` if the script put it there. A long
-    /// one is cut and ends with `…`.
+    /// JSON pointer to the data's place in `data`: below `/result` or `/logs`, or `/files` if the script put the file
+    /// there. A long one is cut and ends with `…`.
     pub path: String,
-    /// Its media type.
+    /// The media type.
     pub mime_type: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
-    /// The file, for as long as files are kept.
+    /// The path of the file, valid for as long as files are retained.
     pub file: String,
 }
 
-/// What `data` of an execution holds.
+/// The `data` of an execution's answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExecutionData {
-    /// What the script returned, in the lossless form of [`crate::Value::to_json`], cut to the budget. Absent if it
-    /// failed.
+    /// What the script returned, in the lossless form of [`crate::Value::to_json`], cut to the budget. Absent if the
+    /// script failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<Json>,
-    /// What it wrote to the console.
+    /// The script's console lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<ConsoleLine>,
     /// Images found in the result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// Data of other kinds, found in the result and in console lines, and what the script put here.
+    /// Other non-text data, found in the result and in console lines, and files that the script put here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<DataFile>,
-    /// Where the whole result was kept, if it was cut.
+    /// The path of the file with the whole result, if the result was cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
 }

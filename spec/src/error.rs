@@ -1,6 +1,6 @@
-//! The closed table of error codes, and the report that carries a code to its reader.
+//! The closed table of error codes, and the report in which a code reaches an agent or a person.
 //!
-//! A row of the table is `Variant = name, HTTP status, whether doing the same again can help, hint`.
+//! A row of the table is `Variant = name, HTTP status, whether a retry can help, hint`.
 
 use crate::limits::{ERROR_DETAILS_CHARS_MAX, ERROR_TEXT_CHARS_MAX};
 use serde::{Deserialize, Serialize};
@@ -25,21 +25,21 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $name),+ }
             }
 
-            /// Whether doing the same again can help.
+            /// Whether a retry can help.
             #[must_use]
             pub const fn retryable(self) -> bool {
                 match self { $(Self::$variant => $retryable),+ }
             }
 
-            /// The status with which an HTTP surface answers: 400 to 499 where the request or its script must change, 500 and
-            /// above where the host, its browser or its store failed. 422 is a script that ran and failed, 409 and 410 a
-            /// session or page that is not as the script expects it, 499 a call that its caller cancelled.
+            /// The status code of an HTTP surface's response: 400 to 499 where the request or its script must change,
+            /// 500 and above where the host, its browser or its store failed. 422 is a script that ran and failed, 409
+            /// and 410 a session or page that is not as the script expects it, 499 a call that its caller cancelled.
             #[must_use]
             pub const fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $status),+ }
             }
 
-            /// The next step, where the code that raises the error has no better one.
+            /// The default hint: the next step, unless the place that raises the error has a better one.
             #[must_use]
             pub const fn hint(self) -> &'static str {
                 match self { $(Self::$variant => $hint),+ }
@@ -49,18 +49,18 @@ macro_rules! error_codes {
 }
 
 error_codes! {
-    // Never ran.
+    // Requests that were refused before anything ran.
     /// The source is not JavaScript or TypeScript.
     SyntaxError = "SYNTAX_ERROR", 400, false, "Fix the marked place and send the whole script again; nothing has run.";
-    /// A request, an option or an argument does not have the form it must have.
+    /// A request, an option or an argument is malformed.
     InvalidArgument = "INVALID_ARGUMENT", 400, false, "Correct what the message lists and call again; nothing was done.";
-    /// The caller has no token, or one that is not known.
+    /// The caller sent no token, or an unknown one.
     Unauthenticated = "UNAUTHENTICATED", 401, false, "Send the header `Authorization: Bearer TOKEN` with a token of this host.";
-    /// There is nothing at this path, or not for this method.
+    /// No route matches the path and the HTTP method.
     UnknownRoute = "UNKNOWN_ROUTE", 404, false, "Use one of the paths of this host's reference.";
-    /// There is nothing of the name or the id that was given.
+    /// Nothing has the given name or id.
     NotFound = "NOT_FOUND", 404, false, "List what there is, and call again with one of these names.";
-    /// The request did not come in time.
+    /// The request did not arrive in time.
     RequestTimeout = "REQUEST_TIMEOUT", 408, true, "Send the whole request at once.";
     /// The request is longer than the bound.
     RequestTooLarge = "REQUEST_TOO_LARGE", 413, false, "Send less in one request.";
@@ -68,7 +68,7 @@ error_codes! {
     SourceTooLarge = "SOURCE_TOO_LARGE", 413, false, "Send less source: compute large data in the script or read it from the page.";
     /// The source nests deeper than the bound.
     SourceTooNested = "SOURCE_TOO_NESTED", 413, false, "Flatten the expression: build nested data in a loop or parse it from a JSON string.";
-    /// All places for executions are taken and the queue is full.
+    /// All execution permits are held and the queue is full.
     CapacityExceeded = "CAPACITY_EXCEEDED", 503, true, "Wait for a running execution to end, then call again.";
     /// The sandbox or something it needs could not be prepared.
     NotReady = "NOT_READY", 503, true, "Run `codemode doctor`; it names what is missing and its remedy.";
@@ -84,7 +84,7 @@ error_codes! {
     MemoryExceeded = "MEMORY_EXCEEDED", 422, false, "Handle the data in smaller parts, and filter it in the page before it is returned.";
     /// The stack was used up.
     StackOverflow = "STACK_OVERFLOW", 422, false, "Look for unbounded recursion; use a loop for deep structures.";
-    /// The script waits for something that nothing can bring about.
+    /// The script awaits a promise that nothing can settle any more.
     Deadlock = "DEADLOCK", 422, false, "A promise is awaited that nothing will settle: there is no call and no timer left. Check that every `new Promise` calls resolve or reject, and that no function calls itself without end.";
     /// The result cannot cross the boundary.
     ResultUnserialisable = "RESULT_UNSERIALISABLE", 422, false, "Return plain data: objects, arrays, strings, numbers, dates, maps, sets or bytes.";
@@ -96,13 +96,13 @@ error_codes! {
     ProviderCreateFailed = "PROVIDER_CREATE_FAILED", 503, true, "Nothing has run. Run `codemode doctor` if it happens again.";
     /// A provider could not clean up after the execution.
     ProviderDisposeFailed = "PROVIDER_DISPOSE_FAILED", 500, false, "The script had succeeded; what could not be cleaned up is named in the message.";
-    /// A provider call failed in a way that no other code names.
+    /// A provider call failed for a reason that no other code describes.
     CallFailed = "CALL_FAILED", 422, false, "Read the message; catch the error in the script if it may happen.";
     /// There is no such method in the namespace.
     UnknownMethod = "UNKNOWN_METHOD", 422, false, "Use one of the methods of the namespace.";
     /// A call took longer than its timeout.
     CallTimeout = "CALL_TIMEOUT", 504, true, "Pass a larger timeoutMs, or wait for the event that shows that the work is done.";
-    /// A call was cancelled or came too late.
+    /// A call was cancelled, or was made too late to be sent.
     CallCancelled = "CALL_CANCELLED", 422, false, "Await every call before the script ends.";
     /// The script made more calls than the bound.
     CallsExceeded = "CALLS_EXCEEDED", 422, false, "Do more in each call: evaluate one function in the page instead of many small ones.";
@@ -116,7 +116,7 @@ error_codes! {
     BrowserNotFound = "BROWSER_NOT_FOUND", 500, false, "Run `codemode setup`, or name a browser with --browser or CODEMODE_BROWSER.";
     /// Chromium did not start.
     BrowserLaunchFailed = "BROWSER_LAUNCH_FAILED", 503, true, "Run `codemode doctor`; the browser's own last words are in the details.";
-    /// The browser went away in the middle.
+    /// The browser exited while it was in use.
     BrowserGone = "BROWSER_GONE", 502, true, "The browser died or was killed and its state is lost; run the script again.";
     /// An endpoint could not be reached.
     CdpConnectionFailed = "CDP_CONNECTION_FAILED", 502, true, "Check that the endpoint is right and that the browser still runs.";
@@ -130,17 +130,17 @@ error_codes! {
     DialogOpen = "DIALOG_OPEN", 409, false, "Answer it with the command Page.handleJavaScriptDialog and {accept: true}, then go on.";
 
     // Page verbs.
-    /// Nothing matched a target before the time was over.
+    /// No element matched a target before the timeout.
     ElementNotFound = "ELEMENT_NOT_FOUND", 422, false, "Look at what the page shows now: page.snapshot() lists its elements with refs.";
     /// An action needs one element, and the target matched several.
     MultipleMatches = "MULTIPLE_MATCHES", 422, false, "Narrow the target: use one of the suggested locators, filter(), first() or nth().";
-    /// The element was there, and could not be acted upon.
+    /// The element exists but cannot be acted upon.
     NotInteractable = "NOT_INTERACTABLE", 422, false, "The message says what kept the element from being used: close what covers it, enable it, or wait for it.";
-    /// A selector, pattern or role is not one.
+    /// A selector, pattern or role is invalid.
     InvalidSelector = "INVALID_SELECTOR", 422, false, "Correct the selector; nothing was done.";
     /// A function that was evaluated in the page threw.
     JsException = "JS_EXCEPTION", 422, false, "Read the message and correct the function; it runs in the page and sees nothing of the script but its argument.";
-    /// A page did not go where it was sent.
+    /// A page could not be navigated to its address.
     NavigationFailed = "NAVIGATION_FAILED", 502, true, "Check the address and that its server runs.";
 
     // Sessions and leases.
@@ -151,23 +151,24 @@ error_codes! {
     /// The session expired or was swept.
     SessionExpired = "SESSION_EXPIRED", 410, false, "The session is gone; start a new one and log in again.";
 
-    /// The audit is not what was written.
+    /// The stored audit differs from what was written.
     AuditBroken = "AUDIT_BROKEN", 500, false, "The store was changed: compare it with a backup. Rows before the broken one are as they were written.";
 
-    // The rest.
-    /// The caller went away or cancelled.
+    // Other failures.
+    /// The caller disconnected or cancelled the call.
     Cancelled = "CANCELLED", 499, false, "The call was cancelled; nothing that it started goes on.";
-    /// What was asked for does not exist here.
+    /// The requested feature does not exist here.
     UnsupportedOperation = "UNSUPPORTED_OPERATION", 422, false, "Use what the message names instead.";
-    /// A file, folder or stream failed.
+    /// An operation on a file, a folder or a stream failed.
     IoError = "IO_ERROR", 500, true, "Check the path, its permissions and the free space.";
-    /// The sandbox broke in a way that is not the script's doing.
+    /// The sandbox failed in a way that the script did not cause.
     SandboxFault = "SANDBOX_FAULT", 500, true, "This sandbox is gone and others are not affected; if the same script does it again, report it with the script.";
     /// The host itself failed.
     HostFault = "HOST_FAULT", 500, true, "This is a defect of codemode; the log has the details.";
 }
 
-/// The codes as they are written, which the derivation does not see through the macro of the table.
+/// The schema of a code: a string from the table. Written by hand, because a derive inside the macro does not see the
+/// renamed variants.
 #[cfg(feature = "openapi")]
 impl utoipa::PartialSchema for ErrorCode {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
@@ -186,26 +187,25 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// What crosses to an agent or a person when something failed: a stable code, a sentence, the next step.
-/// Internals stay in the log.
+/// The failure as an agent or a person sees it: a stable code, a sentence and the next step. Internals stay in the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ErrorReport {
-    /// Which of the closed table.
+    /// A code from the closed table.
     pub code: ErrorCode,
-    /// What happened, to what, in a sentence for the reader.
+    /// What failed, in a sentence for the reader.
     pub message: String,
     /// The next step.
     pub hint: String,
-    /// Whether doing the same again can help.
+    /// Whether a retry can help.
     pub retryable: bool,
-    /// Facts for programs: paths, positions, names.
+    /// Machine-readable facts: paths, positions, names.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub details: serde_json::Value,
 }
 
 impl ErrorReport {
-    /// A report with the table's own hint.
+    /// A report with the default hint of its code.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -216,14 +216,14 @@ impl ErrorReport {
         }
     }
 
-    /// With a better hint than the table's.
+    /// Replaces the default hint by a more specific one.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = hint.into();
         self
     }
 
-    /// With one more fact for programs.
+    /// Adds one machine-readable fact.
     #[must_use]
     pub fn with_detail(mut self, key: &str, value: impl Into<serde_json::Value>) -> Self {
         if !self.details.is_object() {
@@ -233,8 +233,8 @@ impl ErrorReport {
         self
     }
 
-    /// Within the bounds of what a reader is told. Every report passes here before it leaves the host or goes back into a
-    /// sandbox, so that a report may show what was sent, however long that is.
+    /// Cuts all texts to their bounds. Every report passes through here before it leaves the host or is returned into a
+    /// sandbox, so the code that creates a report may quote input of any length.
     #[must_use]
     pub fn bounded(mut self) -> Self {
         clip(&mut self.message, ERROR_TEXT_CHARS_MAX);
@@ -244,7 +244,7 @@ impl ErrorReport {
     }
 }
 
-/// Cuts a text that is longer than it may be, and marks that.
+/// Cuts a text that is longer than `chars_max`, and appends `…` to it.
 pub fn clip(text: &mut String, chars_max: usize) {
     if let Some((end, _)) = text.char_indices().nth(chars_max) {
         text.truncate(end);
@@ -252,9 +252,9 @@ pub fn clip(text: &mut String, chars_max: usize) {
     }
 }
 
-/// Cuts the strings of a value, and leaves out what comes when `left` characters are used up.
+/// Cuts the strings of a value, and drops entries once `left` characters are used up.
 fn clip_json(json: &mut Json, left: &mut usize) {
-    // Also what is no text takes its place.
+    // Values other than strings count as one character.
     *left = left.saturating_sub(1);
     match json {
         Json::String(text) => {
@@ -340,7 +340,7 @@ mod tests {
             assert!(known.contains(&status), "{code}: {status}");
             assert_eq!(status >= 500, expected.is_some(), "{code}: the fault of the host, or of the caller?");
             assert!(expected.is_none_or(|(_, expected)| status == *expected), "{code}: {status}");
-            // A client may send the same again after these, and after no other status of the 4xx than a conflict and a timeout.
+            // Clients retry after 502 to 504, and after no other 4xx status than a timeout (408) and a conflict (409).
             assert!(!matches!(status, 502..=504) || code.retryable(), "{code}: {status} invites to try again");
             assert!(!code.retryable() || matches!(status, 408 | 409 | 500..), "{code}: {status} forbids to try again");
         }

@@ -1,5 +1,6 @@
-//! The contract of codemode, written once: what the host and the guest say to each other, which values cross the
-//! boundary, which errors exist, what is bounded by how much, and the one shape of every answer.
+//! The contract of codemode, shared by host, guest and providers: the messages between host and guest, the values that
+//! cross the sandbox boundary, the error codes, the limits, the manifests of namespaces, and the envelope of every
+//! answer.
 //!
 //! This crate knows nothing of wasmtime, of the JavaScript engine or of Chromium; it builds for wasm and natively.
 #![forbid(unsafe_code)]

@@ -1,5 +1,5 @@
-//! What a namespace offers: the one source of the sandbox's globals, of argument validation, of the `.d.ts` text, of the
-//! tool's description and of the reference pages.
+//! The manifest of a namespace: its methods with their schemas. Everything else is derived from it: the sandbox's
+//! globals, the validation of arguments, the `.d.ts` text, the tool's description and the reference pages.
 
 use crate::message::Layer;
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,18 @@ use serde_json::Value as Json;
 pub struct Manifest {
     /// The global's name: an identifier that is not reserved.
     pub namespace: String,
-    /// What it is for, in a sentence.
+    /// The purpose of the namespace, in a sentence.
     pub doc: String,
-    /// Its methods, the most useful first.
+    /// The methods, the most useful first.
     pub methods: Vec<Method>,
-    /// JavaScript that stands between the script and the methods: a script whose value is a function `(call, name,
-    /// fail) => object`. It is evaluated when the sandbox image is made, never in an execution. There the function is called
-    /// once, at the first use of the global, with the namespace of the methods, and what it returns is the global's value.
-    /// `fail(error, code, hint)` returns the error as one of the namespace: thrown on, it is the answer's with that code.
+    /// JavaScript between the script and the methods: a script whose completion value is a function `(call, name, fail)
+    /// => object`. It is evaluated while the sandbox image is built, never in an execution. An execution calls the
+    /// function once, at the first use of the global, and the returned object becomes the global's value. `call` is the
+    /// object with the namespace's methods, `name` the namespace's name. `fail(error, code, hint)` returns the error,
+    /// marked as one of the namespace: if the script does not catch it, the answer's error has that code and hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer: Option<String>,
-    /// The TypeScript declaration, where the one that is derived from the methods does not say what scripts see.
+    /// The TypeScript declaration, if the one derived from the methods does not describe what scripts see.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declaration: Option<String>,
 }
@@ -32,53 +33,54 @@ pub struct Method {
     pub name: String,
     /// What the method does, in a sentence.
     pub doc: String,
-    /// The forms in which it may be called; at least one.
+    /// The method's call signatures; at least one.
     pub signatures: Vec<Signature>,
-    /// JSON schema of what its promise resolves to.
+    /// JSON schema of the value to which the method's promise resolves.
     pub returns: Json,
-    /// What calling it can change.
+    /// What a call can change.
     pub effect: Effect,
-    /// Whether its calls accompany a script, as a wait for events does: one that has not ended when the script ends is
-    /// cancelled without a warning.
+    /// Whether a call runs in the background of a script, as a wait for events does: if it is still outstanding when
+    /// the script ends, it is cancelled without a warning.
     #[serde(default)]
     pub background: bool,
 }
 
-/// One form of calling a method.
+/// A call signature of a method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Signature {
-    /// Positional parameters; optional ones stand last.
+    /// The positional parameters; optional ones come last.
     pub params: Vec<Param>,
 }
 
 /// A positional parameter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Param {
-    /// Its name, for messages and types.
+    /// The parameter's name, used in messages and types.
     pub name: String,
-    /// JSON schema of the plain JSON form of the argument.
+    /// JSON schema of the argument's plain JSON form.
     pub schema: Json,
-    /// Whether it may be left out.
+    /// Whether the argument may be omitted.
     pub optional: bool,
 }
 
-/// What calling a method can change. Audit, approval and replay are built on it.
+/// What a call of a method can change. Audit, approval and replay depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// Nothing outside the host.
     Read,
-    /// The browser or what it talks to.
+    /// The browser or the servers that it talks to.
     Write,
-    /// Something that a person should be asked about first. A host that cannot ask refuses the call.
+    /// Something that needs a person's approval first. A host that cannot request approval refuses the call.
     NeedsApproval,
 }
 
-/// The property by which an object of a layer says that it stands for something that no script has: its value says what
-/// the object is and what takes it. Such an object is no argument of a call; a layer that takes one sends something else.
+/// The property that marks an object of a layer as a handle: a stand-in for something that scripts never get, such as
+/// a secret's value. The property's value is a text that says what the object is and which methods accept it. A handle
+/// cannot be an argument of a call; a layer that accepts a handle sends something else in its place.
 pub const HANDLE_PROPERTY: &str = "codemode.handle";
 
-/// Names that a namespace cannot have: words of the language and globals of the sandbox.
+/// Names that a namespace cannot have: keywords of the language and globals of the sandbox.
 pub const RESERVED_NAMES: &[&str] = &[
     "await",
     "break",
@@ -176,7 +178,8 @@ pub const RESERVED_NAMES: &[&str] = &[
     "then",
 ];
 
-/// Whether a name can stand after a dot and as a variable: ASCII letters, digits, `_` and `$`, no digit first.
+/// Whether a name is an identifier, usable as a variable and after a dot: ASCII letters, digits, `_` and `$`, no digit
+/// first.
 #[must_use]
 pub fn is_identifier(name: &str) -> bool {
     let mut bytes = name.bytes();
@@ -185,20 +188,21 @@ pub fn is_identifier(name: &str) -> bool {
 }
 
 impl Manifest {
-    /// The layer, as it becomes part of the image.
+    /// The namespace's layer, as it is added to the image.
     #[must_use]
     pub fn to_layer(&self) -> Option<Layer> {
         Some(Layer { namespace: self.namespace.clone(), source: self.layer.clone()? })
     }
 
-    /// The namespace as a TypeScript declaration, short enough for a tool's description: its own, or one line a signature.
+    /// A TypeScript declaration of the namespace that is short enough for a tool's description: its own declaration if
+    /// it has one, otherwise one line per signature.
     #[must_use]
     pub fn to_brief_dts(&self) -> String {
         self.declaration.clone().unwrap_or_else(|| self.derived_dts())
     }
 
-    /// The namespace as a TypeScript declaration, with everything that scripts see: one line a signature, unless a layer
-    /// makes something else of the methods.
+    /// A TypeScript declaration of everything that scripts see of the namespace: one line per signature, or the brief
+    /// declaration if a layer replaces the methods.
     #[must_use]
     pub fn to_dts(&self) -> String {
         if self.layer.is_some() { self.to_brief_dts() } else { self.derived_dts() }
@@ -228,7 +232,7 @@ impl Manifest {
     }
 }
 
-/// A JSON schema as a TypeScript type. A schema's `tsType`, where it has one, is taken as it is.
+/// Converts a JSON schema to a TypeScript type. If the schema has a `tsType`, that is used verbatim.
 #[must_use]
 pub fn ts_type(schema: &Json) -> String {
     if let Some(given) = schema.get("tsType").and_then(Json::as_str) {

@@ -1,20 +1,20 @@
-//! What the host and the guest say to each other.
+//! The messages between the host and the guest.
 //!
-//! Messages are serde types in postcard's format. Values travel inside them as [`Encoded`] bytes of the value codec, so
-//! that each side converts them once, straight from or into its own kind of value.
+//! Messages are serde types in postcard's format. They carry JavaScript values as [`Encoded`] bytes of the value codec,
+//! so that each side converts a value once, directly from or to its own representation.
 
 use crate::{Value, limits::CALL_BYTES, value::DecodeError};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// A value in the bytes of the codec of [`crate::value`].
+/// A value, encoded by the codec of [`crate::value`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Encoded(#[serde(with = "serde_bytes")] pub Vec<u8>);
 
 impl Encoded {
-    /// The value.
+    /// Decodes the value.
     ///
     /// # Errors
-    /// When the bytes are not one.
+    /// When the bytes are not a value.
     pub fn value(&self) -> Result<Value, DecodeError> {
         Value::decode(&self.0)
     }
@@ -32,35 +32,35 @@ impl From<serde_json::Value> for Encoded {
     }
 }
 
-/// JavaScript of a namespace's own, which becomes part of the image: see [`Manifest::layer`](crate::Manifest::layer).
+/// JavaScript that a namespace adds to the image: see [`Manifest::layer`](crate::Manifest::layer).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Layer {
-    /// The namespace.
+    /// The namespace's name.
     pub namespace: String,
-    /// A script whose value is a function.
+    /// A script whose completion value is a function.
     pub source: String,
 }
 
-/// Whether a layer became part of the image, or why not.
+/// The result of adding a layer to the image; the error is a message for the layer's author.
 pub type LayerAdded = Result<(), String>;
 
-/// Begins an execution.
+/// Starts an execution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Start {
-    /// A JavaScript script. If its completion value is a function, that is called without arguments; what comes out is
-    /// awaited, and is the result.
+    /// A JavaScript script. If its completion value is a function, the function is called without arguments. The value
+    /// of the script or of that call is awaited, and is the result.
     pub source: String,
-    /// The name of the source in stacks.
+    /// The name of the source in stack traces.
     pub source_name: String,
-    /// What the script can reach.
+    /// The namespaces that the script can use.
     pub namespaces: Vec<Namespace>,
     /// Seeds every random draw of the script.
     pub seed: [u8; 32],
-    /// Milliseconds since the Unix epoch.
+    /// The current time, in milliseconds since the Unix epoch.
     pub now_ms: f64,
-    /// Calls that this execution may make.
+    /// The number of calls that this execution may make.
     pub calls_max: u32,
-    /// How many bytes of calls the host takes in the first turn, see [`Call::bytes`].
+    /// How many bytes of calls the host accepts in the first turn, see [`Call::bytes`].
     pub call_bytes: u32,
 }
 
@@ -73,28 +73,28 @@ pub struct Namespace {
     pub methods: Vec<String>,
 }
 
-/// Continues an execution that waits.
+/// Resumes an execution that waits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Resume {
-    /// Milliseconds since the Unix epoch; never less than in the turn before.
+    /// The current time, in milliseconds since the Unix epoch; never less than in the previous turn.
     pub now_ms: f64,
     /// Calls that have completed.
     pub replies: Vec<Reply>,
-    /// How many bytes of calls the host takes in this turn, see [`Call::bytes`]. Calls beyond that stay in the sandbox until a later one,
-    /// which comes as soon as the host holds no other that waits: then it has room for any.
+    /// How many bytes of calls the host accepts in this turn, see [`Call::bytes`]. Further calls stay in the sandbox
+    /// until a later turn, which comes as soon as the host holds no waiting call: it then has room for any single call.
     pub call_bytes: u32,
 }
 
 /// The completion of a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reply {
-    /// Of which call.
+    /// The id of the call.
     pub call: u32,
-    /// What it returned, or with what it failed.
+    /// The call's return value, or its error.
     pub result: Result<Encoded, CallError>,
 }
 
-/// How a failed call looks to the script: an `Error` with these properties.
+/// The failure of a call. The script sees it as an `Error` with these properties.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallError {
     /// `error.code`
@@ -109,18 +109,18 @@ pub struct CallError {
     pub details: Option<Encoded>,
 }
 
-/// What one turn of the guest came to.
+/// The result of one turn of the guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    /// Whether the execution goes on.
+    /// Whether the execution is done or waits.
     pub state: State,
-    /// Console lines since the turn before.
+    /// Console lines since the previous turn.
     pub console: Vec<ConsoleLine>,
-    /// Console bytes of this turn that were dropped between the first and the last lines kept.
+    /// Console bytes of this turn that were dropped between the first and the last stored lines.
     pub console_dropped: u64,
 }
 
-/// Whether an execution goes on after a turn.
+/// The state of an execution after a turn.
 #[expect(clippy::large_enum_variant, reason = "one turn lives at a time")]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum State {
@@ -128,18 +128,18 @@ pub enum State {
     Done {
         /// The result or the error with which the promise settled.
         outcome: Outcome,
-        /// Rejections that nothing handled, as text.
+        /// Unhandled rejections and uncaught errors, as text.
         unhandled: Vec<String>,
-        /// Calls that were made too late to be sent, as `namespace.method`.
+        /// Calls made so late that they were not sent, as `namespace.method`.
         unsent: Vec<String>,
     },
     /// Nothing can run until a call completes or a timer is due.
     Waiting {
-        /// Calls made since the turn before.
+        /// New calls, and those withheld from earlier turns, for which the host has room.
         calls: Vec<Call>,
         /// When the next timer is due, in milliseconds since the Unix epoch.
         next_timer_ms: Option<f64>,
-        /// Whether there are further calls, for which the host had no room in this turn.
+        /// Whether the guest withholds further calls, for which the host has no room in this turn.
         withheld: bool,
     },
 }
@@ -147,65 +147,65 @@ pub enum State {
 /// How a script ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Outcome {
-    /// With a result.
+    /// The script returned a result.
     Returned(Encoded),
-    /// With something thrown.
+    /// The script threw a value, or its promise was rejected with one.
     Threw(Thrown),
-    /// With a result that cannot cross the boundary.
+    /// The script returned a result that cannot cross the boundary.
     Unserialisable {
         /// Where in the result, as `result.items[3]`.
         path: String,
-        /// What stands there, as `a function`.
+        /// The kind of the offending value, as `a function`.
         what: String,
     },
-    /// With a result larger than the bound.
+    /// The script returned a result larger than the bound.
     TooLarge,
-    /// With the engine's limit on recursion.
+    /// The script exceeded the engine's limit on recursion.
     RecursionLimit {
-        /// The stack at the limit.
+        /// The stack trace at the limit.
         stack: String,
     },
-    /// The engine did not accept the source.
+    /// The engine could not parse the source.
     Syntax {
-        /// Why the source was not accepted.
+        /// The parser's message.
         message: String,
-        /// Line, counted from 1; 0 if unknown.
+        /// The line, counted from 1; 0 if unknown.
         line: u32,
-        /// Column, counted from 1; 0 if unknown.
+        /// The column, counted from 1; 0 if unknown.
         column: u32,
     },
 }
 
-/// Something that a script threw.
+/// A value that a script threw.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Thrown {
-    /// `error.name`, or what kind of value was thrown.
+    /// `error.name`, or the type of a thrown value that is not an error.
     pub name: String,
     /// `error.message`, or the value as text.
     pub message: String,
     /// `error.stack`; empty if there is none.
     pub stack: String,
-    /// What to use instead, if the engine knows; otherwise empty.
+    /// What to use instead of an unsupported global; empty if the error is not about one.
     pub hint: String,
-    /// Messages of the causes, the nearest first.
+    /// The messages of the causes, the nearest first.
     pub causes: Vec<String>,
-    /// The call of which this is the failure, if it is the very error that the call rejected with. The script cannot
-    /// forge it: it is the object's identity, not a property.
+    /// The failed call, if this is the same error object with which its promise was rejected. The script cannot forge
+    /// it: the object is recognised by its identity, not by a property.
     pub call: Option<u32>,
-    /// Why a call was refused before it was sent, if it is the very error that the call rejected with.
+    /// Why a call was refused before it was sent, if this is the same error object with which its promise was rejected.
     pub refused: Option<CallError>,
 }
 
 /// A call to a provider.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Counted from 0 in each execution.
+    /// The call's number, counted from 0 in each execution.
     pub id: u32,
-    /// The namespace.
+    /// The namespace's name.
     pub namespace: String,
-    /// The method, which need not exist.
+    /// The method's name; such a method need not exist.
     pub method: String,
-    /// An array of the arguments.
+    /// The arguments, as an array.
     pub arguments: Encoded,
 }
 
@@ -220,13 +220,13 @@ impl Call {
 /// A line of the console.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConsoleLine {
-    /// How important the line is.
+    /// The line's severity.
     pub level: Level,
-    /// What was written.
+    /// The text of the line.
     pub text: String,
 }
 
-/// How important a console line is.
+/// The severity of a console line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "each is the console method of that name")]
@@ -238,16 +238,16 @@ pub enum Level {
     Error,
 }
 
-/// A message as bytes.
+/// Serialises a message.
 ///
 /// # Panics
-/// Never: the messages of this module have no form that postcard refuses.
+/// Never: postcard can serialise every message of this module.
 #[must_use]
 pub fn encode(message: &impl Serialize) -> Vec<u8> {
     postcard::to_stdvec(message).expect("every message of this module can be serialised")
 }
 
-/// How many bytes a message has.
+/// The length of a message in bytes, as [`encode`] would write it.
 ///
 /// # Panics
 /// Never, as [`encode`].
@@ -257,25 +257,26 @@ pub fn length(message: &impl Serialize) -> usize {
     size.expect("every message of this module can be serialised")
 }
 
-/// Writes a message to where it goes, which has [`length`] bytes.
+/// Writes a message into a slice of at least [`length`] bytes.
 ///
 /// # Errors
-/// When there is less room.
+/// When the slice is too short.
 pub fn encode_into(message: &impl Serialize, place: &mut [u8]) -> Result<(), postcard::Error> {
     postcard::to_slice(message, place).map(drop)
 }
 
-/// Whether a turn's message is an execution's last one, told without reading it: that may be large.
+/// Whether a serialised [`Turn`] is an execution's last one. Reads only its first byte, because the message may be
+/// large.
 #[must_use]
 pub fn is_last(turn: &[u8]) -> bool {
-    // The state comes first, and the first of its variants is the end.
+    // The state is serialised first, and its first variant is `Done`.
     turn.first() == Some(&0)
 }
 
-/// The message of these bytes.
+/// Deserialises a message.
 ///
 /// # Errors
-/// When they are not one.
+/// When the bytes are not a message of that type.
 pub fn decode<M: DeserializeOwned>(bytes: &[u8]) -> Result<M, postcard::Error> {
     postcard::from_bytes(bytes)
 }

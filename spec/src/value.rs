@@ -1,12 +1,11 @@
 //! The JavaScript values that cross the boundary, and their codec.
 //!
-//! The codec is binary: what kind a value is stands in a tag byte outside the data, so no string and no key can forge
-//! another kind. Strings travel as the side that writes them holds them: Latin-1 or UTF-16 with lone
-//! surrogates from the engine, UTF-8 from the host. A key that was
-//! seen before may be named by its index.
+//! The codec is binary. The kind of a value is in a tag byte outside the data, so no string and no key can forge
+//! another kind. Strings are encoded as the writing side stores them: Latin-1 or UTF-16 with lone surrogates by the
+//! engine, UTF-8 by the host. A key that has occurred before may be replaced by its index.
 //!
-//! Two forms of JSON exist for what leaves JavaScript for good: [`Value::to_json`] loses nothing and escapes its tags;
-//! [`Value::to_plain_json`] is what `JSON.stringify` would say, for protocols that speak JSON.
+//! Values that leave JavaScript for good have two JSON forms: [`Value::to_json`] loses nothing and escapes its tags;
+//! [`Value::to_plain_json`] is the output of `JSON.stringify`, for protocols that speak JSON.
 
 mod buffer;
 mod codec;
@@ -26,7 +25,7 @@ pub use weight::weigh;
 
 use std::fmt;
 
-/// A JavaScript string: Unicode text, or UTF-16 with lone surrogates where it is not.
+/// A JavaScript string: Unicode text, or UTF-16 code units if it has lone surrogates.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum Text {
     /// Well-formed text.
@@ -36,7 +35,7 @@ pub enum Text {
 }
 
 impl Text {
-    /// Text of code units.
+    /// Converts UTF-16 code units.
     #[must_use]
     pub fn from_utf16(units: Vec<u16>) -> Self {
         match String::from_utf16(&units) {
@@ -97,22 +96,22 @@ pub enum Value {
     String(Text),
     /// A `Date`: milliseconds since the epoch, NaN if invalid.
     Date(f64),
-    /// An `ArrayBuffer`, or a view of one with the bytes that it shows, in the order of memory: little-endian. Arrives as an
-    /// object of the same kind, with a buffer of its own.
+    /// An `ArrayBuffer`, or a view of one with the bytes in its range, in memory order: little-endian. The other side
+    /// gets an object of the same kind, with a dedicated buffer.
     Bytes(BufferKind, Vec<u8>),
-    /// A `Map`, in its order.
+    /// A `Map`, in insertion order.
     Map(Vec<(Value, Value)>),
-    /// A `Set`, in its order.
+    /// A `Set`, in insertion order.
     Set(Vec<Value>),
     /// An `Error`.
     Error(Box<ErrorValue>),
     /// An array; holes are `undefined`.
     Array(Vec<Value>),
-    /// A plain object: its own enumerable string keys, in order.
+    /// A plain object: the own enumerable properties with string keys, in order.
     Object(Vec<(Text, Value)>),
 }
 
-/// What an `Error` is made of.
+/// The parts of an `Error`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorValue {
     /// `error.name`
@@ -157,7 +156,7 @@ impl From<f64> for Value {
 }
 
 impl From<serde_json::Value> for Value {
-    /// Numbers become JavaScript numbers, as `JSON.parse` would make them.
+    /// Converts numbers to JavaScript numbers, as `JSON.parse` would.
     fn from(json: serde_json::Value) -> Self {
         use serde_json::Value as Json;
         match json {
@@ -174,7 +173,7 @@ impl From<serde_json::Value> for Value {
 }
 
 impl Value {
-    /// The kind, in the words of a JavaScript programmer.
+    /// The name of the value's kind, as a JavaScript programmer knows it.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {

@@ -1,9 +1,10 @@
-//! Whole numbers as people and programs write them: `1000`, `1e3` and `1000.0` are the same in JSON.
+//! Reading whole numbers from JSON in every notation that people and programs use: `1000`, `1e3` and `1000.0` are the
+//! same.
 
 use serde::{Deserializer, de};
 use std::fmt;
 
-/// Beyond this, not every whole number is a float.
+/// 2^53. Beyond it, not every whole number can be represented as a float.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// The whole number that a float is, if it is one.
@@ -13,7 +14,7 @@ pub fn of_float(float: f64) -> Option<i64> {
     (float.fract() == 0.0 && float.abs() <= EXACT_MAX).then_some(float as i64)
 }
 
-/// Makes integers of all floats in a JSON that are whole.
+/// Replaces every float in a JSON value that is a whole number by an integer.
 pub fn in_json(json: &mut serde_json::Value) {
     match json {
         serde_json::Value::Number(number) if number.is_f64() => {
@@ -27,10 +28,10 @@ pub fn in_json(json: &mut serde_json::Value) {
     }
 }
 
-/// Reads a field that may be left out: `#[serde(default, deserialize_with = "whole::optional")]`.
+/// Deserialises an optional field: `#[serde(default, deserialize_with = "whole::optional")]`.
 ///
 /// # Errors
-/// When it is no whole number, or a negative one.
+/// When the value is not a whole number, or is negative.
 pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
     struct Whole;
 

@@ -1,21 +1,21 @@
-//! The example requests of the document of Agent Browser Protocol, in its order, and answers of the shape of its examples.
+//! The example requests of the Agent Browser Protocol specification, in its order; answers must have the shape of its
+//! examples.
 
 use super::Abp;
 use serde_json::{Value as Json, json};
 
-/// What does not stand for itself in an answer.
 struct Replay {
     abp: Abp,
     tab: String,
 }
 
 impl Replay {
-    /// Sends an example. `TAB` is the tab.
+    /// Sends an example; `TAB` stands for the tab's id.
     fn ask(&self, method: &str, path: &str, body: Json) -> (u16, Json) {
         self.abp.ask(method, &path.replace("TAB", &self.tab), body)
     }
 
-    /// Sends an example whose answer has the shape of the document's.
+    /// Sends an example; the answer must have the shape of the specification's.
     fn like(&self, method: &str, path: &str, body: Json, example: &Json) -> Json {
         let (status, answer) = self.ask(method, path, body);
         assert_eq!(status / 100, 2, "{method} {path}: {answer}");
@@ -23,14 +23,14 @@ impl Replay {
         answer
     }
 
-    /// Sends the example of an action: its answer has the whole envelope.
+    /// Sends the example of an action; the answer must have the whole envelope.
     fn act(&self, path: &str, body: Json, result: &Json) -> Json {
         let mut envelope = envelope();
         envelope["result"] = result.clone();
         self.like("POST", &format!("/tabs/TAB/{path}"), body, &envelope)
     }
 
-    /// Sends an example about something that is not there, with the words of the document.
+    /// Sends an example about something that does not exist; the error must have the specification's message.
     fn gone(&self, method: &str, path: &str, body: Json, error: &str) {
         let (status, answer) = self.ask(method, path, body);
         assert_eq!((status, &answer["error"]), (404, &json!(error)), "{method} {path}");
@@ -51,7 +51,7 @@ fn envelope() -> Json {
     })
 }
 
-/// Whether an answer has every field of an example, with values of the same kinds; words that name a state are the same ones.
+/// Checks that an answer has every field of an example, with values of the same types; names of states must be equal.
 fn is_like(answer: &Json, example: &Json) -> Result<(), String> {
     match (answer, example) {
         (Json::Object(answer), Json::Object(example)) => example.iter().try_for_each(|(name, example)| {
@@ -200,7 +200,7 @@ fn each_example_of_the_document_is_answered_as_there() {
     replay.like("POST", "/tabs/TAB/text", json!({}), &json!({"text": "The extracted text content..."}));
     replay.act("wait", json!({"ms": 2000}), &json!({"status": "waited", "ms": 2000}));
 
-    // Dialogs, downloads, file choosers, popups: of none that is there.
+    // Dialogs, downloads, file choosers, popups: none of them exists.
     replay.like("GET", "/tabs/TAB/dialog", Json::Null, &json!({"present": false}));
     assert_eq!(
         replay.ask("POST", "/tabs/TAB/dialog/accept", json!({"prompt_text": "User input for prompt dialogs"})).0,

@@ -1,4 +1,4 @@
-//! The history of a client of ABP, and the requests that it keeps under tags.
+//! The history of an ABP client, and the network requests stored under tags.
 
 use super::Abp;
 use serde_json::{Value as Json, json};
@@ -84,7 +84,7 @@ fn the_history_tells_a_client_what_it_did_and_nobody_else() {
         (vec!["execute".into()], &json!(true))
     );
 
-    // Another client has another history; what it knows the ids of is not there for it.
+    // Another client has a separate history, and cannot access entries of this one even by id.
     let headers = [("content-type", "application/json"), ("x-codemode-session", "other")];
     let others = |method: &str, path: &str| abp.serving.ask(method, &format!("/api/v1{path}"), &headers, "");
     assert_eq!(others("GET", &format!("/history/sessions/{id}")).status, 404);
@@ -93,7 +93,7 @@ fn the_history_tells_a_client_what_it_did_and_nobody_else() {
     assert_eq!(others("GET", "/history/actions").json()["data"]["actions"], json!([]));
     assert_eq!(others("DELETE", "/history").json()["data"]["deleted_sessions"], 0);
 
-    // Nothing that was typed lies in the state folder's history.
+    // Typed text is not stored in the history.
     let folder = abp._browsers.0.folder().join("state/history");
     let written: Vec<u8> =
         fs::read_dir(&folder).unwrap().flat_map(|file| fs::read(file.unwrap().path()).unwrap()).collect();
@@ -152,7 +152,7 @@ fn requests_are_kept_under_tags_and_looked_for() {
     assert_eq!(total("tag=later&type=Document"), 1);
     abp.done("POST", &format!("/tabs/{tab}/curl"), json!({"url": "{{site}}/mirror?curl", "tag": "api-call"}));
     assert_eq!(total("tag=api-call&query=curl"), 1);
-    // No cookie that an answer sets is in the history, however the request came about.
+    // Cookies set by responses are not stored in the history, however the request was made.
     abp.done("POST", &format!("/tabs/{tab}/curl"), json!({"url": "{{site}}/cookie", "tag": "cookies"}));
     abp.act(&tab, "navigate", json!({"url": "{{site}}/cookie", "network": {"tag": "cookies"}}));
     let cookies = abp.done("GET", "/network?tag=cookies", Json::Null);

@@ -1,4 +1,4 @@
-//! The road to a real browser, against a bare WebSocket client on the same browser.
+//! The path to a real browser, compared with a minimal WebSocket client on the same browser.
 
 use crate::measure::{Bench, Named, Table, execute, medians_in_turn};
 use codemode_cdp::CdpProvider;
@@ -29,7 +29,7 @@ pub async fn launch(bench: &Bench) -> Browser {
     launch_as(bench, "bench", None).await
 }
 
-/// A browser whose pages go through the proxy that enforces what holds by default.
+/// A browser behind the proxy with the default rules.
 async fn proxied(bench: &Bench) -> (Browser, Serving) {
     let (gate, _refusals) = Gate::new(Policy::default());
     let proxy = ForwardProxy::bind(gate, Arc::new(SystemResolver), Upstream::default()).await.expect("a free port");
@@ -46,9 +46,9 @@ async fn proxied(bench: &Bench) -> (Browser, Serving) {
 async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Browser {
     let executable = codemode_chromium::install(&|line| eprintln!("{line}")).await.expect("Chromium can be installed");
     let options = LaunchOptions {
-        // Behind a proxy, a confined browser could not listen.
+        // Not confined: a confined browser behind a proxy cannot open a debugging port.
         confinement: Confinement { mode: ConfineMode::Off, ..Confinement::default() },
-        // For the bare side.
+        // For the minimal client.
         listens: true,
         proxy,
         start_timeout: Duration::from_secs(20),
@@ -57,7 +57,7 @@ async fn launch_as(bench: &Bench, name: &str, proxy: Option<SocketAddr>) -> Brow
     Browser::launch(options).await.expect("Chromium starts")
 }
 
-/// The least that a client can be: one socket, one call at a time.
+/// A minimal client: one socket, one call at a time.
 pub struct Bare {
     socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
     next: u64,
@@ -65,7 +65,7 @@ pub struct Bare {
 }
 
 impl Bare {
-    /// Connected and attached to the first page.
+    /// Connects, and attaches to the first page.
     pub async fn connect(url: &str) -> Self {
         let (socket, _) =
             tokio_tungstenite::connect_async_with_config(url, None, true).await.expect("the browser listens");
@@ -106,7 +106,7 @@ impl Bare {
     }
 }
 
-/// An executor on a browser that is there already, so that both sides talk to the same one.
+/// An executor on an existing browser, so that both clients use the same one.
 fn on(bench: &Bench, browser: &Browser) -> Executor {
     let settings = Settings {
         transform: Arc::new(Identity),

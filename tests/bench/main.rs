@@ -1,7 +1,7 @@
-//! `cargo bench -p codemode-host`: each figure is a median and stands beside a raw lower bound that was measured in the
-//! same run, where there is one. Nothing is asserted: a figure is read, not tested.
+//! `cargo bench -p codemode-host`: each figure is a median, shown next to a lower bound that was measured in the same
+//! run where there is one. The figures are printed, not asserted.
 //!
-//! `cargo bench -p codemode-host -- NAME…` runs those whose name contains one of the words.
+//! `cargo bench -p codemode-host -- NAME…` runs the benchmarks whose name contains one of the words.
 
 mod browser;
 mod measure;

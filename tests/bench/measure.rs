@@ -1,4 +1,4 @@
-//! What every bench needs: an engine, an executor, a median and a table.
+//! Helpers of all benchmarks: an engine, an executor, medians and a table.
 
 use crate::provider::BenchProvider;
 use codemode_host::{
@@ -14,7 +14,7 @@ use std::{
 };
 use tokio::runtime::Runtime;
 
-/// A named bench.
+/// A benchmark and its name.
 pub type Named = (&'static str, fn(&Bench, &Runtime, &mut Table));
 
 pub struct Bench {
@@ -33,20 +33,20 @@ impl Bench {
     }
 }
 
-/// An executor whose results are not shaped, so that only the road is measured.
+/// An executor that does not shape results, so that only the path of calls is measured.
 pub fn executor(engine: &Engine, state_dir: PathBuf, providers: Vec<Arc<dyn Provider>>) -> Executor {
     let registry = Registry::new(providers).expect("the names are right");
     Executor::new(engine.clone(), registry, Settings { transform: Arc::new(Identity), ..Settings::new(state_dir) })
 }
 
-/// Executes and insists that it succeeds.
+/// Executes a script that must succeed.
 pub fn execute(runtime: &Runtime, executor: &Executor, code: &str) -> Execution {
     let execution = runtime.block_on(executor.execute(Request::new(code), Arc::new(NoObserver)));
     assert!(execution.outcome.is_ok(), "{code}: {:?}", execution.outcome);
     execution
 }
 
-/// The median time of a number of runs, after some that warm up.
+/// The median time of a number of runs, after warm-up runs.
 pub fn median(runs: usize, mut run: impl FnMut()) -> Duration {
     for _ in 0..runs.div_ceil(10) {
         run();
@@ -54,8 +54,8 @@ pub fn median(runs: usize, mut run: impl FnMut()) -> Duration {
     middle((0..runs).map(|_| timed(&mut run)).collect())
 }
 
-/// The median times of several things, one run of each after the other: what the machine does meanwhile meets all of
-/// them alike. The first round warms up.
+/// The median times of several functions, run in alternation, so that other load on the machine affects all of them
+/// alike. The first round is a warm-up.
 pub fn medians_in_turn<const N: usize>(rounds: usize, mut runs: [&mut dyn FnMut(); N]) -> [Duration; N] {
     let mut times = [const { Vec::new() }; N];
     for round in 0..=rounds {

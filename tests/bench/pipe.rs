@@ -1,6 +1,6 @@
-//! The road to a leased browser: sandbox, provider, socket, keeper and relay, against a bare client at the debugging pipe
-//! of a browser of its own, and one whose bytes two threads carry to that pipe and back; and how soon the program has
-//! its first page.
+//! The path to a leased browser (sandbox, provider, socket, keeper and relay), compared with a minimal client on the
+//! debugging pipe of a dedicated browser, directly and through a minimal relay of two threads; and the time until the
+//! program has its first page.
 
 use crate::{
     measure::{Bench, Named, Table, medians_in_turn, middle},
@@ -27,7 +27,7 @@ pub const BENCHES: &[Named] = &[("cdp.send over the pipe", send), ("first page",
 
 const CALLS: u32 = 500;
 
-/// The least that a client of a debugging pipe can be: one call at a time.
+/// A minimal client of a debugging pipe: one call at a time.
 struct Bare {
     browser: Child,
     to: Box<dyn Write>,
@@ -37,7 +37,7 @@ struct Bare {
 }
 
 impl Bare {
-    /// A browser of its own, attached to its first page; its pipe is here, or at the other end of a socket.
+    /// Launches a browser and attaches to its first page, directly on the pipe, or through a relay over a socket.
     fn launch(profile: &Path, is_carried: bool) -> Self {
         let executable = codemode_chromium::find(None).expect("Chromium is installed by now").path;
         // Chromium reads from descriptor 3 and writes to 4.
@@ -94,7 +94,7 @@ impl Bare {
     }
 }
 
-/// The least that a relay can be: bytes, as they come.
+/// A minimal relay: copies bytes.
 fn carry(mut from: impl Read + Send + 'static, mut to: impl Write + Send + 'static) {
     thread::spawn(move || {
         let mut bytes = vec![0; 64 * 1024];
@@ -142,7 +142,7 @@ fn send(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     leased.close(runtime);
 }
 
-/// A page that says when it is shown, which is told with the time.
+/// A page that reports when it is shown; the time is sent to the channel.
 fn showing() -> (String, mpsc::Receiver<Instant>) {
     const PAGE: &str = "<title>first</title><script>onload = () => fetch('/shown')</script>";
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
@@ -187,7 +187,7 @@ fn first_page(bench: &Bench, _: &Runtime, table: &mut Table) {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         (shown.recv().expect("it was shown") - began, began.elapsed())
     };
-    // Makes the image and reads the protocol.
+    // A warm-up: compiles the image and reads the protocol.
     run();
     let (first, whole): (Vec<_>, Vec<_>) = (0..15).map(|_| run()).unzip();
     table.time("first page of a cold process, shown", middle(first), None, "≤ 0.5 s");

@@ -1,4 +1,4 @@
-//! Calls to a provider that costs nothing itself.
+//! Calls to a provider that does no work itself.
 
 use crate::measure::{Bench, Named, Table, execute, median, middle, timed};
 use async_trait::async_trait;
@@ -26,7 +26,7 @@ struct Replies {
     object: Value,
 }
 
-/// Shared, so that making a runtime costs nothing that is the bench's own.
+/// Shared, so that creating a runtime adds no cost of the benchmark itself.
 struct BenchRuntime(Arc<Replies>);
 
 impl Default for BenchProvider {
@@ -93,7 +93,7 @@ impl ProviderRuntime for BenchRuntime {
     }
 }
 
-/// The slope over many calls in one execution: what one more call costs.
+/// The cost of one more call: the slope over many calls in one execution.
 fn awaited_call(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     const CALLS: u32 = 2_000;
     let code = format!("async () => {{ for (let i = 0; i < {CALLS}; i++) await bench.echo(i) }}");

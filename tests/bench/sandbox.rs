@@ -78,7 +78,7 @@ fn whole_execution(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     table.time("whole execution, `async () => 1+1`", ours, Some(("its sandbox alone", bound)), "–");
 }
 
-/// Proportional set size of this process, in KiB: what is shared with the image file is not counted twice.
+/// The proportional set size of this process, in KiB: pages shared with the image file are not counted twice.
 fn pss_kib() -> u64 {
     let rollup = fs::read_to_string("/proc/self/smaps_rollup").unwrap_or_default();
     let private = |key: &str| {
@@ -88,7 +88,7 @@ fn pss_kib() -> u64 {
     private("Pss:")
 }
 
-/// Counts the executions that have come to their wait.
+/// Counts the executions that have started to wait.
 #[derive(Default)]
 struct Waiting(AtomicU64);
 
@@ -98,13 +98,14 @@ impl Observer for Waiting {
     }
 }
 
-/// A script that waits keeps its thread for a moment, and gives back what it does not need when it leaves it.
+/// Waits until waiting scripts have left their threads and released the memory that they do not need: they keep the
+/// thread for a moment.
 fn wait_for_rest() {
     std::thread::sleep(std::time::Duration::from_millis(20));
 }
 
 fn memory_per_waiting(bench: &Bench, runtime: &Runtime, table: &mut Table) {
-    // The first ones pay for what all share.
+    // The first ones allocate what all share.
     const FIRST: u64 = 8;
     const WAITING: u64 = 20;
     let (cancel, waiting) = (CancellationToken::new(), Arc::new(Waiting::default()));
@@ -114,7 +115,7 @@ fn memory_per_waiting(bench: &Bench, runtime: &Runtime, table: &mut Table) {
         let (executor, waiting) = (bench.executor.clone(), waiting.clone());
         runtime.spawn(async move { executor.execute(request, waiting).await })
     };
-    // One after the other: what waits has no thread, and the threads are not what is measured.
+    // Sequentially: waiting executions have no thread, and the memory of threads is not what is measured.
     let begin = |number| {
         let task = run(number);
         while waiting.0.load(Ordering::Relaxed) <= number {

@@ -1,4 +1,4 @@
-//! Leases: what the store costs, and how soon a browser that is there can be used again.
+//! Leases: the cost of the store, and the time to reuse a running browser.
 
 use crate::measure::{Bench, Named, Table, median, middle};
 use codemode_cdp::CdpProvider;
@@ -57,7 +57,7 @@ fn open(bench: &Bench, name: &str) -> SqliteConnection {
     SqliteConnection::open(&bench.state.path().join(name), clock, Arc::new(Alive)).expect("a store")
 }
 
-/// Two small durable writes, one after the other: the least that any store must do for a lease.
+/// Two small durable writes in sequence: the minimum that any store must do for a lease.
 fn two_syncs(bench: &Bench) -> Duration {
     let mut file = OpenOptions::new().create(true).append(true).open(bench.state.path().join("raw")).expect("a file");
     median(200, || {
@@ -131,16 +131,16 @@ fn keys(bench: &Bench, _: &Runtime, table: &mut Table) {
     table.time("lease: 100 keys from 4 connections", ours, Some(("as many synced writes", bound)), "–");
 }
 
-/// Notices when the script says something.
-struct Said(Mutex<Option<Instant>>);
+/// Records the time of the script's console line.
+struct FirstLineTime(Mutex<Option<Instant>>);
 
-impl Observer for Said {
+impl Observer for FirstLineTime {
     fn console(&self, _: &ConsoleLine) {
         *self.0.lock().expect("nothing panics while it is held") = Some(Instant::now());
     }
 }
 
-/// An executor whose executions lease the browser of one key, as those of a host do.
+/// An executor whose executions lease the browser of one key, as in a host.
 pub struct Leased {
     pub executor: Executor,
     pub session: SessionRequest,
@@ -148,7 +148,7 @@ pub struct Leased {
 }
 
 impl Leased {
-    /// To be called within a runtime.
+    /// Must be called within a runtime.
     pub fn open(bench: &Bench, name: &str) -> Self {
         let state = bench.state.path().join(name);
         std::fs::create_dir_all(&state).expect("a folder");
@@ -167,7 +167,7 @@ impl Leased {
         Self { executor, session, manager }
     }
 
-    /// A request in the leased browser.
+    /// A request for the leased browser.
     pub fn request(&self, code: &str) -> Request {
         Request { session: self.session.clone(), ..Request::new(code) }
     }
@@ -185,7 +185,7 @@ fn reconnect(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let leased = Leased::open(bench, "sessions");
     let first_answer = || {
         let code = "async () => { await cdp.send('Browser.getVersion'); console.log('answered') }";
-        let (said, began) = (Arc::new(Said(Mutex::new(None))), Instant::now());
+        let (said, began) = (Arc::new(FirstLineTime(Mutex::new(None))), Instant::now());
         let execution = runtime.block_on(leased.executor.execute(leased.request(code), said.clone()));
         assert!(execution.outcome.is_ok(), "{:?}", execution.outcome);
         let at = said.0.lock().expect("nothing panics while it is held").expect("it was answered");

@@ -1,4 +1,4 @@
-//! What a person does with a page, by verbs and by a bare WebSocket client that takes the same steps on the same browser.
+//! Actions on a page by verbs, compared with a minimal WebSocket client that takes the same steps on the same browser.
 
 use crate::{
     browser::{Bare, at, launch},
@@ -24,7 +24,7 @@ pub const BENCHES: &[Named] =
 const CLICKS: u32 = 50;
 const FIELDS: u32 = 20;
 
-/// The page of a bench, made by the bare client.
+/// The page of a benchmark, created by the minimal client.
 const BUTTON: &str =
     "document.body.innerHTML = '<button onclick=\"window.clicks = (window.clicks ?? 0) + 1\">Add</button>'";
 const FORM: &str = "document.body.innerHTML = Array.from({length: 20}, (_, i) => `<label>Field ${i} <input id=f${i}></label>`).join('')";
@@ -32,7 +32,7 @@ const FORM: &str = "document.body.innerHTML = Array.from({length: 20}, (_, i) =>
 const ROWS: &str = "document.body.innerHTML = '<ul>' + Array.from({length: 1000}, (_, i) => \
                     `<li><span>Row ${i}</span><a href=\"/rows/${i}\">Open</a><button>Remove</button><div>in stock</div></li>`).join('') + '</ul>'";
 
-/// An engine whose image has the layer of the namespace, as the host's has.
+/// An engine whose image contains the namespace's layer, like the host's.
 fn layered(provider: &Arc<dyn Provider>) -> Engine {
     let images = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("images");
     let layers: Vec<Layer> = provider.manifest().to_layer().into_iter().collect();
@@ -50,7 +50,7 @@ fn on(bench: &Bench, browser: &Browser) -> Executor {
     Executor::new(engine, Registry::new(vec![provider]).expect("the name is right"), settings)
 }
 
-/// A browser, its bare client, and the executor of verbs on it.
+/// A browser with both clients: the minimal one and the executor of verbs.
 fn both(bench: &Bench, runtime: &Runtime) -> (Browser, Bare, Executor) {
     let browser = runtime.block_on(launch(bench));
     let bare = runtime.block_on(Bare::connect(&browser.endpoint().expect("it listens").ws_url));
@@ -62,7 +62,7 @@ async fn evaluate(bare: &mut Bare, expression: &str) -> serde_json::Value {
     bare.call("Runtime.evaluate", json!({"expression": expression, "returnByValue": true})).await
 }
 
-/// Presses and lets go of the left button where an element is.
+/// Presses and releases the left mouse button on an element.
 async fn bare_click(bare: &mut Bare, selector: &str) {
     let found = format!(
         "(() => {{ const element = document.querySelector({selector:?}); element.scrollIntoViewIfNeeded(); \
@@ -75,7 +75,7 @@ async fn bare_click(bare: &mut Bare, selector: &str) {
     }
 }
 
-/// Focuses a field, selects what is in it and types over it.
+/// Focuses a field, selects its content and types over it.
 async fn bare_fill(bare: &mut Bare, selector: &str, text: &str) {
     evaluate(bare, &format!("document.querySelector({selector:?}).select()")).await;
     bare.call("Input.insertText", json!({"text": text})).await;
@@ -196,7 +196,7 @@ fn login(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     runtime.block_on(browser.close()).expect("the browser is ours to close");
 }
 
-/// What the layer costs an execution that does not use it.
+/// The cost of the layer for an execution that does not use it.
 fn sandbox(bench: &Bench, runtime: &Runtime, table: &mut Table) {
     let provider: Arc<dyn Provider> = Arc::new(BrowserProvider::new());
     let settings = Settings { transform: Arc::new(Identity), ..Settings::new(bench.state.path().to_owned()) };

@@ -1,5 +1,5 @@
-// Which verbs the methods of the layer of `browser` call, seen from the calls: every method of every object is called with
-// each of these lists of arguments. What does not fit a method is refused by the layer, and calls nothing.
+// Finds the verbs that the methods of the `browser` layer call: every method of every object is called with each of these
+// lists of arguments, and the calls are recorded. The layer refuses a list that does not fit a method, without a call.
 const argumentsFor = (object) => [
   [],
   ["#a"],
@@ -22,7 +22,7 @@ const argumentsFor = (object) => [
   ["dialog", () => true],
   ["page", () => true],
   [1, 1],
-  // A locator is drawn onto a locator.
+  // A locator is dragged onto a locator.
   [object],
 ];
 const URL_HERE = "https://a.test/";
@@ -125,17 +125,17 @@ const callsOf = async (make, name) => {
     try {
       Promise.resolve(object[name](...list)).catch(() => {});
     } catch {
-      // Refused.
+      // Refused: this list of arguments does not fit the method.
     }
   }
   await settled();
   const listens = host.calls.slice(before).some(([verb]) => verb === "watch");
   if (listens) {
-    // What it listens for comes.
+    // Deliver the event that it listens for.
     host.push({ type: "framenavigated", frame: "P1", url: URL_HERE });
     await settled();
   }
-  // Where there were listeners before, events are read beside whatever is called.
+  // With earlier listeners, events are read in addition to the verb that is called.
   return host.calls.slice(before).filter(([verb]) => listens || verb !== "events");
 };
 

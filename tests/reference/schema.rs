@@ -1,12 +1,12 @@
-//! JSON schemas of arguments as tables for readers.
+//! Renders JSON schemas of arguments as tables.
 
 use serde_json::{Map, Value as Json};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// The types that have names, by their names.
+/// The named types, by name.
 pub type Types = BTreeMap<String, Json>;
 
-/// The tables of an argument: one for all that it always has, and one for each of its variants. Types that it names are
+/// The tables of an argument: one for the common properties, and one per variant. Named types that it refers to are
 /// added to `types`.
 pub fn tables(schema: &Json, types: &mut Types) -> String {
     let named = schema["$defs"].as_object().cloned().unwrap_or_default();
@@ -25,7 +25,7 @@ pub fn tables(schema: &Json, types: &mut Types) -> String {
     out
 }
 
-/// A section for each type that an argument can refer to.
+/// The sections of the named types.
 pub fn sections(types: &Types) -> String {
     let mut out = String::new();
     for (name, schema) in types.iter().filter(|(_, schema)| values(schema, types).is_none()) {
@@ -42,7 +42,7 @@ pub fn sections(types: &Types) -> String {
     out
 }
 
-/// A table of the properties of an object, those of the type that it goes on with included; nothing if it has none.
+/// A table of an object's properties, including those of a flattened type; empty if it has none.
 fn table(schema: &Json, types: &Types) -> String {
     let inner = reference(schema).and_then(|name| types[name]["properties"].as_object());
     let properties: Vec<_> = schema["properties"].as_object().into_iter().chain(inner).flatten().collect();
@@ -50,7 +50,7 @@ fn table(schema: &Json, types: &Types) -> String {
         return String::new();
     }
     let required = |name: &str| schema["required"].as_array().is_some_and(|names| names.iter().any(|one| one == name));
-    // What all verbs have comes last.
+    // The properties that all verbs have come last.
     let (common, own): (Vec<_>, Vec<_>) =
         properties.into_iter().partition(|(name, _)| ["page", "timeoutMs"].contains(&name.as_str()));
     let mut out = "| Field | Type | If not given | Meaning |\n|---|---|---|---|\n".to_owned();
@@ -68,12 +68,12 @@ fn table(schema: &Json, types: &Types) -> String {
     out
 }
 
-/// Whether a default is the absence of a value.
+/// Whether a default value means absence.
 fn says_nothing(default: &Json) -> bool {
     default.is_null() || default.as_object().is_some_and(|fields| fields.values().all(says_nothing))
 }
 
-/// The type of a value in words.
+/// The type of a value as text.
 fn kind(schema: &Json, types: &Types) -> String {
     if let Some(values) = values(schema, types) {
         let values: Vec<_> = values.iter().map(|(value, _)| format!("`{value}`")).collect();
@@ -104,7 +104,7 @@ fn kind(schema: &Json, types: &Types) -> String {
     words.collect::<Vec<_>>().join(" or ")
 }
 
-/// An object as it is written, as `{ by: "css", value }`.
+/// The notation of an object, as `{ by: "css", value }`.
 fn shape(schema: &Json, types: &Types) -> String {
     let Some(properties) = schema["properties"].as_object() else {
         return if schema["type"] == "object" { "object".to_owned() } else { kind(schema, types) };
@@ -120,7 +120,7 @@ fn shape(schema: &Json, types: &Types) -> String {
     format!("`{{ {} }}`", own.chain(optional).collect::<Vec<_>>().join(", "))
 }
 
-/// What a value means, with what its own values mean if it is one of several.
+/// The description of a value, with those of its alternatives if it is an enumeration.
 fn meaning(schema: &Json, types: &Types) -> String {
     let mut out = description(schema);
     if out.is_empty() {
@@ -139,7 +139,7 @@ fn meaning(schema: &Json, types: &Types) -> String {
     out
 }
 
-/// The values of a type that is a list of them, each with its meaning.
+/// The values of an enumeration, each with its description.
 fn values(schema: &Json, types: &Types) -> Option<Vec<(String, String)>> {
     if let Some(value) = schema.get("const") {
         return Some(vec![(value.to_string(), description(schema))]);
@@ -162,18 +162,18 @@ fn reference(schema: &Json) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/$defs/")
 }
 
-/// The property that tells which variant an object is, and its value there.
+/// The property that identifies the variant of an object, and its value.
 fn tag(variant: &Json) -> Option<(String, String)> {
     let properties: &Map<String, Json> = variant["properties"].as_object()?;
     properties.iter().find_map(|(name, property)| Some((name.clone(), property.get("const")?.to_string())))
 }
 
-/// A doc comment in one line, without the marks of links.
+/// A doc comment in one line, without link markup.
 fn description(schema: &Json) -> String {
     schema["description"].as_str().unwrap_or_default().replace('\n', " ").replace("[`", "`").replace("`]", "`")
 }
 
-/// A sentence as it goes on behind a colon.
+/// A sentence with a lower-case first letter, for use after a colon.
 fn first_small(sentence: &str) -> String {
     let mut letters = sentence.chars();
     let first = letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();

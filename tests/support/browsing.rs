@@ -1,4 +1,4 @@
-//! A host with a real Chromium, a site to visit, and a look at what is left of both.
+//! A host with a real Chromium and a site to visit, and checks for processes and files that executions leave behind.
 
 use super::{
     lab::{self, Lab},
@@ -31,30 +31,30 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// How soon nothing of an execution may be left once its client is gone.
+/// The time within which nothing of an execution may be left after its client has disconnected.
 pub const GONE: Duration = Duration::from_secs(60);
 
-/// The engine whose image has the layer of `browser`.
+/// The engine whose image contains the JavaScript layer of `browser`.
 static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
     let layers: Vec<_> = BrowserProvider::new().manifest().to_layer().into_iter().collect();
     Engine::open(&super::image_dir(), &layers, &|line| eprintln!("{line}")).expect("the layer is right")
 });
 
-/// Runs a future that needs a browser. What it takes to install one is not the future's time.
+/// Runs a future that needs a browser. Installing the browser does not count as the future's time.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     need_browser();
     LazyLock::force(&ENGINE);
     lab::block_on(future)
 }
 
-/// The shared browsers of a host; what is known of their protocol is kept for all tests.
+/// The shared browsers of a host; the description of their protocol is cached for all tests.
 pub fn browsers(sessions: Option<Arc<dyn Sessions>>) -> Browsers {
     Browsers::new(BrowserConfig { protocols_dir: Some(super::image_dir()), ..BrowserConfig::default() }, sessions)
 }
 
-/// The key of the browser that executions share.
+/// The session key of the browser that executions share.
 const SHARED: &str = "shared";
-/// Leaves of a shared browser what a new one has: an empty page.
+/// Resets a shared browser to the state of a new one: one empty page.
 const AFRESH: &str = "
 const tabs = (await cdp.send('Target.getTargets')).targetInfos.filter(({ type }) => type === 'page');
 const kept = tabs.find(({ url }) => url === 'about:blank')?.targetId ?? (await browser.newPage()).id;
@@ -71,15 +71,15 @@ pub struct Browsing {
     pub lab: Lab,
     pub site: Site,
     pages: Option<Pages>,
-    /// Lends browsers that outlive an execution; without it each execution has its own.
+    /// Leases browsers that outlive an execution; without it each execution has its own.
     sessions: Option<SessionManager>,
-    /// Whether there is a browser that executions share.
+    /// Whether the shared browser has been used.
     is_shared: AtomicBool,
     state: TempDir,
 }
 
 impl Browsing {
-    /// Results come out whole.
+    /// Results are not truncated.
     pub async fn new() -> Self {
         Self::with(Arc::new(Identity)).await
     }
@@ -88,7 +88,7 @@ impl Browsing {
         Self::of(state_dir(), transform, None).await
     }
 
-    /// Scripts visit the site of the verbs, in browsers of keys.
+    /// A host whose scripts visit the site of the verbs' cases, in browsers of session keys.
     pub async fn on_pages() -> Self {
         let state = state_dir();
         let places = StateDir::open(state.path()).expect("a state folder");
@@ -115,7 +115,7 @@ impl Browsing {
         }
     }
 
-    /// The script, with `{{site}}` standing for where the site is.
+    /// The script, with `{{site}}` replaced by the site's URL.
     pub fn script(&self, code: &str) -> String {
         match &self.pages {
             Some(pages) => pages.place(code),
@@ -123,8 +123,8 @@ impl Browsing {
         }
     }
 
-    /// The request as it is to be executed here. Where browsers outlive an execution, it gets the one that all requests of
-    /// this host share, as good as new, or with a `key` the browser of that key.
+    /// Prepares a request for this host. Where browsers outlive an execution, it gets the shared browser, reset to the
+    /// state of a new one, or with a `key` the browser of that key.
     pub async fn prepare(&self, mut request: Request, key: Option<&str>) -> Request {
         request.code = self.script(&request.code);
         if self.sessions.is_some() {
@@ -137,7 +137,7 @@ impl Browsing {
         request
     }
 
-    /// Ends the browsers that outlive an execution.
+    /// Closes the sessions of all browsers that outlive an execution.
     pub async fn close_sessions(&self) {
         let Some(sessions) = &self.sessions else { return };
         for session in sessions.store().sessions().await.expect("the store can be read") {
@@ -150,8 +150,8 @@ impl Browsing {
         self.sessions.is_some()
     }
 
-    /// What executions hold outside of the test's memory at the moment. What their answers name stays for some days,
-    /// and logins that scripts have saved stay.
+    /// The processes and files that executions currently hold. Files named by answers, which are retained for some
+    /// days, and saved logins do not count.
     pub fn held(&self) -> Vec<String> {
         let kept = ["downloads", "artifacts", "logins"].map(|name| self.state.path().join(name));
         let mut held = held(self.state.path());
@@ -159,8 +159,8 @@ impl Browsing {
         held
     }
 
-    /// The main process of the one browser that runs. What it forks has its command line for a moment, and leads no
-    /// group.
+    /// The main process of the only running browser. A forked child has the same command line for a moment, but is not
+    /// a group leader.
     pub fn browser_pid(&self) -> i32 {
         let leads_group = |pid: i32| getpgid(Pid::from_raw(pid)).is_ok_and(|group| Some(group) == Pid::from_raw(pid));
         let mains: Vec<_> = processes(self.state.path())
@@ -172,7 +172,7 @@ impl Browsing {
         mains[0].0
     }
 
-    /// Nothing is left, or will be in a moment.
+    /// Asserts that everything held is released within this time.
     pub async fn assert_gone(&self, patience: Duration) {
         let gone = lab::until("the end of the browser", || self.held().is_empty());
         if tokio::time::timeout(patience, gone).await.is_err() {
@@ -190,14 +190,14 @@ fn state_dir() -> TempDir {
     tempfile::Builder::new().prefix("codemode-test-").tempdir().expect("a folder")
 }
 
-/// Processes that name a state folder, and whatever lies in it besides empty folders.
+/// The processes that name a state folder, and everything in it except empty folders.
 pub fn held(state: &Path) -> Vec<String> {
     let mut held: Vec<_> = processes(state).into_iter().map(|(pid, line)| format!("process {pid}: {line}")).collect();
     files(state, &mut held);
     held
 }
 
-/// Processes that name a state folder: their number and command line.
+/// The processes that name a state folder: pid and command line.
 pub fn processes(state: &Path) -> Vec<(i32, String)> {
     let state = state.to_str().expect("a temporary folder has a plain name");
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
@@ -212,7 +212,7 @@ pub fn processes(state: &Path) -> Vec<(i32, String)> {
 fn files(folder: &Path, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
-            // What the hosts of the folder keep, and not an execution.
+            // State of the folder's hosts, not of an execution.
             _ if is_of_hosts(&entry.file_name()) => {}
             // A profile's own folder counts even if it is empty; the folder of all profiles does not.
             Ok(kind) if kind.is_dir() && starts(&entry.file_name(), &["x-", "s-"]) => {
@@ -224,7 +224,7 @@ fn files(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// The store, the lock by which a host is seen to live, and what it has noted of the versions of browsers.
+/// The store, the host's liveness lock, and its cache of browser versions.
 fn is_of_hosts(name: &OsStr) -> bool {
     starts(name, &["sessions.", "h-", "versions."])
 }

@@ -1,34 +1,34 @@
 //! Case files: scripts, each with its expected outcome in header comments.
 //!
-//! A file holds any number of cases. Each begins with a line `// --- title` and goes on with lines `//! key: value`; the
-//! rest, up to the next case, is the script byte for byte, without the line break at its end. Lines `//!| text` continue
-//! the value above. In a script, `«1000 "ab"»` stands for a thousand times `ab`.
+//! A file contains any number of cases. Each starts with a line `// --- title`, followed by lines `//! key: value`; the
+//! rest, up to the next case, is the script byte for byte, without its final line break. Lines `//!| text` continue the
+//! value above. In a script, `«1000 "ab"»` stands for `ab` repeated a thousand times.
 //!
 //! | key | value |
 //! |---|---|
 //! | `result` | the result in the form of `Value::to_json` |
 //! | `error`, `message`, `hint` | code and texts of the error |
-//! | `details.path` | a fact of the error, as JSON; a path without a fact is written `absent` |
-//! | `console` | the lines as a JSON array, those of another level than `log` as `level: text`; `[]` if not given |
-//! | `warnings` | a JSON array; `[]` if not given |
-//! | `calls` | how many calls the script made |
-//! | `timeout_ms`, `cpu_ms`, `seed` | of the request; as much time as there is if not given |
-//! | `as` | `crlf` or `bom`: how the script is sent |
-//! | `bytes_max` | the most bytes that result and console may have as JSON |
-//! | `key` | in `verbs`: the key of the browser, which no other case has |
+//! | `details.path` | a detail of the error, as JSON; `absent` if the error must not have it |
+//! | `console` | the lines as a JSON array, those of a level other than `log` as `level: text`; `[]` by default |
+//! | `warnings` | a JSON array; `[]` by default |
+//! | `calls` | the number of calls that the script made |
+//! | `timeout_ms`, `cpu_ms`, `seed` | fields of the request; times are the maximum by default |
+//! | `as` | `crlf` or `bom`: how the script is encoded |
+//! | `bytes_max` | the maximum size of result and console as JSON |
+//! | `key` | in `verbs`: the session key of the browser, for a browser that no other case uses |
 //!
-//! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each has a browser
-//! of its own; the cases of a file of `verbs` share one, which is made as good as new before each, unless they name a key.
-//! `{{site}}` in a script is where the demo's site is, or in `verbs` the one of `support/pages.rs`, which is at `{{other}}`
-//! as well, and `http://NAME.{{foreign}}` a program of `tests/foreign`. Those of the group `examples` are one for each verb
-//! of `browser`, which is the name of the file: a script that a reader can run as it is, whose answer is written out. There
+//! In the groups `browser` and `verbs`, executions have the namespaces `cdp` and `browser`. In `browser` each case has
+//! its own browser; the cases of a file in `verbs` share one, which is reset before each case, unless they name a key.
+//! `{{site}}` in a script is the URL of the demo's site, or in `verbs` of the site in `support/pages.rs`, which is also
+//! served at `{{other}}`; `http://NAME.{{foreign}}` is a program of `tests/foreign`. The group `examples` has one file
+//! per verb of `browser`, named after it: a script that a reader can run unchanged, with its full result. There
 //! `{{site}}` is the demo's site.
 //!
-//! A text between slashes is a regular expression, in an array too; any other must be equal. Every case has a `result`
-//! or an `error`.
+//! A text between slashes is a regular expression, also within an array; any other text must be equal. Every case has a
+//! `result` or an `error`.
 //!
-//! `CODEMODE_BLESS=1 cargo test -- cases::GROUP` writes what was seen into the headers of the cases that failed; what is
-//! still true of a header stays as it was written. Read the difference before it is committed.
+//! `CODEMODE_BLESS=1 cargo test -- cases::GROUP` writes the actual outcome into the headers of failed cases; headers
+//! that still match stay as they are. Review the diff before committing it.
 
 use super::{
     browsing::{Browsing, GONE},
@@ -70,7 +70,7 @@ const KEYS: &[&str] = &[
     "as",
     "key",
 ];
-/// Characters of a script or of a value that are shown when a case fails.
+/// How many characters of a script or a value are shown when a case fails.
 const SHOWN_CHARS: usize = 1_000;
 
 /// A script and its expected outcome.
@@ -96,7 +96,7 @@ pub struct Example {
     pub result: Json,
 }
 
-/// The examples by their verbs.
+/// The examples, by verb.
 pub fn examples() -> BTreeMap<String, Example> {
     let files = fs::read_dir(folder().join(EXAMPLES)).expect("the folder of the examples").flatten();
     let examples = files.map(|file| {
@@ -119,8 +119,8 @@ fn read_example(name: &str) -> (String, Case) {
     (text, cases.remove(0))
 }
 
-/// Runs all examples, one after the other in a browser of a key that is made as good as new before each, and fails with those
-/// that came out otherwise or do not call their verb.
+/// Runs all examples in sequence in a shared browser, which is reset before each. Fails with all examples that have
+/// another outcome or do not call their verb.
 pub fn run_examples() {
     need_browser();
     let examples = examples();
@@ -155,7 +155,7 @@ async fn run_example(browsing: &Browsing, name: &str) -> Option<String> {
     (!faults.is_empty()).then(|| case.report(EXAMPLES, name, &faults))
 }
 
-/// The methods that a script called.
+/// Records the methods that a script called.
 #[derive(Default)]
 struct Called(Mutex<BTreeSet<String>>);
 
@@ -165,13 +165,13 @@ impl Observer for Called {
     }
 }
 
-/// Whether what was seen is written into the files.
+/// Whether actual outcomes are written into the files.
 fn blesses() -> bool {
     env::var_os("CODEMODE_BLESS").is_some_and(|wanted| wanted == "1")
 }
 
-/// Runs the cases of a file and fails with all that went wrong. After each case the host must still answer, and if the
-/// cases are hostile, others that run at the same time must not be slowed beyond their own time.
+/// Runs the cases of a file and fails with all mismatches. After each case the host must still answer; if the cases are
+/// hostile, executions that run at the same time must still finish within their own timeout.
 pub fn run_file(group: &str, name: &str) {
     let path = folder().join(group).join(format!("{name}.js"));
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{group}/{name}.js: {error}"));
@@ -268,7 +268,7 @@ fn parse(text: &str) -> Result<Vec<Case>, String> {
         }
     }
     for case in &mut cases {
-        // The text's own line break before the next case, and the one of the last line.
+        // The blank line before the next case, and the line break of the last line.
         case.script.truncate(case.script.trim_end_matches('\n').len());
         case.script = expand(&case.script).map_err(|fault| format!("{}: {fault}", case.line))?;
         if case.value("result").is_none() == case.value("error").is_none() {
@@ -284,7 +284,7 @@ fn parse(text: &str) -> Result<Vec<Case>, String> {
     if cases.is_empty() { Err("1: there is no case".to_owned()) } else { Ok(cases) }
 }
 
-/// Carries out the repetitions of a script.
+/// Expands the repetitions in a script.
 fn expand(script: &str) -> Result<String, String> {
     let mut out = String::new();
     let mut rest = script;
@@ -354,7 +354,7 @@ impl Case {
         faults
     }
 
-    /// The text of the file with what was seen in this case's headers.
+    /// The text of the file with this case's headers replaced by the actual outcome.
     fn blessed(&self, text: &str, execution: &Execution) -> String {
         let title = format!("// --- {}", self.title);
         let is_header = |line: &&str| line.starts_with("//! ") || line.starts_with("//!|");
@@ -366,7 +366,7 @@ impl Case {
         lines.join("\n")
     }
 
-    /// The headers that this execution fits: those that it fits already as they are, the others with what was seen.
+    /// The headers that match this execution: unchanged where they match already, otherwise with the actual outcome.
     fn seen(&self, execution: &Execution) -> Vec<(String, String)> {
         let mut seen: Vec<(String, String)> = Vec::new();
         let mut say = |key: &str, value: String, fits: bool| {
@@ -429,14 +429,14 @@ impl Case {
     }
 }
 
-/// A header as it is written in a file.
+/// Formats a header for a file.
 fn header(key: &str, value: &str) -> String {
     let mut lines = value.split('\n');
     let first = format!("//! {key}: {}", lines.next().unwrap_or_default());
     lines.fold(first, |text, line| if line.is_empty() { text + "\n//!|" } else { format!("{text}\n//!| {line}") })
 }
 
-/// The console lines as cases write them.
+/// The console lines in the notation of case files.
 fn console(execution: &Execution) -> Vec<String> {
     let line = |line: &ConsoleLine| match line.level {
         Level::Log => line.text.clone(),
@@ -445,7 +445,7 @@ fn console(execution: &Execution) -> Vec<String> {
     execution.console.iter().map(line).collect()
 }
 
-/// What holds for every answer.
+/// Checks the bounds that hold for every answer.
 fn bounds_exceeded(execution: &Execution) -> Vec<String> {
     let mut faults = Vec::new();
     if let Err(error) = &execution.outcome {
@@ -456,7 +456,7 @@ fn bounds_exceeded(execution: &Execution) -> Vec<String> {
         if hint > ERROR_TEXT_CHARS_MAX + 1 || details > 2 * ERROR_DETAILS_CHARS_MAX {
             faults.push(format!("the hint has {hint} characters, the details have {details}"));
         }
-        // A syntax error carries its frame, a stack trace the positions.
+        // A syntax error adds its code frame, a stack trace its positions.
         if error.message.chars().count() > ERROR_TEXT_CHARS_MAX + 1_000 {
             faults.push(format!("the message has {} characters", error.message.chars().count()));
         }

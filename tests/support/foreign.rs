@@ -1,7 +1,7 @@
-//! The programs of `tests/foreign`, which nobody here wrote: built, and unchanged.
+//! Serves the third-party web applications in `tests/foreign`, built and unmodified.
 //!
-//! Each is at the root of an origin of its own, as its authors serve it: `tests/foreign/NAME` is `http://NAME.localhost`
-//! with the port of this site. A page gets nothing from elsewhere (`POLICY`), whatever its program asks for.
+//! Each is served at the root of its own origin, as by its authors: `tests/foreign/NAME` is `http://NAME.localhost`
+//! with the port of this site. Pages can load nothing from other origins (`POLICY`).
 
 use super::root;
 use axum::{
@@ -17,7 +17,7 @@ use std::{
 
 /// Older frameworks compile their templates in the page.
 const POLICY: &str = "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:";
-/// The types of the files that the programs have.
+/// The content types of the programs' files, by extension.
 const TYPES: &[(&str, &str)] = &[
     ("css", "text/css"),
     ("html", "text/html; charset=utf-8"),
@@ -27,7 +27,7 @@ const TYPES: &[(&str, &str)] = &[
     ("png", "image/png"),
 ];
 
-/// Answers for all programs: the name of the host says which one is meant.
+/// Serves all programs; the host name of the request selects one.
 pub fn router() -> Router {
     Router::new().fallback(file)
 }
@@ -38,7 +38,7 @@ async fn file(headers: HeaderMap, uri: Uri) -> Response {
     let answer = wanted.and_then(|path| {
         let extension = path.extension().and_then(OsStr::to_str)?;
         let (_, kind) = TYPES.iter().find(|(name, _)| *name == extension)?;
-        // Some programs are published compressed.
+        // Some programs are distributed compressed.
         let (bytes, encoding) = match fs::read(&path) {
             Ok(bytes) => (bytes, "identity"),
             Err(_) => (fs::read(path.with_extension(format!("{extension}.gz"))).ok()?, "gzip"),
@@ -53,7 +53,7 @@ async fn file(headers: HeaderMap, uri: Uri) -> Response {
     answer.unwrap_or_else(|| StatusCode::NOT_FOUND.into_response())
 }
 
-/// Where a file of a program lies. Nothing that leads out of its folder is one.
+/// The path of a program's file; `None` for paths that lead out of its folder.
 fn located(host: &str, path: &str) -> Option<PathBuf> {
     let (name, _) = host.split_once(".localhost")?;
     let path = Path::new(path.strip_prefix('/')?);

@@ -1,5 +1,5 @@
-//! A host in this process that holds a lease and speaks to the browser itself: without the table, and without whatever
-//! else a namespace does before it sends something.
+//! A host in this process that holds a lease and sends protocol messages directly, bypassing the command table and
+//! everything else that a namespace does before it sends a command.
 
 use super::{leases::Leases, program::PATIENCE};
 use codemode_chromium::{CdpError, Command, Connection};
@@ -25,7 +25,7 @@ pub fn sessions(leases: &Leases) -> SessionManager {
     SessionManager::open(StateDir::open(leases.state()).unwrap(), program, SessionSettings::default()).unwrap()
 }
 
-/// The lease on the browser of the key, as soon as it is free.
+/// Waits for the lease on the browser of the key.
 pub async fn lease(manager: &SessionManager, execution: &str) -> Arc<dyn BrowserSession> {
     let session = SessionRequest { mode: SessionMode::Reuse, key: Some(KEY.to_owned()), ..SessionRequest::default() };
     let order = BrowserOrder {
@@ -53,7 +53,7 @@ pub async fn call(
     connection.call(Command { method, params, session, timeout: PATIENCE }).await
 }
 
-/// The protocol session of the first page.
+/// Attaches to the first page; returns its protocol session.
 pub async fn page(connection: &Connection) -> String {
     let targets = call(connection, None, "Target.getTargets", json!({})).await.unwrap();
     let page = targets["targetInfos"].as_array().unwrap().iter().find(|target| target["type"] == "page").unwrap();

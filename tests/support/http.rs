@@ -1,4 +1,4 @@
-//! `codemode serve`, and a client of it that sends what it is told to.
+//! Runs `codemode serve`, and a raw HTTP client for it.
 
 use super::program::{PATIENCE, Place, Running};
 use serde_json::{Value as Json, json};
@@ -13,7 +13,7 @@ use std::{
 pub const HANDSHAKE: &str = "2025-11-25";
 pub const STATELESS: &str = "2026-07-28";
 
-/// A host that serves.
+/// A running `codemode serve`.
 pub struct Serving {
     pub program: Running,
     client: Client,
@@ -49,27 +49,27 @@ impl Serving {
 }
 
 impl Client {
-    /// A connection.
+    /// Opens a connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE * 2)).unwrap();
         stream
     }
 
-    /// The answer to a request that is sent as it is, on a connection of its own.
+    /// Sends raw bytes on a new connection and returns the answer.
     pub fn raw(&self, request: &[u8]) -> Reply {
         let mut stream = self.connect();
-        // Refused early, the rest may have nowhere to go.
+        // The write may fail when the host refuses the request before it has read all of it.
         let _ = stream.write_all(request);
         Reply::read(stream)
     }
 
-    /// The answer to a request.
+    /// Sends a request and returns the answer.
     pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         self.raw(self.request(method, path, headers, body).as_bytes())
     }
 
-    /// The text of a request.
+    /// Formats a request.
     pub fn request(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> String {
         let mut head = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());
         if !headers.iter().any(|(name, _)| *name == "host") {
@@ -81,12 +81,12 @@ impl Client {
         head + "\r\n" + body
     }
 
-    /// A message of MCP, as a request of HTTP.
+    /// Formats an MCP message as an HTTP request.
     pub fn message(&self, headers: &[(&str, &str)], message: &Json) -> String {
         self.message_to("/mcp", headers, message)
     }
 
-    /// The same at another path.
+    /// Formats an MCP message as an HTTP request to another path.
     pub fn message_to(&self, path: &str, headers: &[(&str, &str)], message: &Json) -> String {
         let mut all = vec![("content-type", "application/json"), ("accept", "application/json, text/event-stream")];
         let version = message.pointer("/params/_meta/io.modelcontextprotocol~1protocolVersion");
@@ -99,12 +99,12 @@ impl Client {
         self.request("POST", path, &all, &message.to_string())
     }
 
-    /// What is answered to a message of MCP.
+    /// Sends an MCP message and returns the answer.
     pub fn send(&self, headers: &[(&str, &str)], message: &Json) -> Reply {
         self.raw(self.message(headers, message).as_bytes())
     }
 
-    /// Begins a session of MCP; gives its id.
+    /// Starts an MCP session and returns its id.
     pub fn initialize(&self, headers: &[(&str, &str)]) -> String {
         let hello =
             json!({"protocolVersion": HANDSHAKE, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -117,7 +117,7 @@ impl Client {
         session
     }
 
-    /// Begins an execution whose script warns that it is `running`, and waits until it says so; what it answers.
+    /// Starts an execution whose script logs the warning `running`, and waits for that; the thread returns the answer.
     pub fn begin(&self, headers: &[(&str, &str)], arguments: &Json) -> thread::JoinHandle<Option<Reply>> {
         let mut message = call(arguments);
         message["params"]["_meta"]["io.modelcontextprotocol/logLevel"] = json!("warning");
@@ -138,7 +138,7 @@ impl Client {
         })
     }
 
-    /// The envelope of an execution, in the revision without a handshake.
+    /// Executes a script in the revision without a handshake; returns the envelope.
     pub fn execute(&self, headers: &[(&str, &str)], arguments: &Json) -> Json {
         let answer = self.send(headers, &call(arguments));
         let mut message = answer.message();
@@ -174,12 +174,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// Reads to the end of the connection.
+    /// Reads the answer, to the end of the connection.
     pub fn read(stream: TcpStream) -> Self {
         Self::try_read(stream).expect("an answer")
     }
 
-    /// The same; none if the connection ended without one.
+    /// Like [`Self::read`]; `None` if the connection closes without an answer.
     pub fn try_read(stream: TcpStream) -> Option<Self> {
         let mut reader = BufReader::new(stream);
         let mut line = String::new();
@@ -204,7 +204,7 @@ impl Reply {
                 body.extend_from_slice(&chunk[..bytes]);
             }
         } else {
-            // A connection that was reset has said what it had to say.
+            // After a reset, what was read so far is the answer.
             let _ = reader.read_to_end(&mut body);
         }
         let _ = reader.into_inner().shutdown(Shutdown::Both);
@@ -215,12 +215,12 @@ impl Reply {
         self.headers.iter().find(|(other, _)| other == name).map(|(_, value)| value.as_str())
     }
 
-    /// The body.
+    /// The body as JSON.
     pub fn json(&self) -> Json {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {self:?}"))
     }
 
-    /// The messages of an answer of MCP: of a stream of events, or the one.
+    /// The MCP messages in the answer: those of an event stream, or the single one.
     pub fn messages(&self) -> Vec<Json> {
         if self.header("content-type") != Some("text/event-stream") {
             return vec![self.json()];
@@ -229,7 +229,7 @@ impl Reply {
         data.filter(|data| !data.is_empty()).map(|data| serde_json::from_str(data).unwrap()).collect()
     }
 
-    /// The last of them: what the request was about.
+    /// The last message: the response to the request.
     pub fn message(&self) -> Json {
         self.messages().pop().unwrap_or_else(|| panic!("no message in {self:?}"))
     }

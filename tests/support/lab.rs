@@ -1,4 +1,4 @@
-//! A host for tests: the sandbox as it ships, with providers that do as they are told.
+//! A host for tests: the real sandbox with scripted providers.
 
 use super::{failures, tools::Tools};
 use codemode_host::{
@@ -17,9 +17,9 @@ use std::{
 use tokio::{runtime::Runtime, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-/// Longer than a test or a whole case file takes on a slow machine: what is not over by then hangs.
+/// The timeout of a test or a whole case file; exceeded only by one that hangs, even on a slow machine.
 const PATIENCE: Duration = Duration::from_secs(1_800);
-/// The same for one thing that comes about by itself.
+/// The timeout of a single condition.
 pub const SOON: Duration = Duration::from_secs(240);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
@@ -33,22 +33,22 @@ static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
 
 static SHARED: LazyLock<Lab> = LazyLock::new(|| {
     let providers: Vec<Arc<dyn Provider>> = vec![Arc::new(FakeProvider::new("fake")), Arc::new(Tools::default())];
-    // Nothing of these providers and of this transform writes there.
+    // These providers and this transform write nothing there.
     Lab::new(providers, Path::new(env!("CARGO_TARGET_TMPDIR")).join("state"))
 });
 
-/// Runs a future on the runtime that all tests share. What it takes to make the image is not the future's time.
+/// Runs a future on the runtime that all tests share. Compiling the image does not count as the future's time.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     LazyLock::force(&ENGINE);
     RUNTIME.block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("it hangs") })
 }
 
-/// What must not wait for others to end.
+/// Awaits a future that must complete without waiting for other executions.
 pub async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(SOON, future).await.expect("it waits for what it must not wait for")
 }
 
-/// Waits for a condition; in vain is a failure.
+/// Waits for a condition; fails after a timeout.
 pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let deadline = Instant::now() + SOON;
     while !condition() {
@@ -57,19 +57,19 @@ pub async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// The one engine of this process.
+/// The shared engine of this process.
 pub fn engine() -> Engine {
     ENGINE.clone()
 }
 
-/// An executor whose results come out whole.
+/// An executor that does not truncate results.
 #[derive(Clone)]
 pub struct Lab {
     executor: Executor,
 }
 
 impl Lab {
-    /// The one of the case files: the namespaces `fake` and `tools`.
+    /// The executor of the case files, with the namespaces `fake` and `tools`.
     pub fn shared() -> &'static Self {
         &SHARED
     }
@@ -82,7 +82,7 @@ impl Lab {
         Self::on(engine(), providers, settings)
     }
 
-    /// With an engine that has the layers of the providers.
+    /// An executor on an engine with the JavaScript layers of the providers.
     pub fn layered(providers: Vec<Arc<dyn Provider>>, state_dir: PathBuf) -> Self {
         let layers: Vec<_> = providers.iter().filter_map(|provider| provider.manifest().to_layer()).collect();
         let engine =
@@ -115,7 +115,7 @@ impl Lab {
         }
     }
 
-    /// Executions that others make at the same time, one after the other until it is ended.
+    /// Runs executions in the background, one after the other, until it is ended.
     pub fn neighbour(&self) -> Neighbour {
         let stop = CancellationToken::new();
         let (lab, until) = (self.clone(), stop.clone());

@@ -1,5 +1,5 @@
-//! Browsers that outlive a call, as their users have them: processes of the program on one state folder, and a site that
-//! writes down who came.
+//! Browsers that outlive a call, as users run them: processes of the program on one state folder, and a site that
+//! records its visitors.
 
 use super::{
     browsing,
@@ -21,17 +21,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What follows has a page of a browser, and functions to use it.
+/// A prelude that attaches to a page and defines helper functions for the script.
 const PAGE: &str = "
 const sessionId = await cdp.attachToTarget();
 const send = (method, params) => cdp.send(method, params, { sessionId, timeoutMs: 50_000 });
 const visit = async (path) => (await send('Page.navigate', { url: '{{site}}' + path })).errorText;
 const evaluate = async (expression) => (await send('Runtime.evaluate', { expression, returnByValue: true })).result.value;
 ";
-/// A path that begins so is answered when the test says so.
+/// Requests for paths with this prefix are held until the test releases them.
 const GATE: &str = "/gate/";
 
-/// A state folder, the program on it, and a site. What of it still runs at the end is killed.
+/// A state folder, the program on it, and a site. Processes that still run at the end are killed.
 pub struct Leases {
     place: Place,
     state: PathBuf,
@@ -47,7 +47,7 @@ impl Leases {
         Self { place, state, lease_ttl_ms: None, site: Witness::start() }
     }
 
-    /// With leases that are lost when they are not renewed for so long.
+    /// With leases that expire after this time without renewal.
     pub fn of_ttl(lease_ttl: Duration) -> Self {
         let mut leases = Self::new();
         leases.lease_ttl_ms = Some(lease_ttl.as_millis().try_into().unwrap());
@@ -68,7 +68,7 @@ impl Leases {
         self.command_on(&self.state, arguments)
     }
 
-    /// The program on another state folder. It names the folder, so that it is seen to belong here.
+    /// A command on another state folder. Its command line still names this folder, so that its process is found.
     pub fn command_on(&self, state: &Path, arguments: &[&str]) -> Command {
         let mut command = self.place.command(&["--state-dir", state.to_str().unwrap()]);
         command.args(arguments).stdin(Stdio::null());
@@ -78,12 +78,11 @@ impl Leases {
         command
     }
 
-    /// The envelope that a command prints; that it is one, and the exit code goes with it, is asserted.
     pub fn ask(&self, arguments: &[&str]) -> Json {
-        told(self.command(arguments))
+        envelope_of(self.command(arguments))
     }
 
-    /// A script of this test.
+    /// The script, after the prelude.
     pub fn script(&self, code: &str) -> String {
         format!("{PAGE}{code}").replace("{{site}}", self.site.url())
     }
@@ -93,24 +92,24 @@ impl Leases {
         self.ask(&["run", "--json", "--session-key", key, "-e", &self.script(code)])
     }
 
-    /// Begins to run a script in the browser of a key.
+    /// Starts a script in the browser of a key.
     pub fn start(&self, key: &str, code: &str) -> Running {
         Running::start(self.command(&["run", "--json", "--session-key", key, "-e", &self.script(code)]))
     }
 
-    /// A session as an operator sees it.
+    /// A session, as `sessions show` prints it.
     pub fn session(&self, name: &str) -> Json {
         let mut shown = self.ask(&["sessions", "show", name, "--json"]);
         assert_eq!(shown["ok"], true, "{shown}");
         shown["data"]["session"].take()
     }
 
-    /// Every process that names the state folder: hosts, keepers, browsers.
+    /// All processes that name the state folder: hosts, keepers, browsers.
     pub fn processes(&self) -> Vec<(i32, String)> {
         browsing::processes(self.place.folder())
     }
 
-    /// Waits until none of them lives.
+    /// Waits until all of these processes have exited.
     pub fn wait_until_all_ended(&self, patience: Duration) {
         let began = Instant::now();
         while !self.processes().is_empty() {
@@ -122,7 +121,7 @@ impl Leases {
 
 impl Drop for Leases {
     fn drop(&mut self) {
-        // Nothing, if all is well. They name a folder that only we have.
+        // None, normally. It is safe to kill them: only this test uses the folder that they name.
         for (pid, _) in self.processes() {
             kill(pid, Signal::KILL);
         }
@@ -130,8 +129,8 @@ impl Drop for Leases {
     }
 }
 
-/// Runs a command to its end.
-pub fn told(mut command: Command) -> Json {
+/// Runs a command to its end and returns its envelope; asserts that the exit code matches it.
+pub fn envelope_of(mut command: Command) -> Json {
     let output = command.output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     let envelope: Json = serde_json::from_str(&text)
@@ -143,11 +142,11 @@ pub fn told(mut command: Command) -> Json {
 /// Sends a signal to a process of this test.
 pub fn kill(pid: impl TryInto<i32>, signal: Signal) {
     let pid = pid.try_into().ok().and_then(Pid::from_raw).expect("the number of a process");
-    // It may have ended by itself.
+    // The process may have exited already.
     let _ = kill_process(pid, signal);
 }
 
-/// The arguments of the tool for a script in a session.
+/// An MCP call of the tool with a script in a session.
 pub fn call(id: u64, code: &str, session: &Json) -> Json {
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -158,7 +157,7 @@ pub fn call(id: u64, code: &str, session: &Json) -> Json {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 }
 
-/// A site whose every page is empty, and which writes down who came, and when.
+/// A site of empty pages that records its visitors and times.
 pub struct Witness {
     url: String,
     shared: Arc<Shared>,
@@ -199,7 +198,7 @@ impl Witness {
         &self.url
     }
 
-    /// Who came, and when, in this order.
+    /// The visits, in order of time.
     pub fn visits(&self) -> Vec<(Instant, String)> {
         self.shared.log().visits.clone()
     }
@@ -212,7 +211,7 @@ impl Witness {
         wait_until(path, PATIENCE, || self.was_visited(path));
     }
 
-    /// Lets those in who wait at a gate.
+    /// Answers the requests that wait at a gate.
     pub fn open(&self, gate: &str) {
         self.shared.log().open.push(gate.to_owned());
         self.shared.changed.notify_all();
@@ -222,7 +221,7 @@ impl Witness {
 impl Drop for Witness {
     fn drop(&mut self) {
         self.shared.ended.store(true, Ordering::Relaxed);
-        // Wakes the accepting thread, which then sees the flag.
+        // Wake the accepting thread, so that it checks the flag.
         let _ = TcpStream::connect(self.url.trim_start_matches("http://"));
     }
 }
@@ -232,11 +231,11 @@ impl Shared {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One request of a connection. A browser may open more connections than it uses.
+    /// Answers one request of a connection. A browser may open more connections than it uses.
     fn answer(&self, mut stream: &TcpStream) {
         let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
         let Some(path) = lines.next().and_then(|line| Some(line.split(' ').nth(1)?.to_owned())) else { return };
-        // The rest of the request, or else closing the connection resets it.
+        // Read the rest of the request; closing the connection with unread data would reset it.
         lines.take_while(|line| !line.is_empty()).for_each(drop);
         if path != "/favicon.ico" {
             let mut log = self.log();

@@ -1,5 +1,5 @@
-//! A store without a database: rows in memory, behind the same traits. Whatever it has in common with SQLite follows from
-//! the operations and rules of the host, not from SQL.
+//! An in-memory store behind the same traits as the one in SQLite. Behaviour that both share comes from the operations
+//! and rules of the host, not from SQL.
 
 use async_trait::async_trait;
 use codemode_host::session::{
@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-/// What is kept. A copy is cheap: it shares the rows.
+/// The tables. A clone is cheap: it shares the rows.
 #[derive(Clone, Default)]
 pub struct Rows {
     leases: BTreeMap<LeaseName, Arc<LeaseRecord>>,
@@ -28,11 +28,11 @@ pub struct Rows {
     audit: VecDeque<Arc<AuditRow>>,
 }
 
-/// The rows of a store, for all that open it.
+/// The rows of a store, shared by all handles that open it.
 #[derive(Clone, Default)]
 pub struct Memory(Arc<Mutex<Rows>>);
 
-/// A store on such rows.
+/// A store on shared rows.
 pub struct MemoryStore {
     rows: Memory,
     clock: Arc<dyn Clock>,
@@ -74,7 +74,7 @@ impl Database for MemoryStore {
     }
 }
 
-/// One transaction: its rows take the place of the store's when it is committed.
+/// A transaction: on commit, its rows replace those of the store.
 struct MemoryTables<'a> {
     rows: Rows,
     has_written: bool,
@@ -254,7 +254,7 @@ impl Tables for MemoryTables<'_> {
     }
 
     fn audit_visit(&mut self, visit: &mut dyn FnMut(AuditRow) -> bool) -> Done<()> {
-        // Each row is shown: what `all` has not shown, was refused before.
+        // `all` stops when the visitor refuses a row: the remaining rows need no visit.
         let _ = self.rows.audit.iter().all(|row| visit((**row).clone()));
         Ok(())
     }

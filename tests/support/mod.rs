@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers shared by the tests.
 
 pub mod browsing;
 pub mod case;
@@ -19,13 +19,13 @@ pub mod web;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of the project.
+/// The root folder of the project.
 pub fn root() -> PathBuf {
     let host = Path::new(env!("CARGO_MANIFEST_DIR"));
     host.parent().expect("the host's crate lies in the project's folder").to_owned()
 }
 
-/// Where all tests of this build find the sandbox image; the first of them makes it.
+/// The folder of the sandbox image that all tests of this build share; the first test compiles it.
 pub fn image_dir() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("images")
 }

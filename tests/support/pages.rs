@@ -1,9 +1,9 @@
-//! The site of the verbs' cases: the pages of `tests/site`, each awkward in one way, the login of the demo's site, and
-//! the few paths that answer to what they are sent.
+//! The site of the verbs' cases: the pages of `tests/site`, each of which is difficult in one way, the login of the
+//! demo's site, and a few dynamic paths.
 //!
-//! It is there twice, as `{{site}}` and as `{{other}}`, in scripts and in pages: a page of the one in a frame of the
-//! other is in a process of its own. At `{{closed}}` nobody answers. At `http://NAME.{{foreign}}` is a program of
-//! `tests/foreign`, which finds `/mirror` there as well.
+//! It is served twice, as `{{site}}` and as `{{other}}`, in scripts and in pages: a page of one in a frame of the other
+//! runs in a separate process. `{{closed}}` is a port that refuses connections. `http://NAME.{{foreign}}` is a program
+//! of `tests/foreign`, which has `/mirror` as well.
 
 use super::{foreign, root};
 use axum::{
@@ -31,21 +31,21 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// What `/download` sends.
+/// The size of `/download`.
 const DOWNLOAD_BYTES: usize = 20 << 20;
-/// The things that `/search` finds, and how many stand on a page.
+/// The number of items that `/search` finds, and of items per page.
 const THINGS: usize = 23;
 const THINGS_PER_PAGE: usize = 10;
-/// What `/large` has at least.
+/// The minimum size of `/large`.
 const LARGE_PAGE_BYTES: usize = 5 << 20;
-/// Rows that `/more` gives, and how many there are.
+/// The number of rows per answer of `/more`, and in total.
 const MORE: usize = 20;
 const ROWS: usize = 100;
 
-/// The site on two ports, and the programs of others on a third one. Dropping it ends all.
+/// The site on two ports, and the third-party programs on a third one. Dropping it stops all.
 pub struct Pages {
     origins: Origins,
-    /// Bound, so that no other server gets its port, and not listening.
+    /// Bound but not listening, so that no other server gets the port of `{{closed}}`.
     _closed: TcpSocket,
     _serving: [AbortOnDropHandle<()>; 3],
 }
@@ -55,9 +55,9 @@ struct Origins {
     site: String,
     other: String,
     closed: String,
-    /// Host and port, to stand behind the name of a program.
+    /// Host and port, to be appended to the name of a program.
     foreign: String,
-    /// A permit for each time that an answer was released.
+    /// By name, a permit for each release of a held answer.
     released: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
 }
 
@@ -93,7 +93,7 @@ impl Pages {
         Self { origins, _closed: closed, _serving: serving }
     }
 
-    /// The text with the origins in it.
+    /// Replaces the placeholders in a text by the origins.
     pub fn place(&self, text: &str) -> String {
         self.origins.place(text)
     }
@@ -115,7 +115,7 @@ impl Origins {
         Arc::clone(gates.entry(name.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(0))))
     }
 
-    /// Waits until `/release/NAME` is asked for, once for each wait.
+    /// Waits for a request of `/release/NAME`; each request releases one wait.
     async fn released(&self, name: &str) {
         self.gate(name).acquire().await.expect("gates stay open").forget();
     }
@@ -155,20 +155,20 @@ fn document(title: &str, body: &str) -> Html<String> {
 
 /// A file of `tests/site`.
 async fn page(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
-    // A path of one part has no slash, so that it leads nowhere else.
+    // The name is one path segment, so it cannot leave the folder.
     match fs::read_to_string(root().join("tests/site").join(format!("{name}.html"))) {
         Ok(text) => Html(origins.place(&text)).into_response(),
         Err(_) => (StatusCode::NOT_FOUND, document("Not found", "<h1>Not found</h1>")).into_response(),
     }
 }
 
-/// Answers when it is released.
+/// Holds the answer until it is released.
 async fn hold(State(origins): State<Origins>, Path(name): Path<String>) -> Html<String> {
     origins.released(&name).await;
     document(&format!("Held {name}"), &format!("<p id=held>{name}</p>"))
 }
 
-/// Sends half of a page, and the other half when it is released.
+/// Sends half of a page at once, and the other half when it is released.
 async fn half(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
     let rest = async move {
         origins.released(&name).await;
@@ -176,7 +176,7 @@ async fn half(State(origins): State<Origins>, Path(name): Path<String>) -> Respo
     };
     let begin =
         "<!doctype html><title>Half</title><button id=first onclick=\"this.textContent = 'clicked'\">first</button>";
-    // So much that browsers show what has come.
+    // Enough bytes for a browser to render the first half.
     let begin = format!("{begin}<!-- {} -->", " ".repeat(4_096));
     let parts =
         futures::stream::iter([Ok(begin.into())]).chain(futures::stream::once(rest).map(|part| part.map(Bytes::from)));
@@ -201,7 +201,7 @@ async fn redirect(Query(query): Query<Fields>) -> Response {
     (code, [(header::LOCATION, query["to"].clone())]).into_response()
 }
 
-/// What was asked: method, path, headers and body.
+/// Answers with the request: method, path, headers and body.
 async fn mirror(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Response {
     let headers: HashMap<&str, String> =
         headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into())).collect();
@@ -211,14 +211,14 @@ async fn mirror(method: Method, uri: Uri, headers: HeaderMap, body: Bytes) -> Re
     ([(header::CONTENT_TYPE, "application/json")], told.to_string()).into_response()
 }
 
-/// A small file of a name.
+/// A small attachment with this name.
 async fn attachment(Path(name): Path<String>) -> Response {
     let disposition = format!("attachment; filename=\"{name}\"");
     ([(header::CONTENT_TYPE, "text/csv".to_owned()), (header::CONTENT_DISPOSITION, disposition)], "a,b\n1,2\n")
         .into_response()
 }
 
-/// A file of which the second half comes when it is released.
+/// A file whose second half is sent when it is released.
 async fn trickle(State(origins): State<Origins>, Path(name): Path<String>) -> Response {
     let rest = async move {
         origins.released(&name).await;
@@ -265,7 +265,7 @@ async fn cookie(headers: HeaderMap) -> Response {
         .into_response()
 }
 
-/// For a user whom the browser itself asks.
+/// Requires HTTP authentication.
 async fn private(headers: HeaderMap) -> Response {
     let wanted = format!("Basic {}", STANDARD.encode(format!("{}:{}", site::USER, site::PASSWORD)));
     if headers.get(header::AUTHORIZATION).is_some_and(|given| given.as_bytes() == wanted.as_bytes()) {
@@ -279,7 +279,7 @@ async fn things() -> Response {
     ([(header::CONTENT_TYPE, "application/json")], r#"{"things":["lamp","chair"],"count":2}"#).into_response()
 }
 
-/// Things whose name contains `q`, in pages of ten.
+/// Items whose name contains `q`, in pages of ten.
 async fn search(Query(query): Query<Fields>) -> Html<String> {
     let wanted = query.get("q").map_or("", String::as_str);
     let page: usize = query.get("page").and_then(|page| page.parse().ok()).unwrap_or(1);
@@ -301,7 +301,7 @@ async fn search(Query(query): Query<Fields>) -> Html<String> {
     document("Search", &body)
 }
 
-/// A form in two pages, each checked before the next one.
+/// A form on two pages, each validated before the next one.
 async fn order(Form(fields): Form<Fields>) -> Html<String> {
     let field = |name: &str| fields.get(name).map_or("", |value| value.trim());
     let input = |name: &str, label: &str, fault: Option<&str>| {
@@ -347,7 +347,7 @@ async fn uploaded(headers: HeaderMap, body: Bytes) -> Html<String> {
         let Some((_, name)) = head.split_once("filename=\"") else { continue };
         let name = name.split('"').next().unwrap_or_default();
         let kind = head.lines().find_map(|line| line.strip_prefix("Content-Type: ")).unwrap_or_default();
-        // The line break before the next boundary is not the file's.
+        // The line break before the next boundary is not part of the file.
         let bytes = part[end + 4..].strip_suffix(b"\r\n").expect("a line's end");
         let sum = &blake3::hash(bytes).to_hex()[..16];
         let _ = write!(list, "<li>{name} {kind} {} {sum}</li>", bytes.len());

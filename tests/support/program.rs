@@ -1,4 +1,4 @@
-//! The program as its users have it: a process with a state folder of its own.
+//! Runs the program as users do: as a process, with a state folder per test.
 
 use super::failures;
 use rustix::process::{Pid, Signal, kill_process};
@@ -17,13 +17,13 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Longer than anything here takes on a slow machine; waiting for it is a failure.
+/// The timeout of a condition, sufficient on a slow machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
-/// The same for an answer, which may have a whole execution before it.
+/// The timeout of an answer, which may have to wait for a whole execution.
 const ANSWERED: Duration = Duration::from_secs(240);
 
-/// A place for one test: what the program keeps there goes with it. The sandbox image is shared, and is there before the
-/// first test begins.
+/// A temporary folder for one test, with the program's state. The sandbox image is shared, and is compiled before the
+/// first test starts.
 pub struct Place {
     folder: TempDir,
 }
@@ -44,7 +44,7 @@ impl Place {
         self.folder.path()
     }
 
-    /// The program, with nothing of the surroundings' settings.
+    /// A command of the program, without settings from the test's environment.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_codemode"));
         for (name, _) in std::env::vars_os() {
@@ -68,7 +68,7 @@ impl Place {
         self.command(arguments).stdin(Stdio::null()).output().unwrap()
     }
 
-    /// Processes that were started with something of this place in their command line: its browsers.
+    /// The processes whose command line names this folder: its browsers.
     pub fn processes(&self) -> Vec<String> {
         let folder = self.folder().to_str().unwrap();
         let command_line = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("cmdline")).ok();
@@ -77,13 +77,13 @@ impl Place {
     }
 }
 
-/// Makes sure that there is a browser, as a user would.
+/// Installs a browser if necessary, as a user would.
 pub fn need_browser() {
     static SETUP: LazyLock<Output> = LazyLock::new(|| Place::new().run(&["setup", "--json"]));
     assert!(SETUP.status.success(), "no browser: {}", String::from_utf8_lossy(&SETUP.stdout));
 }
 
-/// Waits for a condition, and fails with what it was about if it does not come true in time.
+/// Waits for a condition; fails with its description after a timeout.
 pub fn wait_until(what: &str, patience: Duration, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
@@ -92,7 +92,7 @@ pub fn wait_until(what: &str, patience: Duration, mut condition: impl FnMut() ->
     }
 }
 
-/// A running program that is spoken to in lines.
+/// A running program that exchanges lines over its standard streams.
 pub struct Running {
     child: Child,
     input: Option<ChildStdin>,
@@ -106,7 +106,7 @@ impl Running {
         let (sender, lines) = channel();
         thread::spawn(move || {
             let mut line = String::new();
-            // One that was killed may leave half a line.
+            // A killed program may leave an incomplete line.
             while output.read_line(&mut line).is_ok() && line.ends_with('\n') {
                 if sender.send(std::mem::take(&mut line)).is_err() {
                     return;
@@ -120,28 +120,28 @@ impl Running {
         assert!(self.try_send(message), "the program closed its input: {:?}", self.child.wait());
     }
 
-    /// Sends a line as it is.
+    /// Sends a raw line.
     pub fn send_line(&mut self, line: &str) {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
-    /// `false` when the program closed its input.
+    /// Sends a message; `false` if the program has closed its input.
     pub fn try_send(&mut self, message: &Json) -> bool {
         writeln!(self.input.as_mut().unwrap(), "{message}").is_ok()
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub fn receive(&mut self) -> Json {
         self.receive_or_end().unwrap_or_else(|| panic!("the program closed its output: {:?}", self.child.wait()))
     }
 
-    /// The next message, or none when the program closed its output.
+    /// Waits for the next message; `None` if the program has closed its output.
     pub fn receive_or_end(&mut self) -> Option<Json> {
         let line = self.receive_line()?;
         Some(serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error} in {line:?}")))
     }
 
-    /// The next line, with its end, or none when the program closed its output.
+    /// Waits for the next line, with its terminator; `None` if the program has closed its output.
     pub fn receive_line(&mut self) -> Option<String> {
         match self.lines.recv_timeout(ANSWERED) {
             Ok(line) => Some(line),
@@ -150,7 +150,7 @@ impl Running {
         }
     }
 
-    /// Waits until it has a handler for a signal; before, the signal would just kill it.
+    /// Waits until the program has installed a handler for a signal; before, the signal would kill it.
     pub fn wait_until_it_handles(&self, signal: Signal) {
         let bit = 1_u64 << (signal.as_raw() - 1);
         wait_until("a handler", PATIENCE, || {
@@ -168,12 +168,12 @@ impl Running {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Closes its input, as a client does that goes away.
+    /// Closes the program's input, as a disconnecting client does.
     pub fn hang_up(&mut self) {
         self.input = None;
     }
 
-    /// Waits for its end.
+    /// Waits for the program to exit.
     pub fn ended(&mut self, patience: Duration) -> ExitStatus {
         let mut status = None;
         wait_until("the program's end", patience, || {
@@ -186,7 +186,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Gone already, if all is well.
+        // Has exited already, normally.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,5 +1,6 @@
-//! What attacks are aimed at: secrets in files that no browser of ours may read, another user's browser with a secret
-//! in a tab, a site that hears what comes through, and a forward proxy as companies have them. All of it on loopback.
+//! The targets of attacks: files with secrets that no browser of codemode may read, another user's browser with a
+//! secret in a tab, a site that records the requests that reach it, and a corporate forward proxy. All of it is on
+//! loopback.
 
 use super::{
     lab,
@@ -29,22 +30,23 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Ports that a host at 79f594e kept its own browsers' pages away from: a browser that listens there shows that this is
-/// not what a proxy is asked.
+/// The ports that a host at commit 79f594e blocked for pages of its own browsers. A browser that listens there shows
+/// that the proxy does not block by these ports.
 const GUARDED_PORTS: std::ops::Range<u16> = 29_200..29_712;
-/// The built-in viewer shows it; there is nothing in it.
+/// An empty document for the built-in PDF viewer.
 const PDF: &str = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
                    3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\nxref\n0 4\n0000000000 65535 f \n\
                    0000000009 00000 n \n0000000052 00000 n \n0000000101 00000 n \ntrailer<</Size 4/Root 1 0 R>>\n\
                    startxref\n164\n%%EOF\n";
-/// Becomes the browser, which ends when this process does and its debugging pipe closes.
+/// A shell command that becomes the browser. The browser exits when this process does, because its debugging pipe
+/// closes.
 const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1";
 
-/// What no answer may hold.
+/// A secret that no answer may contain.
 #[derive(Clone)]
 pub struct Secret {
     text: String,
-    /// Of an image: what a page learns of an image that it is not to see.
+    /// The size of an image: what a page could learn about an image that it must not read.
     size: (u32, u32),
 }
 
@@ -58,10 +60,10 @@ impl Secret {
         &self.text
     }
 
-    /// As which of its forms the secret is in a text.
+    /// The encoding in which the secret occurs in a text.
     pub fn found_in(&self, text: &str) -> Option<&'static str> {
         let hex: String = self.text.bytes().map(|byte| format!("{byte:02x}")).collect();
-        // What is the same wherever the secret begins in what was encoded.
+        // The part that does not depend on the secret's offset in the encoded data.
         let base64 = (0..3).map(|before| {
             let encoded = STANDARD.encode([&vec![b' '; before][..], self.text.as_bytes()].concat());
             encoded[(before * 8).div_ceil(6)..encoded.len() - 4].to_owned()
@@ -82,8 +84,8 @@ impl Secret {
     }
 }
 
-/// Files with the secret, and a folder that must stay empty. Everybody may read the one and write to the other: what
-/// keeps a browser out is not the file's mode.
+/// Files with the secret, and a folder that must stay empty. They are readable and writable for everyone, so that it is
+/// not the file mode that keeps a browser out.
 pub struct Canaries {
     folder: TempDir,
 }
@@ -124,29 +126,29 @@ impl Canaries {
         self.folder.path()
     }
 
-    /// What was dropped.
+    /// The files that were written into the folder.
     pub fn dropped(&self) -> Vec<String> {
         let drop = fs::read_dir(self.folder().join("drop")).unwrap().flatten();
         drop.map(|entry| entry.file_name().display().to_string()).collect()
     }
 }
 
-/// What was heard.
-pub type Heard = Arc<Mutex<Vec<String>>>;
+/// The recorded messages.
+pub type Recorded = Arc<Mutex<Vec<String>>>;
 
-fn heard(heard: &Heard) -> MutexGuard<'_, Vec<String>> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(recorded: &Recorded) -> MutexGuard<'_, Vec<String>> {
+    recorded.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Pages as attackers have them.
+/// The attacker's site.
 pub struct AttackSite {
     port: u16,
-    shouts: Heard,
+    shouts: Recorded,
 }
 
 impl AttackSite {
     pub fn serve() -> Self {
-        let shouts = Heard::default();
+        let shouts = Recorded::default();
         let router = Router::new()
             .route("/", get(Html("<!doctype html><title>plain</title><p>hello</p>")))
             .route("/pdf", get(([(header::CONTENT_TYPE, "application/pdf")], PDF)))
@@ -167,14 +169,14 @@ impl AttackSite {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// The same pages on another site.
+    /// The URL of the same pages on another site.
     pub fn other_url(&self) -> String {
         format!("http://localhost:{}", self.port)
     }
 
-    /// What pages or files have sent to `/shout` since the last time, and should not have.
+    /// What pages or files have sent to `/shout` since the last call, which they should not be able to.
     pub fn shouts(&self) -> Vec<String> {
-        std::mem::take(&mut *heard(&self.shouts))
+        std::mem::take(&mut *lock(&self.shouts))
     }
 }
 
@@ -205,27 +207,27 @@ async fn echo(Query(params): Params) -> Response {
     response
 }
 
-async fn shout(State(shouts): State<Heard>, RawQuery(query): RawQuery) -> &'static str {
-    heard(&shouts).push(query.unwrap_or_default());
+async fn shout(State(shouts): State<Recorded>, RawQuery(query): RawQuery) -> &'static str {
+    lock(&shouts).push(query.unwrap_or_default());
     ""
 }
 
-/// A forward proxy that serves every client, without credentials. Its threads end with the process.
+/// A forward proxy without authentication. Its threads end with the process.
 pub struct OpenProxy {
     port: u16,
-    asked: Heard,
+    asked: Recorded,
 }
 
 impl OpenProxy {
     pub fn serve() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Heard::default();
+        let asked = Recorded::default();
         let told = Arc::clone(&asked);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 let told = Arc::clone(&told);
-                // A client that goes away in the middle is no failure.
+                // A client that disconnects early is not a failure.
                 thread::spawn(move || drop(forward(client, &told)));
             }
         });
@@ -236,16 +238,16 @@ impl OpenProxy {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// What it was asked for that goes to a port, since the last time.
+    /// The requests to a port since the last call.
     pub fn asked_for(&self, port: u16) -> Vec<String> {
         let port = format!(":{port}");
-        heard(&self.asked).extract_if(.., |line| line.contains(&port)).collect()
+        lock(&self.asked).extract_if(.., |line| line.contains(&port)).collect()
     }
 }
 
-/// One request of a client, and with `CONNECT` all that comes after it. What has no port of ours in it is not carried on:
-/// browsers also ask for what is not on this machine.
-fn forward(client: TcpStream, asked: &Heard) -> io::Result<()> {
+/// Forwards one request of a client, and for `CONNECT` the tunnel. Requests that do not go to a port of the test are
+/// not forwarded: browsers also make requests to the internet.
+fn forward(client: TcpStream, asked: &Recorded) -> io::Result<()> {
     let mut reader = BufReader::new(client.try_clone()?);
     let mut head = Vec::new();
     loop {
@@ -256,7 +258,7 @@ fn forward(client: TcpStream, asked: &Heard) -> io::Result<()> {
         head.push(line);
     }
     let Some(first) = head.first().cloned() else { return Ok(()) };
-    heard(asked).push(first.trim_end().to_owned());
+    lock(asked).push(first.trim_end().to_owned());
     let mut words = first.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (authority, path) = match target.strip_prefix("http://") {
@@ -283,7 +285,7 @@ fn forward(client: TcpStream, asked: &Heard) -> io::Result<()> {
     if method == "CONNECT" {
         let _ = io::copy(&mut reader, &mut &server);
     } else {
-        // One request for each connection: what comes next has its own address.
+        // One request per connection: the next one may have another destination.
         let mut rest = [0; 1];
         let _ = reader.read(&mut rest);
     }
@@ -292,7 +294,7 @@ fn forward(client: TcpStream, asked: &Heard) -> io::Result<()> {
     Ok(())
 }
 
-/// A browser that is not codemode's, whose protocol listens on a port of loopback.
+/// A browser that is not codemode's, with its debugging port on loopback.
 pub struct Stranger {
     child: Child,
     port: u16,
@@ -300,7 +302,7 @@ pub struct Stranger {
 }
 
 impl Stranger {
-    /// With a tab that shows a page of this address and title.
+    /// Starts it with a tab that shows a page with this URL and title.
     pub fn start(url: &str, title: &str) -> Self {
         need_browser();
         let profile = tempfile::Builder::new().prefix("codemode-stranger-").tempdir().unwrap();
@@ -327,7 +329,7 @@ impl Stranger {
         self.port
     }
 
-    /// Titles and addresses of its pages; none while it cannot be asked.
+    /// Titles and URLs of its pages; empty while it does not answer.
     pub fn tabs(&self) -> Vec<(String, String)> {
         let tabs = self.ask("GET", "/json/list").unwrap_or_default();
         let text = |tab: &Json, key: &str| tab[key].as_str().unwrap_or_default().to_owned();
@@ -339,7 +341,7 @@ impl Stranger {
 
     /// Opens a tab, as its user does.
     pub fn open(&self, url: &str) {
-        // It may be held up by what is tried here; what comes of that is looked at later.
+        // The attacks may delay the browser; the effect is checked later.
         let _ = self.ask("PUT", &format!("/json/new?{url}"));
     }
 
@@ -369,12 +371,12 @@ impl Drop for Stranger {
         let group = Pid::from_child(&self.child);
         let _ = kill_process_group(group, Signal::KILL);
         let _ = self.child.wait();
-        // Its profile can be removed once no process writes there.
+        // The profile can be removed only when no process writes to it any more.
         wait_until("the end of another browser", PATIENCE, || test_kill_process_group(group).is_err());
     }
 }
 
-/// A text as a part of a URL.
+/// Percent-encodes a text for a URL.
 pub fn escape(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric();
     text.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()

@@ -1,4 +1,4 @@
-//! What a process holds in memory beside its sandboxes.
+//! Measures the resident memory of a process, excluding its sandboxes.
 
 use std::{
     fs,
@@ -15,14 +15,14 @@ struct Mapping {
     start: u64,
     end: u64,
     writable: bool,
-    /// The linear memory of a sandbox begins with the pages of its image.
+    /// Whether it maps the sandbox image, with which the linear memory of a sandbox begins.
     image: bool,
     kib: usize,
 }
 
-/// KiB of writable memory that a process has resident, the linear memories of its sandboxes not counted: those are the
-/// mappings of the image and the writable ones that touch them, on both sides of which lie guard pages. What is mapped
-/// to be read does not count: the system may take its pages back.
+/// The resident writable memory of a process in KiB, without the linear memories of its sandboxes: those are the
+/// mappings of the image and the adjacent writable ones, with guard pages on both sides. Read-only mappings do not
+/// count: the system can reclaim their pages.
 pub fn beside_sandboxes_kib(pid: i32) -> usize {
     let Ok(text) = fs::read_to_string(format!("/proc/{pid}/smaps")) else { return 0 };
     let mut mappings: Vec<Mapping> = Vec::new();
@@ -32,10 +32,10 @@ pub fn beside_sandboxes_kib(pid: i32) -> usize {
         if let Some((start, end)) = first.split_once('-') {
             let address = |text| u64::from_str_radix(text, 16).unwrap();
             let writable = second.starts_with("rw");
-            // Mapped from memory by the process that made the image, and from its file by others.
+            // The process that compiled the image maps it from memory, others map its file.
             let image = writable && (line.contains("memfd:wasm-memory-image") || line.ends_with(".cwasm"));
             let (start, end) = (address(start), address(end));
-            // One that grows while the file is read may be told twice.
+            // A mapping that grows while the file is read may be listed twice.
             mappings.pop_if(|last| last.end > start);
             mappings.push(Mapping { start, end, writable, image, kib: 0 });
         } else if matches!(first, "Private_Dirty:" | "Swap:")
@@ -48,11 +48,11 @@ pub fn beside_sandboxes_kib(pid: i32) -> usize {
     touching.filter(|chunk| !chunk.iter().any(|one| one.image)).flatten().map(|one| one.kib).sum()
 }
 
-/// How long it takes until a watch looks again. What is held for a shorter time is a few pages: a process gets about a
-/// gibibyte a second from the system.
+/// The sampling interval. Allocations held for a shorter time are missed, but they are small: a process gets about a
+/// gibibyte per second from the system.
 const LOOK_INTERVAL: Duration = Duration::from_millis(4);
 
-/// Looks at a process again and again until it is asked.
+/// Samples the memory of a process in the background.
 pub struct Watch {
     peak_kib: Arc<AtomicUsize>,
     over: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ impl Watch {
         Self { peak_kib, over, thread: Some(thread) }
     }
 
-    /// The most that was seen.
+    /// Stops, and returns the highest sample.
     pub fn peak_kib(mut self) -> usize {
         self.over.store(true, Ordering::Relaxed);
         self.thread.take().unwrap().join().unwrap();

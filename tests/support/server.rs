@@ -1,10 +1,10 @@
-//! `codemode mcp`, for tests that want executions in a process of their own.
+//! Runs `codemode mcp`, for tests that need executions in a separate process.
 
 use super::program::{Place, Running};
 use serde_json::{Value as Json, json};
 use std::fs;
 
-/// `codemode mcp`, asked in the revision that needs no handshake.
+/// A running `codemode mcp`, used in the revision without a handshake.
 pub struct Server {
     program: Running,
     pid: i32,
@@ -18,12 +18,12 @@ impl Server {
         Self { program, pid, next_id: 1 }
     }
 
-    /// The envelope of an execution.
+    /// Executes a script and returns the envelope.
     pub fn execute(&mut self, code: &str) -> Json {
         self.call(json!({ "code": code }))
     }
 
-    /// The envelope of an execution with these arguments.
+    /// Calls the tool with these arguments and returns the envelope.
     pub fn call(&mut self, arguments: Json) -> Json {
         let id = self.next_id;
         self.next_id += 1;

@@ -1,4 +1,5 @@
-//! A provider for what the test kit's fake does not do: large replies, strict schemas, a panic, calls that meet.
+//! A provider for behaviour that the test kit's fake lacks: large replies, strict schemas, a panic, calls that wait for
+//! each other.
 
 use async_trait::async_trait;
 use codemode_provider::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime};
@@ -52,7 +53,7 @@ impl ProviderRuntime for Runtime {
             "meet" => {
                 self.arrived.send_modify(|arrived| *arrived += 1);
                 let enough = |arrived: &usize| *arrived >= number(0);
-                // The sender is ours, so that waiting cannot fail.
+                // The provider holds the sender, so that waiting cannot fail.
                 let _ = self.arrived.subscribe().wait_for(enough).await;
                 Ok(Value::Undefined)
             }
@@ -61,7 +62,7 @@ impl ProviderRuntime for Runtime {
                 .with_detail("rule", "manners")
                 .with_detail("tries", 3)),
             "panic" => panic!("the provider panics, as it was told"),
-            // The name as the manifest has it, not as a script writes it.
+            // The name in the manifest, not the one that scripts use.
             "tidy-up" => Ok(Value::from("tidy")),
             other => Err(ErrorReport::new(ErrorCode::HostFault, format!("{other} is not a method of the manifest"))),
         };
@@ -73,7 +74,7 @@ impl ProviderRuntime for Runtime {
     }
 }
 
-/// Every kind of value, made outside of any script.
+/// A value of every kind, created outside any script.
 fn kinds() -> Value {
     let cause = ErrorValue { name: "RangeError".into(), message: "deep".into(), stack: "".into(), cause: None };
     let error = ErrorValue {

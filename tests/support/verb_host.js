@@ -1,5 +1,5 @@
-// What the layer of `browser` calls, in its cases: answers by a table, and `events` and `watch` on the events that it tells.
-// The form of the table stands in `providers/browser/tests/layer/basics.js`.
+// A fake host for the cases of the `browser` layer: answers calls from a table, and implements `events` and `watch` for the
+// events in it. `providers/browser/tests/layer/basics.js` describes the format of the table.
 const makeFake = (answers) => {
   const log = [], calls = [];
   let seq = 0; const waiting = [];

@@ -1,4 +1,4 @@
-//! A real Chromium behind a proxy, and servers on addresses of this machine that write down what is asked of them.
+//! A real Chromium behind a proxy, and servers on addresses of this machine that record their requests.
 
 use super::program::{PATIENCE, need_browser};
 use async_trait::async_trait;
@@ -11,7 +11,7 @@ use axum::{
 };
 use codemode_chromium::{Browser, Command, Connection, Event, LaunchOptions, Peers, find};
 use codemode_host::network::{
-    ForwardProxy, Gate, Hear, NetError, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream,
+    ForwardProxy, Gate, GateObserver, NetError, NetworkRules, Policy, Refusal, Resolve, Serving, Upstream,
 };
 use codemode_spec::session::NetworkLists;
 use futures::{SinkExt as _, StreamExt as _};
@@ -32,16 +32,16 @@ use tokio::{
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
 
-/// The rules of these lists.
+/// Parses network rules.
 pub fn rules(allow: &[&str], deny: &[&str]) -> NetworkRules {
     let list = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
     NetworkRules::parse(&NetworkLists { allow: list(allow), deny: list(deny) }).unwrap()
 }
 
-/// What `/big` answers.
+/// The size of `/big`.
 pub const BIG_BYTES: usize = 32 << 20;
 
-/// Pages on an address of this machine. Each says where it is served.
+/// A web server on an address of this machine.
 pub struct Web {
     pub address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -49,9 +49,10 @@ pub struct Web {
 }
 
 impl Web {
-    /// `/echo` answers with what it is sent as it comes, `/count` with its length, `/big` with much; the second half of
-    /// `/held` comes when `/release` was asked for; `/redirect` leads to its query, `/picture` shows it, and `/forged` says
-    /// it as the proxy would. Every other page has the address as its title.
+    /// `/echo` streams its request body back, `/count` answers with its length, `/big` with a large body; the second
+    /// half of `/held` is sent after a request of `/release`; `/redirect` redirects to its query, `/picture` embeds it
+    /// as an image, and `/forged` answers with it as a refusal of the proxy. Every other page has the server's address
+    /// as its title.
     pub async fn on(ip: &str) -> Self {
         let listener = TcpListener::bind((ip, 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -113,7 +114,7 @@ impl Web {
     }
 }
 
-/// A WebSocket server that sends back what it gets.
+/// A WebSocket echo server.
 pub struct Echo {
     pub port: u16,
     _serving: AbortOnDropHandle<()>,
@@ -139,7 +140,7 @@ impl Echo {
     }
 }
 
-/// A name service that says what it is told to: the first answer for a name once, the last one for ever.
+/// A scripted resolver: each answer for a name is used once, the last one repeatedly.
 #[derive(Default)]
 pub struct Names(Mutex<HashMap<String, VecDeque<Vec<IpAddr>>>>);
 
@@ -165,35 +166,35 @@ impl Resolve for Names {
     }
 }
 
-/// A browser with a page, behind a proxy.
+/// A browser behind a proxy, with one page.
 pub struct Proxied {
     pub gate: Arc<Gate>,
     pub proxy: SocketAddr,
     pub refusals: Receiver<Refusal>,
-    heard: Heard,
+    unreachable: Unreachable,
     page: Page,
     _serving: Serving,
 }
 
-/// Writes down what could not be reached.
+/// Records the destinations that could not be reached.
 #[derive(Clone, Default)]
-struct Heard(Arc<Mutex<Vec<String>>>);
+struct Unreachable(Arc<Mutex<Vec<String>>>);
 
 #[async_trait]
-impl Hear for Heard {
+impl GateObserver for Unreachable {
     async fn refused(&self, _: &Refusal) {}
 
     async fn unreachable(&self, host: &str, port: u16, error: NetError) {
-        let mut heard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        heard.push(format!("{host}:{port} {}", error.as_str()));
+        let mut unreachable = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        unreachable.push(format!("{host}:{port} {}", error.as_str()));
     }
 }
 
 impl Proxied {
     pub async fn start(policy: Policy, names: Arc<dyn Resolve>, upstream: Upstream) -> Self {
         let (gate, refusals) = Gate::new(policy);
-        let heard = Heard::default();
-        gate.set_hearer(heard.clone());
+        let unreachable = Unreachable::default();
+        gate.set_observer(unreachable.clone());
         let proxy = ForwardProxy::bind(Arc::clone(&gate), names, upstream).await.unwrap();
         let address = proxy.address();
         let page = Page::launch(Some(address)).await;
@@ -202,21 +203,21 @@ impl Proxied {
             (SocketAddr::V4(peer), SocketAddr::V4(local)) => peers.hold(peer, local),
             _ => false,
         };
-        Self { gate, proxy: address, refusals, heard, page, _serving: proxy.serve(is_ours) }
+        Self { gate, proxy: address, refusals, unreachable, page, _serving: proxy.serve(is_ours) }
     }
 
-    /// With these rules of the operator's, and names that all lead to 127.0.0.1.
+    /// With these operator rules, and a resolver that maps all names to 127.0.0.1.
     pub async fn with(allow: &[&str], deny: &[&str]) -> Self {
         let names: [(&str, &[&[&str]]); 2] = [("good.test", &[&["127.0.0.1"]]), ("bad.test", &[&["127.0.0.1"]])];
         Self::start(Policy::narrow(rules(allow, deny), None), Names::new(&names), Upstream::default()).await
     }
 
-    /// What could not be reached so far.
+    /// The destinations that could not be reached so far.
     pub fn unreachable(&self) -> Vec<String> {
-        self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.unreachable.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The next refusal, in words. What the browser asks by itself is passed over.
+    /// The text of the next refusal. Requests that the browser makes on its own are ignored.
     pub async fn refused(&mut self) -> String {
         loop {
             let waiting = tokio::time::timeout(PATIENCE, self.refusals.recv());
@@ -237,7 +238,7 @@ impl std::ops::Deref for Proxied {
     }
 }
 
-/// The program of a browser that is surely there.
+/// The path of a browser, which is installed if necessary.
 fn browser() -> PathBuf {
     need_browser();
     find(None).unwrap().path
@@ -266,7 +267,7 @@ impl Page {
         Self { browser, connection, session, _folder: folder }
     }
 
-    /// The text of a page once it has loaded, its title before it.
+    /// Visits a page; returns its title and text once it has loaded.
     pub async fn visit(&self, url: &str) -> String {
         let went = call(&self.connection, Some(&self.session), "Page.navigate", json!({ "url": url })).await;
         if let Some(error) = went["errorText"].as_str() {
@@ -275,7 +276,7 @@ impl Page {
         let text = "document.readyState === 'complete' && document.title + ' | ' + document.body.innerText";
         let deadline = Instant::now() + PATIENCE;
         loop {
-            // The page may be exchanged while it is asked.
+            // The document may be replaced while the expression is evaluated.
             if let Json::String(text) = self.evaluate(text).await {
                 return text;
             }
@@ -284,19 +285,19 @@ impl Page {
         }
     }
 
-    /// The answer to a command to the page.
+    /// Sends a command to the page and returns the answer.
     pub async fn send(&self, method: &str, params: Json) -> Json {
         call(&self.connection, Some(&self.session), method, params).await
     }
 
-    /// Has the page tell of what goes wrong in it from now on.
+    /// Starts collecting errors of the page.
     pub async fn listen(&self) {
         for domain in ["Log", "Runtime", "Page"] {
             self.send(&format!("{domain}.enable"), json!({})).await;
         }
     }
 
-    /// What has gone wrong in the page: errors of its console, exceptions, and what its policy or the network refused.
+    /// The errors of the page: console errors, exceptions, and requests refused by its policy or the network.
     pub fn faults(&self) -> Vec<String> {
         let is_fault = |event: &Event| match event.method.as_str() {
             "Log.entryAdded" => event.params["entry"]["level"] == "error",
@@ -309,7 +310,7 @@ impl Page {
         batch.events.iter().map(|event| event.params.to_string()).collect()
     }
 
-    /// The value of an expression.
+    /// Evaluates an expression in the page.
     pub async fn evaluate(&self, expression: &str) -> Json {
         let params = json!({"expression": expression, "awaitPromise": true, "returnByValue": true});
         let mut answer = call(&self.connection, Some(&self.session), "Runtime.evaluate", params).await;
@@ -323,7 +324,7 @@ async fn call(connection: &Connection, session: Option<&str>, method: &str, para
     connection.call(command).await.unwrap_or_else(|error| panic!("{method}: {error:?}"))
 }
 
-/// Waits for something that takes a moment.
+/// Waits for a condition; fails after a timeout.
 pub async fn until(what: &str, mut condition: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !condition().await {

@@ -1,4 +1,4 @@
-//! Buffers and views: which kind an object is, and an object of a kind.
+//! The kinds of buffers and views: determining the kind of an object, and creating an object of a kind.
 
 use crate::web::{View, array_buffer};
 use boa_engine::{
@@ -8,7 +8,7 @@ use boa_engine::{
 };
 use codemode_spec::value::BufferKind;
 
-/// Typed views as the contract and as the engine calls them.
+/// The kinds of typed arrays, as the contract and the engine name them.
 const TYPED: &[(BufferKind, TypedArrayKind)] = &[
     (BufferKind::Int8Array, TypedArrayKind::Int8),
     (BufferKind::Uint8Array, TypedArrayKind::Uint8),
@@ -24,8 +24,8 @@ const TYPED: &[(BufferKind, TypedArrayKind)] = &[
     (BufferKind::BigUint64Array, TypedArrayKind::BigUint64),
 ];
 
-/// The kind of an object of which this is the view. A shared buffer is an `ArrayBuffer`: nothing shares its bytes once they
-/// have left.
+/// The kind of an object whose view is `view`. A shared buffer is encoded as an `ArrayBuffer`, because its copy shares
+/// no memory with it.
 pub fn kind_of(object: &JsObject, view: &View) -> BufferKind {
     let typed = view.kind.and_then(|kind| TYPED.iter().find(|(_, typed)| *typed == kind));
     match typed {
@@ -35,7 +35,7 @@ pub fn kind_of(object: &JsObject, view: &View) -> BufferKind {
     }
 }
 
-/// An object of the kind with these bytes, in a buffer of its own.
+/// Creates an object of a kind, with a new buffer of these bytes.
 pub fn of_kind(kind: BufferKind, bytes: &[u8], context: &mut Context) -> JsResult<JsValue> {
     let buffer = array_buffer(bytes, context)?;
     if let Some((_, typed)) = TYPED.iter().find(|(typed, _)| *typed == kind) {

@@ -1,4 +1,4 @@
-//! Several values as one text, with the `%` forms of the first.
+//! Formats several values as one text, with the `%` placeholders of a template.
 
 use super::{
     inspect::Inspector,
@@ -11,7 +11,8 @@ use boa_engine::{
 };
 use codemode_spec::limits::CONSOLE_LINE_BYTES_MAX;
 
-/// The values with a space between; strings as they are, the first one's `%` forms filled from those behind it.
+/// Formats values, separated by spaces. Strings are not quoted. If the first value is a string, its `%` placeholders
+/// are filled with the values that follow.
 pub fn format(arguments: &[JsValue], context: &mut Context) -> String {
     let mut text = String::new();
     let mut rest = arguments;
@@ -35,12 +36,12 @@ pub fn format(arguments: &[JsValue], context: &mut Context) -> String {
     text
 }
 
-/// More than fits, so that the cut is seen to be one.
+/// The remaining room: somewhat more than fits, so that a text which is too long is cut and marked as such.
 fn room(text: &str) -> usize {
     (CONSOLE_LINE_BYTES_MAX + 64).saturating_sub(text.len())
 }
 
-/// A string as it is, anything else inspected.
+/// A string without quotes, any other value inspected.
 pub fn bare(value: &JsValue, room: usize, context: &mut Context) -> String {
     match value.as_string() {
         Some(text) => {
@@ -51,13 +52,13 @@ pub fn bare(value: &JsValue, room: usize, context: &mut Context) -> String {
     }
 }
 
-/// Writes a template and takes what its forms use from the values.
+/// Writes a template, and removes the values that its placeholders use.
 fn fill(template: &JsString, values: &mut &[JsValue], text: &mut String, context: &mut Context) {
     let (template, cut) = quote::beginning(template, CONSOLE_LINE_BYTES_MAX + 64);
     let mut pieces = template.split('%');
     text.push_str(pieces.next().unwrap_or_default());
     let mut pieces = pieces.peekable();
-    // Alone, a template is only a text: its `%%` too.
+    // Without values, a template is written unchanged, even its `%%`.
     let has_values = !values.is_empty();
     while let Some(piece) = pieces.next() {
         if text.len() > CONSOLE_LINE_BYTES_MAX {
@@ -118,7 +119,7 @@ fn number(form: char, value: &JsValue, room: usize, context: &mut Context) -> St
     quote::number(if form == 'i' { number.trunc() } else { number })
 }
 
-/// The number at the beginning of a text, as `parseFloat` reads it.
+/// The number at the start of a text, as `parseFloat` reads it.
 fn leading_number(text: &str) -> f64 {
     let text = text.trim_start();
     (1..=text.len())
@@ -130,7 +131,7 @@ fn leading_number(text: &str) -> f64 {
         .unwrap_or(f64::NAN)
 }
 
-/// JSON of plain data: no `toJSON` and no getter is run, and what has no form in JSON is left out.
+/// JSON of plain data: runs no `toJSON` and no getter, and omits values that JSON does not have.
 fn json(value: &JsValue, room: usize) -> String {
     let mut writer = JsonWriter { text: String::new(), room, ancestors: Vec::new() };
     if writer.value(value) { writer.text } else { "undefined".to_owned() }
@@ -143,7 +144,7 @@ struct JsonWriter {
 }
 
 impl JsonWriter {
-    /// Whether the value has a form in JSON.
+    /// Writes the value. Returns `false`, having written nothing, if JSON does not have it.
     fn value(&mut self, value: &JsValue) -> bool {
         match value.variant() {
             JsVariant::Null => self.text.push_str("null"),

@@ -1,11 +1,11 @@
-//! One value as text.
+//! Formats one value as text, as Node's `util.inspect` does.
 
 use super::{
     layout::{Columns, Frame, lay_out},
     own::{array_length, constructor_name, enumerable_keys, own_data, own_property, present_indices},
     quote,
 };
-use crate::{stack::is_frame_of_script, web};
+use crate::{stack::is_script_frame, web};
 use boa_engine::{
     Context, JsBigInt, JsObject, JsString, JsSymbol, JsValue, JsVariant,
     builtins::{
@@ -24,31 +24,31 @@ use boa_engine::{
     property::{PropertyDescriptor, PropertyKey},
 };
 
-/// Objects deeper than this are named only.
+/// Objects nested deeper than this are shown by their name only.
 const DEPTH_MAX: usize = 4;
-/// Items of an array, a map, a set or a buffer; the others are counted.
+/// Items shown of an array, a typed array, a map or a set; the others are counted.
 const ITEMS_MAX: usize = 100;
-/// Bytes of a buffer.
+/// Bytes shown of a buffer.
 const BYTES_MAX: usize = 50;
-/// Frames of a stack.
+/// Frames shown of a stack trace.
 const FRAMES_MAX: usize = 10;
 
-/// Walks a value as long as there is room for what it finds.
+/// Formats a value recursively until its room is used up.
 pub struct Inspector<'a> {
     pub context: &'a mut Context,
     /// Bytes that may still be written.
     room: usize,
     depth_max: usize,
-    /// The objects that are being written, the outermost first.
+    /// The objects that contain the current value, the outermost first.
     ancestors: Vec<JsObject>,
-    /// Those that hold themselves, in the order of their numbers.
+    /// The objects that contain themselves, in the order of their reference numbers.
     circular: Vec<JsObject>,
-    /// The depth of the object that was begun last.
+    /// The depth of the most recently started object.
     last_depth: usize,
     indentation: usize,
 }
 
-/// An object on its way to text.
+/// The parts of an object's text, before layout.
 #[derive(Default)]
 struct Draft {
     base: String,
@@ -56,14 +56,14 @@ struct Draft {
     close: &'static str,
     entries: Vec<String>,
     left_out: Option<String>,
-    /// Items go into columns.
+    /// How array items are laid out in columns.
     columns: Option<Columns>,
-    /// What `base` or the brackets say is all, unless there are other properties.
+    /// Whether `base`, or the empty brackets, are the whole text of an object without further properties.
     is_complete_without_entries: bool,
 }
 
 impl<'a> Inspector<'a> {
-    /// An inspector that writes about that many bytes.
+    /// Creates an inspector that writes about `room` bytes.
     pub fn new(room: usize, context: &'a mut Context) -> Self {
         Self {
             context,
@@ -76,13 +76,13 @@ impl<'a> Inspector<'a> {
         }
     }
 
-    /// With another bound on the depth.
+    /// Sets the bound on the depth.
     pub fn with_depth_max(mut self, depth_max: usize) -> Self {
         self.depth_max = depth_max;
         self
     }
 
-    /// The value as text; strings are in quotes.
+    /// Formats a value; strings are quoted.
     pub fn value(&mut self, value: &JsValue) -> String {
         let text = match value.variant() {
             JsVariant::Undefined => "undefined".to_owned(),
@@ -103,13 +103,13 @@ impl<'a> Inspector<'a> {
     }
 
     fn spend(&mut self, text: String) -> String {
-        // An entry costs its separator too, or endless empty ones would be written.
+        // Every entry also counts its separator, or any number of empty entries would be written.
         self.room = self.room.saturating_sub(text.len() + 2);
         text
     }
 
     fn bigint(&self, number: &JsBigInt) -> String {
-        // Writing the digits of a number takes time with the square of its length.
+        // Formatting a bigint takes time quadratic in its length.
         if number.as_inner().bits() > 8 * self.room.max(64) as u64 {
             "[BigInt]".to_owned()
         } else {
@@ -124,7 +124,7 @@ impl<'a> Inspector<'a> {
             0 => String::new(),
             rest => quote::more_characters(rest),
         };
-        // A long text of several lines is written as such.
+        // A long text with line breaks is written as several lines.
         let line_break = u16::from(b'\n');
         let breaks = units().take(shown.saturating_sub(1)).any(|unit| unit == line_break);
         if shown <= 16 || shown + self.indentation + 4 <= 80 || !breaks {
@@ -145,15 +145,15 @@ impl<'a> Inspector<'a> {
             return self.spend(text.to_owned());
         }
         if self.ancestors.iter().any(|ancestor| JsObject::equals(ancestor, object)) {
-            let number = self.circle(object);
+            let number = self.circular_number(object);
             return self.spend(format!("[Circular *{number}]"));
         }
         let depth = self.ancestors.len();
         let name = constructor_name(object);
         let mut keys = enumerable_keys(object);
-        let mut draft = self.begin(object, name.as_deref(), &mut keys);
-        let nothing_inside = keys.is_empty() && draft.is_complete_without_entries;
-        if nothing_inside {
+        let mut draft = self.draft(object, name.as_deref(), &mut keys);
+        let is_empty = keys.is_empty() && draft.is_complete_without_entries;
+        if is_empty {
             let text = if draft.base.is_empty() { draft.open + draft.close } else { draft.base };
             return self.spend(text);
         }
@@ -188,7 +188,8 @@ impl<'a> Inspector<'a> {
         lay_out(&frame, draft.entries, draft.left_out, draft.columns.unwrap_or(Columns::None))
     }
 
-    fn circle(&mut self, object: &JsObject) -> usize {
+    /// The reference number of an object that contains itself.
+    fn circular_number(&mut self, object: &JsObject) -> usize {
         match self.circular.iter().position(|circular| JsObject::equals(circular, object)) {
             Some(index) => index + 1,
             None => {
@@ -198,9 +199,9 @@ impl<'a> Inspector<'a> {
         }
     }
 
-    /// What stands around the entries. Keys that the base says already are taken out, hidden ones that it lacks added.
-    fn begin(&mut self, object: &JsObject, name: Option<&str>, keys: &mut Vec<PropertyKey>) -> Draft {
-        // A tag that is shown as a property is not said twice.
+    /// The text around the entries. Removes keys that the base already shows, and adds non-enumerable ones to be shown.
+    fn draft(&mut self, object: &JsObject, name: Option<&str>, keys: &mut Vec<PropertyKey>) -> Draft {
+        // A tag that is shown as a property is not repeated in the prefix.
         let tag_key = PropertyKey::from(JsSymbol::to_string_tag());
         let tag = web::to_string_tag(object).filter(|_| !keys.contains(&tag_key));
         let tag = tag.map(|tag| quote::beginning(&tag, 128).0).unwrap_or_default();
@@ -272,7 +273,7 @@ impl<'a> Inspector<'a> {
         draft
     }
 
-    /// What an object holds besides its properties.
+    /// Formats the contents of an object other than its properties.
     fn entries(&mut self, object: &JsObject, draft: &mut Draft) {
         if object.is_array() {
             self.array_items(object, draft);
@@ -451,7 +452,7 @@ impl<'a> Inspector<'a> {
         let name =
             own_data(object, "name").and_then(|name| name.as_string()).map(|name| quote::beginning(&name, 256).0);
         let name = name.unwrap_or_default();
-        // A class is a constructor of the script's whose prototype cannot be replaced.
+        // A class is a constructor defined by the script whose prototype property is not writable.
         let prototype = own_property(object, &PropertyKey::from(js_string!("prototype")));
         let is_fixed = prototype.is_some_and(|prototype| prototype.writable() == Some(false));
         let is_class = is_fixed && object.is_constructor() && object.is::<OrdinaryFunction>();
@@ -486,7 +487,7 @@ impl<'a> Inspector<'a> {
         text
     }
 
-    /// Name, message and stack; what they say already is taken from the keys, the cause is added.
+    /// Formats name, message and stack. Removes the keys that these already show, and adds the cause.
     fn error(&mut self, object: &JsObject, constructor: Option<&str>, keys: &mut Vec<PropertyKey>) -> String {
         let text = |key: &str| {
             let value = web::inherited_data(object, &PropertyKey::from(js_string!(key)))?;
@@ -505,8 +506,8 @@ impl<'a> Inspector<'a> {
         let own_stack = own_data(object, "stack").and_then(|stack| stack.as_string());
         let stack = own_stack.or_else(|| web::error_stack(object, self.context));
         let stack = stack.map(|stack| quote::beginning(&stack, 16_384).0).unwrap_or_default();
-        // A stack that was assigned may have any form: only its frames are taken.
-        let frames: Vec<&str> = stack.lines().filter(|line| is_frame_of_script(line)).collect();
+        // An assigned stack can be any string: use only its frames.
+        let frames: Vec<&str> = stack.lines().filter(|line| is_script_frame(line)).collect();
         let indentation = " ".repeat(self.indentation);
         let mut written = heading.replace('\n', &format!("\n{indentation}"));
         for frame in frames.iter().take(FRAMES_MAX) {
@@ -516,12 +517,12 @@ impl<'a> Inspector<'a> {
             written = format!("[{written}]");
         }
         keys.retain(|key| {
-            let said = match key {
+            let name = match key {
                 PropertyKey::String(key) => key.to_std_string_lossy(),
                 _ => return true,
             };
-            let value = || quote::text_of(own_data(object, &said));
-            match said.as_str() {
+            let value = || quote::text_of(own_data(object, &name));
+            match name.as_str() {
                 "stack" => false,
                 "name" => value().is_none_or(|value| !heading.contains(&value)),
                 "message" => value().is_none_or(|value| !heading.contains(&value)),
@@ -543,7 +544,7 @@ impl<'a> Inspector<'a> {
         text.unwrap_or_else(|| "Invalid Date".to_owned())
     }
 
-    /// A `new Number(…)` and its like.
+    /// Formats a wrapper object, such as `new Number(…)`.
     fn boxed(&mut self, object: &JsObject, keys: &mut Vec<PropertyKey>) -> Option<String> {
         let (kind, value) = if let Some(text) = object.downcast_ref::<JsString>() {
             keys.retain(|key| !matches!(key, PropertyKey::Index(_)));

@@ -1,40 +1,41 @@
-//! How the entries of an object are laid out: on one line if they fit, short array items in columns, else one a line.
+//! The layout of an object's entries: on one line if they fit, in columns for short array items, otherwise one per
+//! line.
 
-/// A line is not made longer than this, as far as possible.
+/// The width of a line, which is exceeded only by entries that are too long themselves.
 const LINE_WIDTH_MAX: usize = 80;
-/// An object with more levels than this in it gets a line for each entry.
+/// An object that contains this many levels or more gets one line per entry.
 const LEVELS_PER_LINE: usize = 3;
 /// An array with more items than this may be laid out in columns.
 const COLUMNS_FROM: usize = 6;
 const COLUMNS_MAX: usize = 15;
-/// About how much taller than wide a character is.
+/// The approximate ratio of a character's height to its width.
 const CHARACTER_RATIO: f64 = 2.5;
 
-/// What the entries of an object are put between.
+/// The text around the entries of an object, and the object's position.
 pub struct Frame<'a> {
-    /// A text of its own before the bracket: `[Function: f]`, `<ref *1>`.
+    /// A text before the opening bracket: `[Function: f]`, `<ref *1>`.
     pub base: &'a str,
-    /// With the bracket: `Map(2) {`.
+    /// The prefix with the opening bracket: `Map(2) {`.
     pub open: &'a str,
     pub close: &'a str,
-    /// How far the object stands in.
+    /// The object's indentation.
     pub indentation: usize,
-    /// How many levels its deepest entry has.
+    /// The number of levels in the deepest entry.
     pub levels: usize,
 }
 
-/// How the items of an array go into columns.
+/// The alignment of an array's items in columns.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Columns {
-    /// They do not.
+    /// No columns.
     None,
-    /// Numbers, to the right.
+    /// Right-aligned: numbers.
     Right,
-    /// Others, to the left.
+    /// Left-aligned: other items.
     Left,
 }
 
-/// The object as text. `left_out` is an entry such as `... 3 more items` that stays below the columns.
+/// Lays out an object. `left_out` is an entry such as `... 3 more items`, which is put below the columns.
 pub fn lay_out(frame: &Frame<'_>, mut entries: Vec<String>, left_out: Option<String>, columns: Columns) -> String {
     let count = entries.len() + usize::from(left_out.is_some());
     let mut in_columns = false;
@@ -60,7 +61,7 @@ fn fits(frame: &Frame<'_>, entries: &[String]) -> bool {
         && !entries.iter().any(|entry| entry.contains('\n'))
 }
 
-/// The items in rows of as many columns as make the whole roughly square, or nothing if they are too wide for it.
+/// Groups the items into rows, with as many columns as make the whole roughly square. `None` if the items are too wide.
 fn into_columns(items: &[String], indentation: usize, columns: Columns, count: usize) -> Option<Vec<String>> {
     const SEPARATOR: usize = 2;
     if items.iter().any(|item| item.contains('\n')) {
@@ -74,7 +75,7 @@ fn into_columns(items: &[String], indentation: usize, columns: Columns, count: u
     if widest_cell * 3 + indentation >= LINE_WIDTH_MAX || !is_even {
         return None;
     }
-    // Where few items are wide, the columns may be narrower than the widest.
+    // If only few items are wide, the columns may be narrower than the widest item.
     let bias = (widest_cell as f64 - total as f64 / count as f64).sqrt();
     let biased = (widest_cell as f64 - 3.0 - bias).max(1.0);
     let square = ((CHARACTER_RATIO * biased * items.len() as f64).sqrt() / biased).round() as usize;
@@ -103,7 +104,7 @@ fn into_columns(items: &[String], indentation: usize, columns: Columns, count: u
     Some(rows.collect())
 }
 
-/// About how many columns a text takes; wide characters are counted as one.
+/// The approximate width of a text: wide characters count as one column.
 pub fn width(text: &str) -> usize {
     text.chars().count()
 }

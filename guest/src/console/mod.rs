@@ -1,7 +1,7 @@
-//! The console: `inspect` shows values as Node does, and the `console` object writes them as lines.
+//! The console: `inspect` formats values as Node does, and the `console` object writes them as lines.
 //!
-//! All of it is done in Rust and from what objects hold, never through their getters, proxies, `toString` or
-//! `toJSON`: a script can print whatever came from a page without running it, and cannot hook what is printed.
+//! Formatting is done in Rust and reads stored properties only, never getters, proxies, `toString` or `toJSON`. So a
+//! script can print any value without running code of it, and cannot intercept what is printed.
 
 mod format;
 mod inspect;
@@ -18,13 +18,13 @@ pub use object::install;
 use boa_engine::{Context, JsValue};
 use codemode_spec::limits::CONSOLE_LINE_BYTES_MAX;
 
-/// The arguments of a console method as text, in the form of Node's `util.format`: of at most
-/// [`CONSOLE_LINE_BYTES_MAX`] bytes, whatever the arguments hold. The walk ends where the text does.
+/// Formats the arguments of a console method as Node's `util.format` does, in at most [`CONSOLE_LINE_BYTES_MAX`] bytes.
+/// Stops walking the arguments when the text is full.
 pub fn inspect(arguments: &[JsValue], context: &mut Context) -> String {
     cut(format::format(arguments, context))
 }
 
-/// What stands where a text was cut.
+/// The mark at the end of a text that was cut.
 const CUT: &str = "… (cut)";
 
 fn cut(mut text: String) -> String {

@@ -1,7 +1,7 @@
 //! The `console` object.
 
 use super::{cut, format::format, inspect::Inspector, table::table};
-use crate::{stack::is_frame_of_script, state};
+use crate::{stack::is_script_frame, state};
 use boa_engine::{
     Context, JsArgs, JsResult, JsString, JsSymbol, JsValue, NativeFunction, js_string,
     native_function::NativeFunctionPointer, object::ObjectInitializer, property::Attribute,
@@ -9,16 +9,16 @@ use boa_engine::{
 use codemode_spec::{limits::CONSOLE_LINE_BYTES_MAX, message::Level};
 use std::{cell::RefCell, collections::BTreeMap};
 
-/// Groups in groups; deeper ones are not indented further.
+/// Nesting depth of groups; deeper ones are not indented further.
 const GROUPS_MAX: usize = 20;
-/// Labels of counters and of timers; those beyond are not kept.
+/// Stored labels of counters, and of timers; further labels are not stored.
 const LABELS_MAX: usize = 1_000;
 
 #[derive(Default)]
 struct Console {
     groups: usize,
     counts: BTreeMap<String, u32>,
-    /// When each began.
+    /// When each timer was started.
     timers: BTreeMap<String, f64>,
 }
 
@@ -86,7 +86,7 @@ fn trace(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<
     let text = format(arguments, context);
     let heading = if text.is_empty() { "Trace".to_owned() } else { format!("Trace: {text}") };
     // The first frame is this function.
-    let frames: Vec<&str> = stack.trim_end().lines().skip(1).filter(|line| is_frame_of_script(line)).collect();
+    let frames: Vec<&str> = stack.trim_end().lines().skip(1).filter(|line| is_script_frame(line)).collect();
     write(Level::Log, format!("{heading}\n{}", frames.join("\n")).trim_end());
     Ok(JsValue::undefined())
 }
@@ -109,7 +109,7 @@ fn assert(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult
     Ok(JsValue::undefined())
 }
 
-/// The label of a counter or a timer. The platform converts it to a string; here no code of the script runs for that.
+/// The label of a counter or a timer. Unlike the platform, this does not run the script's `toString` to convert it.
 fn label(arguments: &[JsValue], context: &mut Context) -> String {
     match arguments.first() {
         None => "default".to_owned(),

@@ -1,4 +1,4 @@
-//! What an object itself holds, read without running anything.
+//! Reads the stored properties of objects without running any code of the script.
 
 use super::quote;
 use boa_engine::{
@@ -8,7 +8,7 @@ use boa_engine::{
     property::{PropertyDescriptor, PropertyKey},
 };
 
-/// The name of the nearest constructor, if an object inherits from one.
+/// The name of the nearest constructor in an object's prototype chain.
 pub fn constructor_name(object: &JsObject) -> Option<String> {
     let mut holder = Some(object.clone());
     for _ in 0..64 {
@@ -28,7 +28,7 @@ pub fn constructor_name(object: &JsObject) -> Option<String> {
     None
 }
 
-/// An object's own property, as it is stored.
+/// An object's own property, as stored.
 pub fn own_property(object: &JsObject, key: &PropertyKey) -> Option<PropertyDescriptor> {
     object.borrow().properties().get(key)
 }
@@ -38,7 +38,8 @@ pub fn own_data(object: &JsObject, name: &str) -> Option<JsValue> {
     own_property(object, &PropertyKey::from(js_string!(name)))?.value().cloned()
 }
 
-/// The keys that are shown: numbers in order, then the others as they came. An array's numbers are its items.
+/// The keys that are shown: indices in order, then the other keys in insertion order. An array's indices are omitted:
+/// they are its items.
 pub fn enumerable_keys(object: &JsObject) -> Vec<PropertyKey> {
     if object.is::<Proxy>() {
         return Vec::new();

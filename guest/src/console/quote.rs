@@ -1,12 +1,12 @@
-//! Strings, numbers and keys as they are written in source.
+//! Formats strings, numbers and keys as in source text.
 
 use boa_engine::{JsString, JsValue, property::PropertyKey};
 use std::fmt::Write;
 
-/// The beginning of a string, of at most that many code units, and how many are left out.
+/// The start of a string, at most `units_max` code units, and the number of omitted units.
 pub fn beginning(text: &JsString, units_max: usize) -> (String, usize) {
     let mut kept = text.len().min(units_max);
-    // A pair is not torn apart.
+    // Do not split a surrogate pair.
     if kept < text.len() && kept > 0 && text.code_unit_at(kept - 1).is_some_and(|unit| (0xD800..0xDC00).contains(&unit))
     {
         kept -= 1;
@@ -19,12 +19,12 @@ pub fn beginning(text: &JsString, units_max: usize) -> (String, usize) {
     (String::from_utf16_lossy(&units), rest)
 }
 
-/// How many characters are left out, as a suffix.
+/// The suffix that tells how many characters are omitted.
 pub fn more_characters(count: usize) -> String {
     format!("... {count} more character{}", if count == 1 { "" } else { "s" })
 }
 
-/// The string in quotes: single ones, unless it holds them and others would need no escape.
+/// The string in single quotes; if it contains those, in double quotes or backquotes that need no escape.
 pub fn quoted(units: impl Iterator<Item = u16> + Clone) -> String {
     let holds = |quote: char| units.clone().any(|unit| u32::from(unit) == u32::from(quote));
     let quote = if !holds('\'') {
@@ -63,7 +63,7 @@ pub fn quoted(units: impl Iterator<Item = u16> + Clone) -> String {
     text
 }
 
-/// A number as the language writes it, but for the negative zero, which it hides.
+/// A number as the language formats it, except that negative zero is written as `-0`.
 pub fn number(number: f64) -> String {
     if number == 0.0 && number.is_sign_negative() {
         return "-0".to_owned();
@@ -71,7 +71,7 @@ pub fn number(number: f64) -> String {
     JsString::from(number).to_std_string_lossy()
 }
 
-/// A property's key as it stands before its value.
+/// A property's key as written before its value.
 pub fn key(key: &PropertyKey) -> String {
     match key {
         PropertyKey::Index(index) => format!("'{}'", index.get()),
@@ -89,7 +89,7 @@ fn is_bare(text: &str) -> bool {
         && text.chars().all(|character| character.is_ascii_alphanumeric() || character == '_')
 }
 
-/// The text of a value if it is a string.
+/// The start of a value's text, if the value is a string.
 pub fn text_of(value: Option<JsValue>) -> Option<String> {
     value.and_then(|value| value.as_string()).map(|text| beginning(&text, 256).0)
 }

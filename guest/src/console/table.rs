@@ -17,10 +17,10 @@ use codemode_spec::limits::CONSOLE_LINE_BYTES_MAX;
 const ROWS_MAX: usize = 200;
 const COLUMNS_MAX: usize = 30;
 
-/// A row: what stands in its first column, and its value.
+/// A row: the text of its first column, and its value.
 type Row = (String, JsValue);
 
-/// The table of a value, or nothing if it is not an object. `only` names the columns to show.
+/// Formats a value as a table; `None` if it is not an object. `only` is an array of the columns to show.
 pub fn table(value: &JsValue, only: Option<&JsValue>, context: &mut Context) -> Option<String> {
     let object = value.as_object()?;
     let (heading, rows) = rows(&object, context);
@@ -105,7 +105,7 @@ fn rows(object: &JsObject, context: &mut Context) -> (&'static str, Vec<Row>) {
     ("(index)", rows.collect())
 }
 
-/// An array's items too.
+/// The enumerable keys, including the indices of an array's items.
 fn enumerable_keys_and_items(object: &JsObject) -> Vec<PropertyKey> {
     let mut keys = enumerable_keys(object);
     if object.is_array() {
@@ -127,7 +127,7 @@ fn column_name(key: &PropertyKey) -> String {
     }
 }
 
-/// A value on one line.
+/// A value as text on one line.
 fn cell(value: &JsValue, context: &mut Context) -> String {
     let text = if value.is_object() {
         Inspector::new(200, context).with_depth_max(0).value(value)

@@ -1,4 +1,5 @@
-//! What is printed, as rows of arguments and the line. The lines of the first table are those of Node 20 with a depth of 4.
+//! The console's output, as rows of arguments and the expected line. The lines of the first table are those of Node 20
+//! with a depth of 4.
 
 use super::inspect;
 use crate::{

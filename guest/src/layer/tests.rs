@@ -1,4 +1,4 @@
-//! Layers in a guest that was made like that of an image.
+//! Layers in a guest that was created as for an image.
 
 use crate::Guest;
 use codemode_spec::{
@@ -7,7 +7,7 @@ use codemode_spec::{
 };
 use serde_json::{Value as Json, json};
 
-/// A namespace whose object counts how often it was made, and calls on.
+/// A layer whose object counts how often it was created, and forwards calls to the namespace.
 const SHOP: &str = "(() => {
   'use strict';
   let made = 0;
@@ -81,7 +81,7 @@ fn an_error_of_a_layer_has_a_code_and_a_hint() {
         let thrown = thrown(run(wrong));
         assert!(thrown.refused.is_none() && thrown.message.contains("a code of the table"), "{thrown:?}");
     }
-    // Nothing that a script makes passes for one.
+    // A script cannot forge such an error.
     let copy = "let own; try { shop.no() } catch (e) { own = Object.assign(new Error('copy'), e) } throw own";
     assert!(thrown(run(copy)).refused.is_none());
 }
@@ -93,7 +93,7 @@ fn thrown(turn: Turn) -> Thrown {
     }
 }
 
-/// What a fresh guest with both layers returns.
+/// The result of a script in a new guest with both layers.
 fn shown(source: &str) -> Json {
     let second = "(call) => ({ kind: 'second', same: () => typeof call.add })";
     returned(start(&mut guest(&[("shop", SHOP), ("desk", second)]), &["shop", "desk", "plain"], source))
@@ -240,7 +240,7 @@ fn layers_that_cannot_be_used_are_refused_when_they_are_added() {
         ("const deeper = () => deeper(); deeper()", "RuntimeLimitError"),
         ("console.log('hello'); () => ({})", "writes to the console before it is called: hello"),
         ("Promise.reject(new Error('lost')); () => ({})", "nothing handled: Error: lost"),
-        // Last: the timer stays in this thread.
+        // Last, because the timer remains set in this thread.
         ("setTimeout(() => {}, 5); () => ({})", "sets a timer"),
     ];
     for (source, expected) in rows {

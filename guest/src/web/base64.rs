@@ -1,6 +1,6 @@
 //! Base64 and hexadecimal: `atob`, `btoa` and the methods of `Uint8Array`.
 //!
-//! The decoder is that of the ECMAScript proposal for `Uint8Array.fromBase64`; `atob` is its loose form.
+//! The decoder follows the ECMAScript proposal for `Uint8Array.fromBase64`; `atob` uses its loose mode.
 
 use super::{
     buffer::{require_uint8_array, uint8_array},
@@ -27,23 +27,23 @@ const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
-/// What to do with a last group of fewer than four characters.
+/// The handling of a last group with fewer than four characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastChunk {
     /// Its padding may be missing.
     Loose,
     /// It must be padded, and its unused bits zero.
     Strict,
-    /// It is left alone.
+    /// It is not decoded.
     StopBeforePartial,
 }
 
-/// As far as the decoder came.
+/// The result of decoding, complete or up to the first fault.
 struct Decoded {
-    /// Characters used up.
+    /// The number of characters consumed.
     read: usize,
     bytes: Vec<u8>,
-    /// What is wrong behind them.
+    /// The fault after them, if any.
     fault: Option<&'static str>,
 }
 
@@ -81,7 +81,7 @@ fn decode(text: JsStr<'_>, url_safe: bool, last: LastChunk, bytes_max: usize) ->
             decoded.fault = Some("it has a character that is not of the alphabet");
             return decoded;
         };
-        // A group that would not fit any more is left for the next call.
+        // A group that does not fit is left for the next call.
         let room = bytes_max - decoded.bytes.len();
         if (room == 1 && held == 2) || (room == 2 && held == 3) {
             return decoded;
@@ -107,7 +107,7 @@ fn decode(text: JsStr<'_>, url_safe: bool, last: LastChunk, bytes_max: usize) ->
     decoded
 }
 
-/// The end of the text from its first `=`.
+/// Checks the end of the text, from its first `=`.
 fn padding(
     mut decoded: Decoded,
     mut rest: impl Iterator<Item = u16>,
@@ -137,7 +137,7 @@ fn padding(
     decoded
 }
 
-/// The bytes of a last group of two or three characters.
+/// Decodes a last group of two or three characters.
 fn finish(decoded: &mut Decoded, chunk: u32, held: u32, length: usize) {
     let bits = chunk << (6 * (4 - held));
     decoded.bytes.extend_from_slice(&bits.to_be_bytes()[1..held as usize]);
@@ -213,7 +213,7 @@ fn argument(arguments: &[JsValue], name: &str, context: &mut Context) -> JsResul
     }
 }
 
-/// The methods of `Uint8Array` take no conversions: what is not a string is a mistake.
+/// The methods of `Uint8Array` do not convert their argument: anything but a string is an error.
 fn text_argument(arguments: &[JsValue]) -> JsResult<JsString> {
     arguments.get_or_undefined(0).as_string().ok_or_else(|| type_error("the first argument must be a string"))
 }
@@ -279,7 +279,7 @@ fn to_base64(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> Js
     let options = options(arguments.get_or_undefined(0))?;
     let alphabet = if is_url_safe(options.as_ref(), context)? { URL_SAFE } else { STANDARD };
     let padded = !option(options.as_ref(), "omitPadding", context)?.to_boolean();
-    // The options' getters may have resized or detached the buffer.
+    // Validated again, because getters of the options may have resized or detached the buffer.
     let view = require_uint8_array(this, context)?;
     Ok(latin1(&view.read(|bytes| encode(bytes, alphabet, padded))))
 }
@@ -307,7 +307,7 @@ fn set_from_hex(this: &JsValue, arguments: &[JsValue], context: &mut Context) ->
     write_decoded(&view, decoded, "hexadecimal", context)
 }
 
-/// Writes what could be decoded even if something behind it is wrong.
+/// Writes the decoded bytes, even if a fault follows them.
 fn write_decoded(view: &super::buffer::View, decoded: Decoded, form: &str, context: &mut Context) -> JsResult<JsValue> {
     view.write(|into| into[..decoded.bytes.len()].copy_from_slice(&decoded.bytes))?;
     if let Some(fault) = decoded.fault {

@@ -10,7 +10,7 @@ use boa_engine::{
 pub const HELPERS: &[Helper] =
     &[("bufferTransfer", 1, transfer), ("bufferTransferToFixedLength", 1, transfer), ("bufferDetached", 0, detached)];
 
-/// What a view shows of which buffer.
+/// A view of a buffer: the buffer and the byte range.
 pub struct View {
     pub buffer: JsObject,
     pub offset: usize,
@@ -20,7 +20,7 @@ pub struct View {
 }
 
 impl View {
-    /// The view that a value is, if it is a buffer or a view of one.
+    /// The view of a value that is a buffer or a view of one; otherwise `None`.
     pub fn of(value: &JsValue, context: &mut Context) -> JsResult<Option<Self>> {
         let Some(object) = value.as_object() else { return Ok(None) };
         if let Ok(view) = JsTypedArray::from_object(object.clone()) {
@@ -44,7 +44,7 @@ impl View {
         Ok(Some(Self { buffer: object, offset: 0, length, kind: None }))
     }
 
-    /// The bytes that it shows; none if the buffer is detached.
+    /// Reads the bytes of the view; they are empty if the buffer is detached.
     pub fn read<T>(&self, read: impl FnOnce(&[u8]) -> T) -> T {
         let range = self.offset..self.offset + self.length;
         if let Ok(buffer) = JsArrayBuffer::from_object(self.buffer.clone()) {
@@ -55,7 +55,7 @@ impl View {
         read(shared.unwrap_or_default().get(range).unwrap_or_default())
     }
 
-    /// Writes into the bytes that it shows. Shared buffers refuse.
+    /// Writes the bytes of the view. Fails for a shared buffer.
     pub fn write<T>(&self, write: impl FnOnce(&mut [u8]) -> T) -> JsResult<T> {
         let buffer = JsArrayBuffer::from_object(self.buffer.clone())?;
         let mut data = buffer.data_mut();
@@ -65,18 +65,18 @@ impl View {
     }
 }
 
-/// A new `ArrayBuffer` of these bytes.
+/// Creates an `ArrayBuffer` with a copy of the bytes.
 pub fn array_buffer(bytes: &[u8], context: &mut Context) -> JsResult<JsArrayBuffer> {
     JsArrayBuffer::from_byte_block(AlignedVec::from_slice(0, bytes), context)
 }
 
-/// A new `Uint8Array` of these bytes.
+/// Creates a `Uint8Array` with a copy of the bytes.
 pub fn uint8_array(bytes: &[u8], context: &mut Context) -> JsResult<JsObject> {
     let buffer = array_buffer(bytes, context)?;
     Ok(JsUint8Array::from_array_buffer(buffer, context)?.into())
 }
 
-/// The view of a value that must be a `Uint8Array`.
+/// The view of a value, which must be a `Uint8Array`.
 pub fn require_uint8_array(value: &JsValue, context: &mut Context) -> JsResult<View> {
     match View::of(value, context)? {
         Some(view) if view.kind == Some(TypedArrayKind::Uint8) => Ok(view),
@@ -84,7 +84,7 @@ pub fn require_uint8_array(value: &JsValue, context: &mut Context) -> JsResult<V
     }
 }
 
-/// `ArrayBuffer.prototype.transfer(length)`: the bytes move to a new buffer, cut or filled with zeros to that length.
+/// `ArrayBuffer.prototype.transfer(length)`: moves the bytes to a new buffer, truncated or zero-filled to that length.
 fn transfer(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let buffer = require_buffer(this)?;
     let length = match arguments.get_or_undefined(0) {

@@ -1,7 +1,7 @@
-//! `structuredClone`: a copy of a value with everything that it refers to, cycles included.
+//! `structuredClone`: a deep copy of a value, cycles included.
 //!
-//! The copy is made without recursion: a new object is made empty, and filled when its turn comes. So a structure can be
-//! as deep as memory allows.
+//! The copy is made without recursion: each new object is created empty and put into a queue, from which it is filled
+//! later. So a structure can be as deep as memory allows.
 
 use super::{
     buffer::{View, array_buffer, is_detached},
@@ -24,10 +24,10 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-/// The hash has no random seed, so that a copy costs the same in every execution.
+/// Originals and their copies. The hash has no random seed, so that a copy costs the same in every execution.
 type Copies = HashMap<JsObject, JsObject, BuildHasherDefault<DefaultHasher>>;
 
-/// An object that was made and has yet to be filled from its original.
+/// A new object that has not been filled from its original yet.
 enum Unfilled {
     /// With its own enumerable properties.
     Properties,
@@ -55,7 +55,7 @@ pub fn structured_clone(_: &JsValue, arguments: &[JsValue], context: &mut Contex
     Ok(copy)
 }
 
-/// The buffers that the caller gives away.
+/// The buffers in the `transfer` option.
 fn transferred(options: &JsValue, context: &mut Context) -> JsResult<Vec<JsArrayBuffer>> {
     let Some(options) = options.as_object() else { return Ok(Vec::new()) };
     let list = options.get(js_string!("transfer"), context)?;
@@ -101,7 +101,7 @@ impl Cloner<'_> {
         Ok(copy.into())
     }
 
-    /// A new object of the same kind.
+    /// Creates an object of the same kind as the original. A second value means that it must be filled later.
     fn empty(&mut self, original: &JsObject) -> JsResult<(JsObject, Option<Unfilled>)> {
         let context = &mut *self.context;
         if original.is_callable() {
@@ -189,7 +189,7 @@ impl Cloner<'_> {
         constructor.constructor().construct(&[buffer, view.offset.into(), length.into()], None, context)
     }
 
-    /// An error of the same standard kind; any other kind becomes `Error`.
+    /// Creates an error of the same standard kind; any other kind becomes `Error`.
     fn empty_error(&mut self, original: &JsObject) -> JsResult<JsObject> {
         let context = &mut *self.context;
         let name = original.get(js_string!("name"), context)?;
@@ -235,7 +235,7 @@ impl Cloner<'_> {
 
     fn fill_properties(&mut self, original: &JsObject, copy: &JsObject) -> JsResult<()> {
         for key in original.own_property_keys(self.context)? {
-            // A getter that ran before may have taken the property away or hidden it.
+            // An earlier getter may have deleted the property or made it non-enumerable.
             let property = original.borrow().properties().get(&key);
             let enumerable = property.is_some_and(|property| property.enumerable() == Some(true));
             if matches!(key, PropertyKey::Symbol(_)) || !enumerable {
@@ -269,7 +269,7 @@ impl Cloner<'_> {
     }
 }
 
-/// The primitive in a `new Number(…)` and its like.
+/// The primitive value in a wrapper object, such as `new Number(…)`.
 fn boxed(object: &JsObject) -> Option<JsValue> {
     if let Some(text) = object.downcast_ref::<JsString>() {
         return Some(text.clone().into());

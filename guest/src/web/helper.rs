@@ -1,4 +1,4 @@
-//! How a helper in Rust becomes a property of an object.
+//! Defines native helper functions as properties of objects.
 
 use boa_engine::{
     Context, JsError, JsNativeError, JsObject, JsValue, NativeFunction, js_string,
@@ -7,13 +7,13 @@ use boa_engine::{
     property::{Attribute, PropertyDescriptor},
 };
 
-/// A helper in Rust: its name, how many arguments it declares, and what it does.
+/// A native helper: its name, the number of declared arguments, and the function.
 pub type Helper = (&'static str, usize, NativeFunctionPointer);
 
-/// As the built-in methods are: writable, configurable, and not shown by enumeration.
+/// The attributes of built-in methods: writable, configurable, not enumerable.
 pub const HIDDEN: Attribute = Attribute::WRITABLE.union(Attribute::CONFIGURABLE);
 
-/// Puts methods of ours in the place of the engine's.
+/// Replaces methods of the engine by native helpers.
 pub fn define<const N: usize>(methods: [(JsObject, Helper); N], context: &Context) {
     for (prototype, (name, length, function)) in methods {
         let function = FunctionObjectBuilder::new(context.realm(), NativeFunction::from_fn_ptr(function))
@@ -24,12 +24,12 @@ pub fn define<const N: usize>(methods: [(JsObject, Helper); N], context: &Contex
     }
 }
 
-/// A writable, configurable property that enumeration does not show.
+/// A writable, configurable, non-enumerable property.
 pub fn hidden(value: impl Into<JsValue>) -> PropertyDescriptor {
     PropertyDescriptor::builder().value(value).writable(true).enumerable(false).configurable(true).build()
 }
 
-/// A `TypeError`.
+/// Creates a `TypeError`.
 pub fn type_error(message: impl Into<std::borrow::Cow<'static, str>>) -> JsError {
     JsNativeError::typ().with_message(message).into()
 }

@@ -1,4 +1,4 @@
-//! Defines every global that is not the language's own.
+//! Installs every global that is not part of the language.
 
 use super::{
     base64, buffer, clone,
@@ -15,7 +15,7 @@ use boa_engine::{
 };
 use std::path::Path;
 
-/// The scripts in the order in which they are evaluated. Their names appear in stacks.
+/// The scripts, in order of evaluation. Their names appear in stack traces.
 const SCRIPTS: &[(&str, &str)] = &[
     ("codemode:prelude", include_str!("../../js/prelude.js")),
     ("codemode:events", include_str!("../../js/events.js")),
@@ -24,10 +24,10 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("codemode:polyfills", include_str!("../../js/polyfills.js")),
 ];
 
-/// Defines every global that is not the language's own. Called once per context, before any script.
+/// Installs every global that is not part of the language. Called once per context, before any script.
 ///
 /// # Errors
-/// When a script of ours or the engine is broken: never at run time.
+/// When one of these scripts or the engine is defective: only while the image is built, never in an execution.
 pub fn install(context: &mut Context) -> JsResult<()> {
     intrinsic::capture(context)?;
     install_globals(context)?;
@@ -75,7 +75,7 @@ fn install_globals(context: &mut Context) -> JsResult<()> {
     Ok(())
 }
 
-/// The object that the scripts get; no script of a model ever sees it.
+/// The `native` object that is passed to these scripts. No script of a model gets it.
 fn helpers(context: &mut Context) -> JsObject {
     const OWN: &[Helper] = &[
         ("append", 2, append),
@@ -95,7 +95,7 @@ fn helpers(context: &mut Context) -> JsObject {
     helpers
 }
 
-/// `append(array, item)`: as `push`, but no setter on `Array.prototype` sees it.
+/// `append(array, item)`: like `push`, but invokes no setter on `Array.prototype`.
 fn append(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let array = arguments.get_or_undefined(0).as_object().ok_or_else(|| type_error("not an array"))?;
     let length = array.get(js_string!("length"), context)?.to_length(context)?;
@@ -117,7 +117,7 @@ fn queue_microtask(_: &JsValue, arguments: &[JsValue], context: &mut Context) ->
         return Err(type_error("queueMicrotask needs a function: queueMicrotask(() => { … })"));
     };
     let job = PromiseJob::new(move |context| match callback.call(&JsValue::undefined(), &[], context) {
-        // An error that JavaScript could have caught must not end the jobs behind this one.
+        // An error that JavaScript can catch must not keep the later jobs from running.
         Err(error) if error.as_engine().is_none() => {
             fault::report_uncaught(error, context);
             Ok(JsValue::undefined())

@@ -1,4 +1,4 @@
-//! Parts of the language that are needed at run time, taken before a script can replace them.
+//! Built-in functions of the language that the guest needs at run time, captured before a script can replace them.
 
 use super::helper::type_error;
 use boa_engine::{
@@ -9,7 +9,7 @@ use boa_engine::{
     property::PropertyKey,
 };
 
-/// Kept in the realm. A field is an object that can be called.
+/// The captured functions, stored in the realm. Every field is a callable object.
 #[derive(Trace, Finalize, JsData)]
 struct Intrinsic {
     error_stack: JsObject,
@@ -19,11 +19,11 @@ struct Intrinsic {
     is_array: JsObject,
     array_text: JsObject,
     property_is_enumerable: JsObject,
-    /// Made by the prelude.
+    /// Set by the prelude, which defines the class.
     dom_exception: Option<JsObject>,
 }
 
-/// Takes everything. Called before anything else runs.
+/// Captures the functions. Called before anything else runs.
 pub fn capture(context: &mut Context) -> JsResult<()> {
     let constructors = context.intrinsics().constructors();
     let intrinsic = Intrinsic {
@@ -56,38 +56,38 @@ fn with<T>(context: &Context, take: impl FnOnce(&Intrinsic) -> T) -> Option<T> {
     context.realm().host_defined().get::<Intrinsic>().map(take)
 }
 
-/// Where an error was made: one line for each frame, the innermost first. Runs nothing of the script's.
+/// The stack trace of an error's creation: one line per frame, the innermost first. Runs no code of the script.
 pub fn error_stack(error: &JsObject, context: &mut Context) -> Option<JsString> {
     let getter = with(context, |intrinsic| intrinsic.error_stack.clone());
     getter?.call(&error.clone().into(), &[], context).ok()?.as_string()
 }
 
-/// Whether a proxy stands for an array.
+/// Whether the target of a proxy is an array.
 ///
 /// # Errors
-/// When it was revoked.
+/// When the proxy was revoked.
 pub fn is_array(proxy: &JsObject, context: &mut Context) -> JsResult<bool> {
     let is_array = with(context, |intrinsic| intrinsic.is_array.clone());
     let answer = is_array.map(|is_array| is_array.call(&JsValue::undefined(), &[proxy.clone().into()], context));
     answer.transpose().map(|answer| answer.is_some_and(|answer| answer.to_boolean()))
 }
 
-/// Whether a function is the language's own `Array.prototype.toString`.
+/// Whether a function is the built-in `Array.prototype.toString`.
 pub fn is_array_text(function: &JsObject, context: &Context) -> bool {
     with(context, |intrinsic| JsObject::equals(&intrinsic.array_text, function)).unwrap_or_default()
 }
 
-/// Whether an exotic object says that it has such a property and that enumeration shows it.
+/// Whether an exotic object reports an own, enumerable property of that name.
 ///
 /// # Errors
-/// What its traps throw.
+/// Errors thrown by the traps of a proxy.
 pub fn property_is_enumerable(object: &JsObject, key: JsString, context: &mut Context) -> JsResult<bool> {
     let method = with(context, |intrinsic| intrinsic.property_is_enumerable.clone());
     let answer = method.map(|method| method.call(&object.clone().into(), &[key.into()], context));
     answer.transpose().map(|answer| answer.is_none_or(|answer| answer.to_boolean()))
 }
 
-/// What the engine says that a regular expression's source is.
+/// The source of a regular expression as the engine's getter returns it.
 pub fn engine_regexp_source(this: &JsValue, context: &mut Context) -> JsResult<JsValue> {
     let getter = with(context, |intrinsic| intrinsic.regexp_source.clone());
     getter.map_or(Ok(JsValue::undefined()), |getter| getter.call(this, &[], context))
@@ -100,7 +100,7 @@ pub fn regexp_unicode_sets(regexp: &JsObject, context: &mut Context) -> bool {
     value.is_some_and(|value| value.to_boolean())
 }
 
-/// The text with its letters and their accents apart.
+/// The text in normalization form NFD, in which accents are separate characters.
 pub fn decomposed(text: &JsString, context: &mut Context) -> JsString {
     let normalize = with(context, |intrinsic| intrinsic.normalize.clone());
     let form = [js_string!("NFD").into()];
@@ -108,7 +108,7 @@ pub fn decomposed(text: &JsString, context: &mut Context) -> JsString {
     normalized.and_then(|value| value.as_string()).unwrap_or_else(|| text.clone())
 }
 
-/// `keepDOMException(constructor)`: from now on, errors of that kind can be made in Rust.
+/// `keepDOMException(constructor)`: captures the class, so that Rust code can create such errors.
 pub fn keep_dom_exception(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let constructor = arguments.get_or_undefined(0).as_object();
     if let Some(intrinsic) = context.realm().host_defined_mut().get_mut::<Intrinsic>() {
@@ -117,7 +117,7 @@ pub fn keep_dom_exception(_: &JsValue, arguments: &[JsValue], context: &mut Cont
     Ok(JsValue::undefined())
 }
 
-/// A `DOMException` of that name.
+/// Creates a `DOMException` of that name.
 pub fn dom_exception(name: &str, message: &str, context: &mut Context) -> JsError {
     let constructor = with(context, |intrinsic| intrinsic.dom_exception.clone()).flatten();
     let Some(constructor) = constructor else { return type_error(message.to_owned()) };
@@ -128,16 +128,15 @@ pub fn dom_exception(name: &str, message: &str, context: &mut Context) -> JsErro
     }
 }
 
-/// `isError(value)`: whether it was made by an `Error` constructor.
+/// `isError(value)`: whether an `Error` constructor created the value.
 pub fn is_error(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     Ok(arguments.get_or_undefined(0).as_object().is_some_and(|object| object.is::<Error>()).into())
 }
 
-/// The value of `Symbol.toStringTag`, or of another data property of the object or of what it inherits from: getters
-/// are not run, and proxies not asked.
+/// The value of a data property of an object or of its prototype chain. Runs no getter, and stops at a proxy.
 pub fn inherited_data(object: &JsObject, key: &PropertyKey) -> Option<JsValue> {
     let mut holder = Some(object.clone());
-    // A chain can be made as long as memory is; what is looked for stands near its beginning.
+    // A script can make the prototype chain arbitrarily long; the wanted properties are near its start.
     for _ in 0..64 {
         let current = holder?;
         if current.is::<boa_engine::builtins::proxy::Proxy>() {
@@ -152,7 +151,7 @@ pub fn inherited_data(object: &JsObject, key: &PropertyKey) -> Option<JsValue> {
     None
 }
 
-/// The name under which `Object.prototype.toString` knows an object, if it says so in a data property.
+/// The object's `Symbol.toStringTag`, the name in `Object.prototype.toString`, if it is stored in a data property.
 pub fn to_string_tag(object: &JsObject) -> Option<JsString> {
     inherited_data(object, &PropertyKey::from(JsSymbol::to_string_tag()))?.as_string()
 }

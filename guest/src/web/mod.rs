@@ -1,8 +1,10 @@
-//! What a script finds here besides ECMAScript: the parts of the web platform that do without a page or a network.
+//! The globals that scripts have besides ECMAScript: the parts of the web platform that need no page and no network;
+//! and repairs of the engine's own built-ins.
 //!
-//! The scripts of `guest/js` give each class its shape and its argument conversions; what must not be hooked is done
-//! in Rust. All of it is evaluated once, while the image is made, before any script of a model exists; what it needs
-//! later of the language it takes then, so that nothing a script overwrites can break it or listen to it.
+//! The scripts of `guest/js` define the shape and the argument conversions of each class; everything that scripts must
+//! not intercept is implemented in Rust. All of it is evaluated once, while the image is built, before any script of a
+//! model exists. The built-ins that it uses later are captured then, so that a script which overwrites them can neither
+//! break nor observe it.
 
 mod base64;
 mod buffer;

@@ -1,9 +1,11 @@
-//! Objects as primitive values. The engine takes an object that is converted while it is being converted for a cycle, and
-//! answers `0` or `""` in its place: `+money` with `valueOf() { return parseFloat(`${this}`) }` would be `NaN`, and an
-//! endless `toString` would come to `"0"`. Only arrays may be cut so, as browsers do where an array holds itself.
+//! The conversion of objects to primitive values. If an object is converted again while its conversion is running, the
+//! engine assumes a cycle and returns `0` or `""` instead: `+money` with `valueOf() { return parseFloat(`${this}`) }`
+//! would be `NaN`, and an endless `toString` would return `"0"`. The conversion here treats only arrays that contain
+//! themselves in this way, as browsers do.
 //!
-//! An object that has no prototype would still be converted by the engine: see [`super::prototype`]. One is, if a script
-//! puts `undefined` or `null` where the conversion stands, in the object itself or in what it inherits from.
+//! An object without a prototype would still be converted by the engine: see [`super::prototype`]. The engine's
+//! conversion also remains in use if a script sets an object's `Symbol.toPrimitive`, own or inherited, to `undefined` or
+//! `null`.
 
 use super::{
     helper::{hidden, type_error},
@@ -16,24 +18,26 @@ use boa_engine::{
 use std::cell::RefCell;
 
 thread_local! {
-    /// The arrays that are being written as text, the outermost first.
-    static WRITING: RefCell<Vec<JsObject>> = const { RefCell::new(Vec::new()) };
+    /// The arrays whose conversion to text is running, the outermost first.
+    static CONVERTING: RefCell<Vec<JsObject>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Gives `Object.prototype` and `Date.prototype` a conversion of ours.
+/// Installs the conversions on `Object.prototype` and `Date.prototype`.
 pub fn install(context: &Context) {
     let constructors = context.intrinsics().constructors();
-    let methods: [(JsObject, NativeFunctionPointer); 2] =
-        [(constructors.object().prototype(), of_object), (constructors.date().prototype(), of_date)];
+    let methods: [(JsObject, NativeFunctionPointer); 2] = [
+        (constructors.object().prototype(), object_to_primitive),
+        (constructors.date().prototype(), date_to_primitive),
+    ];
     for (prototype, convert) in methods {
-        // Writable, so that a script can assign one of its own to an object.
+        // Writable, so that a script can assign its own conversion to an object.
         prototype.insert_property(JsSymbol::to_primitive(), hidden(conversion(convert, context)));
     }
 }
 
 /// The conversion of ordinary objects, as a function.
-pub fn of_objects(context: &Context) -> JsObject {
-    conversion(of_object, context)
+pub fn object_conversion(context: &Context) -> JsObject {
+    conversion(object_to_primitive, context)
 }
 
 fn conversion(convert: NativeFunctionPointer, context: &Context) -> JsObject {
@@ -44,14 +48,14 @@ fn conversion(convert: NativeFunctionPointer, context: &Context) -> JsObject {
         .into()
 }
 
-fn of_object(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
-    // A primitive value comes here only by a call of the script's own.
+fn object_to_primitive(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+    // The receiver is a primitive only if a script calls this function directly.
     let Some(object) = this.as_object() else { return Ok(this.clone()) };
     let is_text = arguments.get_or_undefined(0).as_string().is_some_and(|hint| hint == js_string!("string"));
     convert(&object, is_text, context)
 }
 
-fn of_date(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
+fn date_to_primitive(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let Some(object) = this.as_object() else { return Err(type_error("the receiver is not an object")) };
     let hint = arguments.get_or_undefined(0).as_string().map(|hint| hint.to_std_string_lossy());
     match hint.as_deref() {
@@ -82,14 +86,14 @@ fn convert(object: &JsObject, is_text: bool, context: &mut Context) -> JsResult<
     Err(type_error("cannot convert object to primitive value"))
 }
 
-/// The language's own text of an array, which is empty where the array stands within itself.
+/// The built-in text of an array, which is empty for an array nested in itself.
 fn array_text(array: &JsObject, method: &JsObject, context: &mut Context) -> JsResult<JsValue> {
-    let is_within = WRITING.with_borrow(|writing| writing.iter().any(|other| JsObject::equals(other, array)));
+    let is_within = CONVERTING.with_borrow(|converting| converting.iter().any(|other| JsObject::equals(other, array)));
     if is_within {
         return Ok(JsString::default().into());
     }
-    WRITING.with_borrow_mut(|writing| writing.push(array.clone()));
+    CONVERTING.with_borrow_mut(|converting| converting.push(array.clone()));
     let text = method.call(&array.clone().into(), &[], context);
-    WRITING.with_borrow_mut(Vec::pop);
+    CONVERTING.with_borrow_mut(Vec::pop);
     text
 }

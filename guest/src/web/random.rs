@@ -1,5 +1,5 @@
-//! `Math.random` and `crypto`: every draw comes from the execution's own seeded generator. The engine's would be the
-//! same in every execution, for the image freezes its seed.
+//! `Math.random` and `crypto`: all random numbers come from the execution's own seeded generator. The engine's
+//! generator would return the same numbers in every execution, because its seed is frozen in the image.
 
 use super::{
     buffer::View,
@@ -15,7 +15,7 @@ use boa_engine::{
     property::Attribute,
 };
 
-/// The most bytes that one call of `crypto.getRandomValues` fills, as the platform has it.
+/// The most bytes that one call of `crypto.getRandomValues` fills, as the platform specifies.
 const RANDOM_BYTES_MAX: usize = 65_536;
 
 pub fn install(context: &mut Context) -> JsResult<()> {
@@ -31,7 +31,7 @@ pub fn install(context: &mut Context) -> JsResult<()> {
     context.register_global_property(js_string!("crypto"), crypto, HIDDEN)
 }
 
-/// 53 random bits as a fraction of one.
+/// A number in [0, 1) with 53 random bits.
 fn math_random(_: &JsValue, _: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     const BITS: f64 = (1_u64 << 53) as f64;
     Ok(((random_u64() >> 11) as f64 / BITS).into())

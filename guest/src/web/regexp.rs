@@ -1,5 +1,5 @@
-//! A regular expression's source. The engine escapes each slash once more than it should: of `/a\/b/` it says that the
-//! source is `a\\/b`, which is another expression.
+//! `RegExp.prototype.source`. The engine escapes each slash once too often: for `/a\/b/` it returns the source `a\\/b`,
+//! which is a different expression.
 
 use super::intrinsic;
 use boa_engine::{
@@ -27,7 +27,7 @@ fn get_source(this: &JsValue, _: &[JsValue], context: &mut Context) -> JsResult<
     Ok(source.as_string().map_or(source, |source| escaped_once(&source).into()))
 }
 
-/// The source with only those slashes escaped that would end a literal.
+/// The source with backslashes only before those slashes that would end a literal.
 fn escaped_once(source: &JsString) -> JsString {
     if !source.as_str().iter().any(|unit| unit == SLASH) {
         return source.clone();
@@ -36,7 +36,7 @@ fn escaped_once(source: &JsString) -> JsString {
     let mut text = Vec::with_capacity(units.len());
     let (mut in_class, mut escaped) = (false, false);
     for (index, unit) in units.iter().copied().enumerate() {
-        // The engine's own backslash stands before every slash.
+        // Skip the backslash that the engine inserted before the slash.
         if unit == BACKSLASH && units.get(index + 1) == Some(&SLASH) {
             continue;
         }
@@ -54,7 +54,7 @@ fn escaped_once(source: &JsString) -> JsString {
     JsString::from(text.as_slice())
 }
 
-/// A regular expression's source and flags, whatever the script did to its getters.
+/// A regular expression's source and flags, even if the script replaced the getters.
 pub fn regexp_text(object: &JsObject, context: &mut Context) -> Option<(JsString, String)> {
     if !object.is::<RegExp>() {
         return None;

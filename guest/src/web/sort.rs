@@ -1,5 +1,6 @@
-//! `sort` and `toSorted`. The engine's own hand the script's comparison to a sort of Rust's, and that panics over one
-//! without an order, as the shuffle `sort(() => Math.random() - 0.5)` is; of typed arrays they also take 0 for "after".
+//! `sort` and `toSorted`. The engine's own versions pass the script's comparison to Rust's sort, which panics if the
+//! comparison is not a consistent order, as in the shuffle `sort(() => Math.random() - 0.5)`. For typed arrays they
+//! also treat a result of 0 as "after".
 
 use super::helper::{Helper, define, type_error};
 use boa_engine::{
@@ -7,10 +8,10 @@ use boa_engine::{
     object::builtins::{JsArray, JsTypedArray},
 };
 
-/// The longest that an array can be.
+/// The maximum length of an array.
 const LENGTH_MAX: u64 = u32::MAX as u64;
 
-/// Replaces the four methods of the engine.
+/// Replaces the engine's four methods.
 pub fn install(context: &Context) {
     let constructors = context.intrinsics().constructors();
     let methods: [(JsObject, Helper); 4] = [
@@ -33,7 +34,7 @@ fn array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> J
         }
     }
     let kept = items.len() as u64;
-    for (index, item) in in_order(items, comparator.as_ref(), context)?.enumerate() {
+    for (index, item) in sorted(items, comparator.as_ref(), context)?.enumerate() {
         array.set(index, item, true, context)?;
     }
     for index in kept..length {
@@ -50,23 +51,23 @@ fn array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context)
         return Err(JsNativeError::range().with_message("Invalid array length").into());
     }
     let items = (0..length).map(|index| array.get(index, context)).collect::<JsResult<Vec<_>>>()?;
-    let items = in_order(items, comparator.as_ref(), context)?;
+    let items = sorted(items, comparator.as_ref(), context)?;
     Ok(JsArray::from_iter(items, context).into())
 }
 
 fn typed_array_sort(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let comparator = comparator(arguments)?;
     let array = typed_array(this)?;
-    // Finds out that a buffer is detached or too short by now, and does nothing else.
+    // Called only to throw if the buffer is detached or has become too short.
     array.at(0_i64, context)?;
-    write_in_order(&array, comparator.as_ref(), &array, context)
+    write_sorted(&array, comparator.as_ref(), &array, context)
 }
 
 fn typed_array_to_sorted(this: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let comparator = comparator(arguments)?;
     let array = typed_array(this)?;
     let copy = array.to_reversed(context)?;
-    write_in_order(&array, comparator.as_ref(), &copy, context)
+    write_sorted(&array, comparator.as_ref(), &copy, context)
 }
 
 fn comparator(arguments: &[JsValue]) -> JsResult<Option<JsObject>> {
@@ -87,8 +88,8 @@ fn typed_array(this: &JsValue) -> JsResult<JsTypedArray> {
     JsTypedArray::from_object(object)
 }
 
-/// The items of an array, sorted: by the comparison, or as text; `undefined` goes last and is never compared.
-fn in_order(
+/// Sorts the items of an array, by the comparison or as text. `undefined` comes last and is never compared.
+fn sorted(
     mut items: Vec<JsValue>,
     comparator: Option<&JsObject>,
     context: &mut Context,
@@ -98,7 +99,7 @@ fn in_order(
     let missing = count - items.len();
     let order = match comparator {
         Some(comparator) => {
-            merge_sort(items.len(), |left, right| says_after(comparator, &items[left], &items[right], context))?
+            merge_sort(items.len(), |left, right| compares_after(comparator, &items[left], &items[right], context))?
         }
         None if items.len() < 2 => (0..items.len()).collect(),
         None => {
@@ -110,9 +111,9 @@ fn in_order(
     Ok(items.chain(std::iter::repeat_n(JsValue::undefined(), missing)))
 }
 
-/// Writes the items of a typed array, sorted, into one of its length: by the comparison, or as numbers with `-0` before
-/// `0` and `NaN` last. What the comparison left no room for, as it shrank the buffer, is left out.
-fn write_in_order(
+/// Writes the sorted items of a typed array into one of the same length: by the comparison, or as numbers with `-0`
+/// before `0` and `NaN` last. If the comparison shrinks the buffer, items that no longer fit are dropped.
+fn write_sorted(
     array: &JsTypedArray,
     comparator: Option<&JsObject>,
     target: &JsTypedArray,
@@ -125,7 +126,7 @@ fn write_in_order(
     }
     let order = match comparator {
         Some(comparator) => {
-            merge_sort(length, |left, right| says_after(comparator, &items[left], &items[right], context))?
+            merge_sort(length, |left, right| compares_after(comparator, &items[left], &items[right], context))?
         }
         None => merge_sort(length, |left, right| Ok(is_greater(&items[left], &items[right])))?,
     };
@@ -135,23 +136,23 @@ fn write_in_order(
     Ok(target.clone().into())
 }
 
-fn says_after(comparator: &JsObject, left: &JsValue, right: &JsValue, context: &mut Context) -> JsResult<bool> {
-    let said = comparator.call(&JsValue::undefined(), &[left.clone(), right.clone()], context)?;
-    Ok(said.to_number(context)? > 0.0)
+fn compares_after(comparator: &JsObject, left: &JsValue, right: &JsValue, context: &mut Context) -> JsResult<bool> {
+    let result = comparator.call(&JsValue::undefined(), &[left.clone(), right.clone()], context)?;
+    Ok(result.to_number(context)? > 0.0)
 }
 
 fn is_greater(left: &JsValue, right: &JsValue) -> bool {
     if let (Some(left), Some(right)) = (left.as_bigint(), right.as_bigint()) {
         return left > right;
     }
-    // `NaN` is positive in a typed array's order, whatever its sign bit.
+    // A typed array's order puts `NaN` last, whatever its sign bit.
     let key =
         |value: &JsValue| value.as_number().map_or(f64::NAN, |number| if number.is_nan() { f64::NAN } else { number });
     key(left).total_cmp(&key(right)).is_gt()
 }
 
-/// The order of `0..count` in which none stands before one that it is after; where `is_after` contradicts itself, some
-/// order. Equals keep their places. Ends with the first error.
+/// Returns the indices `0..count` in sorted order: stable, and some permutation if `is_after` contradicts itself. Stops
+/// at the first error.
 fn merge_sort(count: usize, mut is_after: impl FnMut(usize, usize) -> JsResult<bool>) -> JsResult<Vec<usize>> {
     let mut order: Vec<usize> = (0..count).collect();
     let mut merged = Vec::with_capacity(count);
@@ -159,7 +160,7 @@ fn merge_sort(count: usize, mut is_after: impl FnMut(usize, usize) -> JsResult<b
     while width < count {
         for run in order.chunks(2 * width) {
             let (mut left, mut right) = run.split_at(width.min(run.len()));
-            // What is in order already costs one comparison.
+            // Two runs that are already in order cost one comparison.
             if let ([.., last], [first, ..]) = (left, right)
                 && !is_after(*last, *first)?
             {

@@ -1,6 +1,6 @@
-//! What scripts see, as rows of an expression and what it comes to. The rows of `url`, `text`, `clone`, `events` and
-//! `language` are what Node 20 says, but for the bytes from 0x80 in windows-1252 and for `new URLSearchParams(null)`,
-//! where browsers and the standard differ from it.
+//! The globals as scripts see them, as rows of an expression and its expected value. The values of `url`, `text`,
+//! `clone`, `events` and `language` are those of Node 20, except for the bytes from 0x80 in windows-1252 and for
+//! `new URLSearchParams(null)`, where browsers and the standard differ from Node.
 
 use super::install;
 use boa_engine::{
@@ -24,7 +24,7 @@ pub fn context() -> Context {
     context
 }
 
-/// Evaluates, awaits, and shows the text of what comes out; an error as `name: message`.
+/// Evaluates a source, awaits its value, and returns it as text; an error as `! name: message`.
 pub fn show(source: &str, context: &mut Context) -> String {
     let result = context.eval(Source::from_bytes(source));
     context.run_jobs().unwrap();
@@ -49,14 +49,14 @@ pub fn show(source: &str, context: &mut Context) -> String {
     }
 }
 
-/// Fails with every row whose expression does not come to what stands beside it.
+/// Fails with a list of all rows whose expression does not have the expected value.
 #[track_caller]
 pub fn rows(rows: &[(&str, &str)]) {
     let context = &mut context();
     let failures: Vec<String> = rows
         .iter()
         .filter_map(|(source, expected)| {
-            // A block of its own for each row's names.
+            // Each row gets its own block scope.
             let shown = show(&format!("{{ {source} }}"), context);
             (shown != *expected).then(|| format!("{source}\n  expected {expected}\n  but got  {shown}"))
         })
@@ -575,7 +575,7 @@ fn sorting() {
         ),
         ("[5, 1, 4].sort((a, b) => b - a) + '|' + [5, 1, 4].toSorted((a, b) => a > b)", "5,4,1|1,4,5"),
         ("[3, , 1].toSorted().hasOwnProperty(2) + '' + [,].toSorted((a, b) => b).length", "true1"),
-        // More than Rust sorts by insertion, with many equals.
+        // Longer than what Rust sorts by insertion, with many equal items.
         (
             "const a = Array.from({ length: 999 }, (_, i) => ({ k: i % 7, i })); a.sort((x, y) => x.k - y.k); a.every((x, i) => !i || a[i - 1].k < x.k || a[i - 1].k === x.k && a[i - 1].i < x.i)",
             "true",
@@ -584,7 +584,7 @@ fn sorting() {
             "const a = Array.from({ length: 999 }, (_, i) => i * 7919 % 1009); a.sort().every((x, i) => !i || String(a[i - 1]) < String(x))",
             "true",
         ),
-        // No order at all: everything is still there.
+        // Inconsistent comparisons: no item is lost.
         (
             "const a = Array.from({ length: 999 }, (_, i) => i).sort(() => Math.random() - 0.5); a.length + ' ' + new Set(a).size + ' ' + a.every((x, i) => x === i)",
             "999 999 false",
@@ -605,7 +605,7 @@ fn sorting() {
         ("try { [Symbol.iterator, 1].sort() } catch (e) { e.name }", "TypeError"),
         ("try { [].sort.call(null) } catch (e) { e.name }", "TypeError"),
         ("[].sort.name + [].sort.length + [].toSorted.name + [].toSorted.length", "sort1toSorted1"),
-        // Typed arrays: numbers by their size, and a comparison that says 0.
+        // Typed arrays: numeric order by default, and comparisons that return 0.
         ("new Float64Array([3, NaN, 0, -0, 10, -Infinity, 0.5]).sort().join()", "-Infinity,0,0,0.5,3,10,NaN"),
         ("Object.is(new Float32Array([0, -0]).sort()[0], -0)", "true"),
         ("new BigInt64Array([3n, -1n, 2n ** 40n]).toSorted().join()", "-1,3,1099511627776"),
@@ -690,7 +690,7 @@ fn what_is_missing_says_what_to_use() {
     ]);
 }
 
-/// A script that replaces what the language offers neither breaks nor observes what is built in.
+/// A script that replaces the language's built-ins can neither break nor observe the platform's globals.
 #[test]
 fn pollution() {
     const POISON: &str = r#"
@@ -817,14 +817,14 @@ fn objects_become_primitive_values_however_often_they_are_asked() {
         ("''+{toString:1, valueOf:1}", "! TypeError: cannot convert object to primitive value"),
         ("`${Object.create(null)}`", "! TypeError: cannot convert object to primitive value"),
         ("''+{toString(){return {}}}", "! TypeError: cannot convert object to primitive value"),
-        // Arrays within themselves.
+        // Arrays that contain themselves.
         ("const a = [1]; a.push(a); ''+a", "1,"),
         ("const a = [1]; a.push(a); +a", "NaN"),
         ("const a = []; const b = [a, 2]; a.push(b, 1); String(a)", ",2,1"),
         ("const a = [[1], [1, [2]]]; a[2] = a[0]; `${a}|${a}`", "1,1,2,1|1,1,2,1"),
         ("const a = [{toString(){throw new RangeError('r')}}]; try {''+a} catch {} a[0] = 1; ''+a", "1"),
         ("class M extends Array {toString(){return 'm' + this.length}}; ''+new M(3)", "m3"),
-        // Dates, and objects with a conversion of their own.
+        // Dates, and objects with their own conversion.
         ("const d = new Date(0); d.toString = () => 'T'; d.valueOf = () => 9; [d+'', d-0].join()", "T,9"),
         ("new Date(NaN)+''", "Invalid Date"),
         ("Date.prototype[Symbol.toPrimitive].call({valueOf(){return 1}, toString(){return 'x'}}, 'default')", "x"),
@@ -835,7 +835,7 @@ fn objects_become_primitive_values_however_often_they_are_asked() {
         ("const o = {}; o[Symbol.toPrimitive] = () => 4; o + 1", "5"),
         ("new Proxy({}, {get(t, k){return k === Symbol.toPrimitive ? () => 3 : undefined}}) + 1", "4"),
         ("Symbol.iterator.toString()+''", "Symbol(Symbol.iterator)"),
-        // A list of what an object has does not show the conversion.
+        // Enumeration does not show the conversion.
         (
             "const keys = []; for (const key in {}) keys.push(key); keys.length + Object.keys(Object.prototype).length",
             "0",

@@ -1,4 +1,4 @@
-//! What stands behind `TextEncoder` and `TextDecoder`.
+//! The implementation of `TextEncoder` and `TextDecoder`.
 
 use super::{
     buffer::{View, require_uint8_array, uint8_array},
@@ -29,7 +29,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// The labels of the WHATWG Encoding Standard for the encodings that are here.
+    /// The supported encoding of a label of the WHATWG Encoding Standard.
     fn of_label(label: &str) -> Option<Self> {
         Some(match label.trim_matches(['\t', '\n', '\x0C', '\r', ' ']).to_ascii_lowercase().as_str() {
             "utf-8" | "utf8" | "unicode-1-1-utf-8" | "unicode11utf8" | "unicode20utf8" | "x-unicode20utf8" => {
@@ -56,27 +56,27 @@ impl Encoding {
     }
 }
 
-/// Windows-1252 where it differs from Latin-1: the bytes from 0x80 to 0x9F.
+/// The code points of the bytes 0x80 to 0x9F, where Windows-1252 differs from Latin-1.
 const WINDOWS_1252: [u16; 32] = [
     0x20AC, 0x81, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021, 0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8D, 0x017D,
     0x8F, 0x90, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014, 0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0x9D,
     0x017E, 0x0178,
 ];
 
-/// A decoder with the bytes that it could not use yet.
+/// A decoder, with the bytes of an incomplete character at the end of its last input.
 #[derive(Trace, Finalize, JsData)]
 struct Decoder {
     #[unsafe_ignore_trace]
     encoding: Encoding,
     fatal: bool,
     ignore_bom: bool,
-    /// Something has come out since the stream began, so that a byte order mark would not be one any more.
-    begun: bool,
+    /// Whether the stream has produced output, after which U+FEFF is no longer a byte order mark.
+    has_output: bool,
     #[unsafe_ignore_trace]
     pending: Vec<u8>,
 }
 
-/// What was decoded was not of the encoding, and the decoder was told not to put up with that.
+/// The input is invalid in the encoding, and the decoder is `fatal`.
 struct Malformed;
 
 impl Decoder {
@@ -90,15 +90,15 @@ impl Decoder {
             Encoding::Windows1252 => Ok(windows_1252(&bytes)),
         };
         if !stream || decoded.is_err() {
-            self.begun = false;
+            self.has_output = false;
             self.pending.clear();
         }
         decoded
     }
 
-    /// Whether a mark at the beginning of what comes next is dropped; asked once per stream.
-    fn drops_mark(&mut self) -> bool {
-        !std::mem::replace(&mut self.begun, true) && !self.ignore_bom
+    /// Whether a byte order mark at the start of the next output is dropped. Called with the first output of a stream.
+    fn drops_bom(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_output, true) && !self.ignore_bom
     }
 
     fn utf8(&mut self, mut bytes: &[u8], stream: bool) -> Result<JsString, Malformed> {
@@ -123,8 +123,8 @@ impl Decoder {
         if text.is_empty() {
             return Ok(js_string!());
         }
-        let drops_mark = self.drops_mark();
-        Ok(js_string!(text.strip_prefix('\u{FEFF}').filter(|_| drops_mark).unwrap_or(&text)))
+        let drops_bom = self.drops_bom();
+        Ok(js_string!(text.strip_prefix('\u{FEFF}').filter(|_| drops_bom).unwrap_or(&text)))
     }
 
     fn utf16(&mut self, bytes: &[u8], stream: bool, unit: fn([u8; 2]) -> u16) -> Result<JsString, Malformed> {
@@ -146,7 +146,7 @@ impl Decoder {
             if self.fatal {
                 return Err(Malformed);
             }
-            // Half a pair and half a unit behind it are one fault.
+            // An unpaired surrogate followed by half a unit counts as one error.
             if !ends_high {
                 text.push(0xFFFD);
             }
@@ -154,8 +154,8 @@ impl Decoder {
         if text.is_empty() {
             return Ok(js_string!());
         }
-        let drops_mark = self.drops_mark();
-        Ok(JsString::from(text.strip_prefix(&[0xFEFF]).filter(|_| drops_mark).unwrap_or(&text)))
+        let drops_bom = self.drops_bom();
+        Ok(JsString::from(text.strip_prefix(&[0xFEFF]).filter(|_| drops_bom).unwrap_or(&text)))
     }
 }
 
@@ -170,7 +170,7 @@ fn windows_1252(bytes: &[u8]) -> JsString {
     JsString::from(units.collect::<Vec<u16>>().as_slice())
 }
 
-/// `encode(text)`: the text's bytes in UTF-8 as a `Uint8Array`.
+/// `encode(text)`: the text in UTF-8, as a `Uint8Array`.
 fn encode(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let text = arguments.get_or_undefined(0).as_string().unwrap_or_default();
     Ok(uint8_array(text.to_std_string_lossy().as_bytes(), context)?.into())
@@ -204,7 +204,7 @@ fn decoder_new(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<
         encoding,
         fatal: arguments.get_or_undefined(1).to_boolean(),
         ignore_bom: arguments.get_or_undefined(2).to_boolean(),
-        begun: false,
+        has_output: false,
         pending: Vec::new(),
     };
     Ok(JsObject::from_proto_and_data(None, decoder).into())

@@ -1,5 +1,5 @@
-//! What stands behind `URL` and `URLSearchParams`: parsing and serialising by the `url` crate, and the link between the
-//! two objects.
+//! The implementation of `URL` and `URLSearchParams`: parsing and serialising with the `url` crate, and the link
+//! between the two objects.
 
 use super::helper::{Helper, type_error};
 use boa_engine::{
@@ -37,12 +37,12 @@ pub const HELPERS: &[Helper] = &[
 pub struct Url {
     #[unsafe_ignore_trace]
     url: url::Url,
-    /// Made when it is first asked for.
+    /// The `searchParams` object, created at its first use.
     params: Option<JsObject>,
 }
 
 impl Url {
-    /// The whole address.
+    /// The serialised URL.
     pub fn href(&self) -> &str {
         self.url.as_str()
     }
@@ -58,7 +58,7 @@ pub struct SearchParams {
 }
 
 impl SearchParams {
-    /// Names and values in order.
+    /// The names and values, in order.
     pub fn pairs(&self) -> &[(String, String)] {
         &self.pairs
     }
@@ -137,7 +137,7 @@ fn url_get(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsVa
     Ok(js_string!(value).into())
 }
 
-/// `urlSet(url, part, value)`: a value that the part cannot have is ignored, but for `href`, where it throws.
+/// `urlSet(url, part, value)`: ignores an invalid value, except for `href`, where it throws.
 fn url_set(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let this = object(arguments, 0).ok_or_else(|| not_a("URL"))?;
     let value = text(arguments, 2);
@@ -173,7 +173,7 @@ fn query_pairs(url: &url::Url) -> Vec<(String, String)> {
     url.query_pairs().into_owned().collect()
 }
 
-/// `urlSearchParams(url, prototype)`: the one object that stands for the URL's query.
+/// `urlSearchParams(url, prototype)`: the URL's one `searchParams` object.
 fn url_search_params(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     let this = object(arguments, 0).ok_or_else(|| not_a("URL"))?;
     let mut data = this.downcast_mut::<Url>().ok_or_else(|| not_a("URL"))?;
@@ -198,7 +198,7 @@ fn read<T>(arguments: &[JsValue], read: impl FnOnce(&[(String, String)]) -> T) -
     Ok(read(&data.pairs))
 }
 
-/// Changes the pairs, and with them the query of the URL that they belong to.
+/// Changes the pairs, and updates the query of the URL to which they belong.
 fn change(arguments: &[JsValue], change: impl FnOnce(&mut Vec<(String, String)>)) -> JsResult<JsValue> {
     let this = object(arguments, 0).ok_or_else(|| not_a("URLSearchParams"))?;
     let (owner, query) = {
@@ -229,7 +229,7 @@ fn params_append(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResul
     change(arguments, |pairs| pairs.push((text(arguments, 1), text(arguments, 2))))
 }
 
-/// `paramsDelete(params, name, value)`: all of that name, or only those of that value too.
+/// `paramsDelete(params, name, value)`: deletes all pairs of that name, or only those that also have that value.
 fn params_delete(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     let (name, value) = (text(arguments, 1), optional_text(arguments, 2));
     change(arguments, |pairs| pairs.retain(|pair| !matches(pair, &name, value.as_deref())))
@@ -257,7 +257,7 @@ fn params_has(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<J
     Ok(read(arguments, |pairs| pairs.iter().any(|pair| matches(pair, &name, value.as_deref())))?.into())
 }
 
-/// `paramsSet(params, name, value)`: the first of that name gets the value, the others go.
+/// `paramsSet(params, name, value)`: sets the first pair of that name, and deletes the others.
 fn params_set(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     let (name, value) = (text(arguments, 1), text(arguments, 2));
     change(arguments, |pairs| {
@@ -275,7 +275,7 @@ fn params_set(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<J
     })
 }
 
-/// By the names' UTF-16 code units; pairs of the same name keep their order.
+/// Sorts by the names' UTF-16 code units; pairs of the same name keep their order.
 fn params_sort(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<JsValue> {
     change(arguments, |pairs| pairs.sort_by(|one, other| one.0.encode_utf16().cmp(other.0.encode_utf16())))
 }
@@ -284,7 +284,7 @@ fn params_size(_: &JsValue, arguments: &[JsValue], _: &mut Context) -> JsResult<
     Ok(read(arguments, <[_]>::len)?.into())
 }
 
-/// `paramsAt(params, index)`: `[name, value]`, or undefined behind the end.
+/// `paramsAt(params, index)`: `[name, value]`, or `undefined` beyond the end.
 fn params_at(_: &JsValue, arguments: &[JsValue], context: &mut Context) -> JsResult<JsValue> {
     let index = arguments.get_or_undefined(1).as_number().unwrap_or(0.0) as usize;
     let pair =

@@ -1,7 +1,8 @@
-//! The guest as the bytes of a wasm module, which the build script makes.
+//! The guest as the bytes of a wasm module, which the build script compiles.
 //!
-//! A crate of its own so that a first build begins with it: linking the guest takes two minutes of one core, in which the
-//! rest of what the host needs is compiled. In the host's own build script it came last, and the host waited for it.
+//! This is a separate crate so that a first build starts with it: linking the guest takes two minutes on one core,
+//! during which the host's other dependencies are compiled. In the host's own build script it came last, and the host
+//! waited for it.
 
-/// The module.
+/// The compiled module.
 pub const WASM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/guest.wasm"));

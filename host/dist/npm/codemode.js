@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Starts the program `codemode` where it is installed: by CODEMODE_BINARY, or from PATH. It downloads nothing.
+// Starts the installed program `codemode`, found through CODEMODE_BINARY or PATH. Downloads nothing.
 'use strict';
 
 const { spawn } = require('node:child_process');
@@ -13,7 +13,7 @@ const INSTALL = `Install it: in a clone of its repository run \`cargo install --
 function isProgram(file) {
   try {
     accessSync(file, constants.X_OK);
-    // The way back to this file, as npm has it on PATH, leads nowhere.
+    // npm puts a link to this file on PATH; starting that would recurse.
     return statSync(file).isFile() && realpathSync(file) !== realpathSync(__filename);
   } catch {
     return false;
@@ -26,7 +26,7 @@ function find() {
     return isProgram(named) ? named : fail(`CODEMODE_BINARY names no program: ${named}`);
   }
   const folders = (process.env.PATH ?? '').split(delimiter).filter(Boolean);
-  // Other links of npm's to a file like this one are no programs either.
+  // Skip npm's links to other copies of this script.
   const programs = folders.map((folder) => join(folder, 'codemode')).filter(isProgram);
   return programs.find((file) => !realpathSync(file).endsWith('.js')) ?? fail('the program codemode is not on PATH.');
 }
@@ -38,7 +38,7 @@ function fail(why) {
 
 const child = spawn(find(), process.argv.slice(2), { stdio: 'inherit' });
 child.on('error', (error) => fail(`codemode cannot be started: ${error.message}`));
-// Those who end this process mean the program.
+// Forward signals to the program.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => child.kill(signal));
 }

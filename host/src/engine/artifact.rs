@@ -1,8 +1,8 @@
-//! The image: the guest, run up to where scripts begin, compiled for this machine, and cached.
+//! The sandbox image: a snapshot of the guest after initialisation, compiled for this machine and cached on disk.
 //!
-//! A cached image is named by what it depends on: the guest's bytes, the layers of the namespaces, the compiler's settings
-//! and the machine. It is written to a temporary file and renamed, into a folder that only the user can write: loading it
-//! means trusting it.
+//! A cached image is named by a hash of its inputs: the guest's bytes, the layers of the namespaces, the compiler's
+//! settings and the machine. It is written to a temporary file and renamed, in a folder that only the user can write,
+//! because loading it means executing it.
 #![expect(unsafe_code, reason = "loading compiled code trusts its bytes; the folder's permissions are checked first")]
 
 use super::{
@@ -27,23 +27,23 @@ use thiserror::Error;
 use wasmtime::{Instance, Linker, Module, OptLevel, Store, Trap, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 
-/// Why there is no image.
+/// Why the image could not be provided.
 #[derive(Debug, Error)]
 pub enum ArtifactError {
-    /// The folder or a file in it.
+    /// A file operation on the folder or on a file in it failed.
     #[error("could not {doing} {path}")]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// The file or folder.
         path: PathBuf,
         /// Why it failed.
         source: io::Error,
     },
-    /// Others could have written the code.
+    /// Another user could have written the code.
     #[error("compiled code cannot be trusted: {0}")]
     Untrusted(Untrusted),
-    /// A namespace's JavaScript.
+    /// A namespace's JavaScript cannot be evaluated.
     #[error("the layer of the namespace {namespace} cannot be used: {why}")]
     Layer {
         /// The namespace.
@@ -51,13 +51,13 @@ pub enum ArtifactError {
         /// What is wrong with the layer.
         why: String,
     },
-    /// All of it together.
+    /// The layers together are too large.
     #[error("the layers of the namespaces have {bytes} bytes, at most {LAYERS_BYTES_MAX} are taken")]
     LayersTooLarge {
-        /// Their bytes.
+        /// Their size in bytes.
         bytes: usize,
     },
-    /// The sandbox's own runtime.
+    /// wasmtime failed.
     #[error("the sandbox could not be prepared: {0:#}")]
     Engine(wasmtime::Error),
 }
@@ -87,7 +87,7 @@ pub struct Image {
 }
 
 impl Image {
-    /// The image of this build with these layers for this engine, from the folder or made anew.
+    /// The image of this build with these layers for this engine, loaded from the folder or built.
     pub(super) fn open(
         engine: &wasmtime::Engine,
         folder: &Path,
@@ -106,20 +106,20 @@ impl Image {
         if let Some(file) = open()? {
             match Self::load(engine, file) {
                 Ok(image) => return Ok(image),
-                // Cut short by a full disk, or of another build of the runtime: making it anew is the remedy.
+                // Truncated by a full disk, or written by another build of wasmtime: rebuilding is the remedy.
                 Err(error) => progress(&format!("the sandbox image is damaged and is made anew ({error:#})")),
             }
         }
         progress("preparing the sandbox image (once for this version, some seconds)");
         let compiled = make(engine, &layers)?;
-        // Two processes that make the same image at the same time both succeed: the later one replaces equal bytes.
+        // Two processes that build the same image at the same time both succeed: the later one replaces equal bytes.
         folder.replace(&name, &compiled).map_err(ArtifactError::io("write", &path))?;
         progress("the sandbox image is ready");
-        let gone = || ArtifactError::io("open", &path)(io::ErrorKind::NotFound.into());
-        Self::load(engine, open()?.ok_or_else(gone)?).map_err(ArtifactError::Engine)
+        let vanished = || ArtifactError::io("open", &path)(io::ErrorKind::NotFound.into());
+        Self::load(engine, open()?.ok_or_else(vanished)?).map_err(ArtifactError::Engine)
     }
 
-    /// Whether the folder has the image of this build with these layers for this machine.
+    /// Whether the folder holds the image of this build with these layers for this machine.
     #[must_use]
     pub fn is_cached(folder: &Path, layers: &[Layer]) -> bool {
         let name = |engine: &_| Self::file_name(engine, &in_order(layers));
@@ -139,22 +139,22 @@ impl Image {
     }
 
     fn load(engine: &wasmtime::Engine, file: File) -> wasmtime::Result<Self> {
-        // SAFETY: the file was written by this program: it is this user's, no other user can write it, it has no second
-        // name, and it was opened in a folder of which the same holds, through no link.
+        // SAFETY: the file was written by this program: it belongs to this user, no other user can write it, it has no
+        // other hard link, and it was opened without following links in a folder for which the same holds.
         let module = unsafe { Module::deserialize_open_file(engine, file)? };
         Ok(Self { module })
     }
 }
 
-/// The order in which layers are evaluated: the same for a host that registers its namespaces in another one.
+/// The order in which layers are evaluated, independent of the order in which a host registers its namespaces.
 fn in_order(layers: &[Layer]) -> Vec<&Layer> {
     let mut layers: Vec<_> = layers.iter().collect();
     layers.sort_unstable();
     layers
 }
 
-/// Runs the guest up to where scripts begin, freezes it, and compiles what it has become. On a thread of its own, whose
-/// stack is as large as wasm may want it.
+/// Runs the guest's initialisation, takes a snapshot and compiles it. Runs on a dedicated thread whose stack is as
+/// large as wasm may need.
 fn make(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, ArtifactError> {
     thread::scope(|scope| {
         let maker = thread::Builder::new()
@@ -167,7 +167,7 @@ fn make(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, Artifac
 
 fn freeze(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, ArtifactError> {
     let mut config = config(false);
-    // What runs once is not worth optimising.
+    // Code that runs once is not worth optimising.
     config.cranelift_opt_level(OptLevel::None).epoch_interruption(false);
     let initialising = wasmtime::Engine::new(&config)?;
     let mut linker = Linker::new(&initialising);
@@ -189,10 +189,10 @@ fn freeze(engine: &wasmtime::Engine, layers: &[&Layer]) -> Result<Vec<u8>, Artif
     Ok(engine.precompile_module(&frozen)?)
 }
 
-/// Has the guest evaluate a layer.
+/// Evaluates a layer in the guest.
 ///
 /// # Errors
-/// When the layer breaks the guest: where it nests too deeply, or wants more memory than a sandbox has.
+/// When the layer breaks the guest: it nests too deeply, or needs more memory than a sandbox has.
 fn add_layer(store: &mut Store<StoreData>, instance: &Instance, layer: &Layer) -> wasmtime::Result<LayerAdded> {
     let message = message::encode(layer);
     let buffer = instance.get_typed_func::<u32, u32>(&mut *store, abi::BUFFER)?;
@@ -207,16 +207,16 @@ fn add_layer(store: &mut Store<StoreData>, instance: &Instance, layer: &Layer) -
     message::decode(&answer).map_err(|error| wasmtime::format_err!("the answer says no layer: {error}"))
 }
 
-/// Why a layer broke the guest, for its author.
+/// The reason why a layer broke the guest, worded for its author.
 fn why_broken(error: &wasmtime::Error, data: &StoreData) -> String {
     match error.downcast_ref::<Trap>() {
         Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => "it nests calls or data too deeply".to_owned(),
-        Some(Trap::UnreachableCodeReached) => data.last_words(),
+        Some(Trap::UnreachableCodeReached) => data.panic_message(),
         _ => error.root_cause().to_string(),
     }
 }
 
-/// An instance that has run up to where scripts begin, as [`Wizer`] reads it.
+/// An initialised instance, as [`Wizer`] reads it.
 struct Initialised<'s> {
     store: &'s mut Store<StoreData>,
     instance: Instance,

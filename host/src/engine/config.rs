@@ -1,4 +1,4 @@
-//! How wasmtime compiles and runs the image.
+//! wasmtime's configuration for compiling and running the image.
 
 use super::sandbox::TABLE_ELEMENTS_MAX;
 use codemode_spec::limits::{
@@ -8,15 +8,15 @@ use wasmtime::{Config, Enabled, OptLevel, PoolingAllocationConfig};
 
 /// Sandboxes that may exist at once: those of the running executions, and a few that are being dropped.
 const SANDBOXES_MAX: u32 = EXECUTIONS_CONCURRENT_MAX as u32 + 8;
-/// Dirty memory of a sandbox's place that is reset by copying and stays mapped: the next sandbox there takes no page
-/// faults. A trivial script dirties about a third of it.
+/// Dirty memory of a pool slot that is reset by copying and stays mapped, so that the next sandbox in the slot takes no
+/// page faults. A trivial script dirties about a third of it.
 const KEEP_RESIDENT_BYTES: usize = 1024 * 1024;
 
-/// How the image is compiled and run. Without the pool, for making the image.
+/// The configuration; without the pool for building the image.
 pub(super) fn config(pooled: bool) -> Config {
     let mut config = Config::new();
     config.cranelift_opt_level(OptLevel::Speed).epoch_interruption(true).max_wasm_stack(WASM_STACK_BYTES_MAX);
-    // Nothing runs on an async stack; wasmtime wants to know that one would be large enough.
+    // Nothing runs on an async stack, but wasmtime validates its size.
     config.async_stack_size(TURN_THREAD_STACK_BYTES);
     if pooled {
         let mut pool = PoolingAllocationConfig::new();

@@ -1,16 +1,16 @@
-//! The kernel that sandboxes run on.
+//! The properties of the running Linux kernel that matter to the engine.
 
 use std::fs;
 
-/// The first kernel with PAGEMAP_SCAN, by which sandboxes are reset faster.
+/// The first kernel with PAGEMAP_SCAN, which makes resetting a sandbox faster.
 const WITH_PAGEMAP_SCAN: (u32, u32) = (6, 7);
 
-/// A kernel, as far as its version matters to the engine.
+/// The running kernel's version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Its release, as `6.12.0-generic`.
+    /// The release, such as `6.12.0-generic`.
     pub release: String,
-    /// Whether it resets sandboxes fast; `None` if the release says no version.
+    /// Whether it has PAGEMAP_SCAN; `None` if the release names no version.
     pub resets_fast: Option<bool>,
 }
 

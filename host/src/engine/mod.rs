@@ -1,7 +1,8 @@
-//! The sandbox: wasmtime and nothing but wasmtime. It knows the messages of the contract, not what a call in them means.
+//! The sandbox engine: everything that uses wasmtime. It knows the messages of the contract, but not what the calls in
+//! them mean.
 //!
-//! Invariant: a sandbox can reach nothing. Its WASI has no files, arguments, environment or sockets, a clock that stands
-//! still and a random source that is always zero; all else comes in messages.
+//! Invariant: a sandbox can reach nothing. Its WASI has no files, arguments, environment or sockets, a clock that
+//! stands still and a random source that is always zero; everything else arrives in messages.
 
 mod artifact;
 mod config;
@@ -22,7 +23,7 @@ use std::{path::Path, sync::Arc};
 use ticker::Ticker;
 use wasmtime::{InstancePre, Linker};
 
-/// Makes sandboxes. Cheap to clone.
+/// Creates sandboxes. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<Inner>,
@@ -35,11 +36,11 @@ struct Inner {
 }
 
 impl Engine {
-    /// An engine for the image with these layers in a folder; it is made there first if it is missing, which takes some
-    /// seconds and is told to `progress`.
+    /// An engine for the image with these layers, loaded from a folder. A missing image is built first, which takes
+    /// some seconds and is reported to `progress`.
     ///
     /// # Errors
-    /// When the image can be neither loaded nor made.
+    /// When the image can be neither loaded nor built.
     pub fn open(images: &Path, layers: &[Layer], progress: &dyn Fn(&str)) -> Result<Self, ArtifactError> {
         let wasmtime = wasmtime::Engine::new(&config(true)).map_err(ArtifactError::engine)?;
         let image = Image::open(&wasmtime, images, layers, progress)?;
@@ -50,10 +51,10 @@ impl Engine {
         Ok(Self { inner: Arc::new(Inner { instance_pre, ticker, threads: Threads::new() }) })
     }
 
-    /// A fresh sandbox, in the state in which the image was frozen.
+    /// A fresh sandbox, in the state of the image's snapshot.
     ///
     /// # Errors
-    /// When there is no place for one more, or the image is not of this ABI.
+    /// When the pool is exhausted, or the image does not have this ABI.
     pub fn sandbox(&self) -> Result<Sandbox, Stop> {
         Sandbox::new(&self.inner.instance_pre, &self.inner.ticker)
     }

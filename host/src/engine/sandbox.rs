@@ -1,4 +1,4 @@
-//! One sandbox: its turns, its bounds, its end.
+//! One sandbox: its turns, its resource limits, and the ways in which it is stopped.
 #![expect(unsafe_code, reason = "giving pages back to the system has no safe form")]
 
 use super::ticker::{Ticker, TickerHandle};
@@ -20,10 +20,10 @@ use wasmtime::{
 };
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtxBuilder, p1::WasiP1Ctx, p2::pipe::MemoryOutputPipe};
 
-/// Entries of the guest's function table, which never grows after it was made.
+/// Size of the guest's function table, which never grows after creation.
 pub(super) const TABLE_ELEMENTS_MAX: usize = 20_000;
 
-/// Why a turn did not come to its end. The sandbox is of no use afterwards.
+/// Why a turn did not complete. The sandbox cannot be used afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "each says it in its message")]
 pub enum Stop {
@@ -41,24 +41,24 @@ pub enum Stop {
     NoPlace,
     #[error("the sandbox had already been stopped")]
     Poisoned,
-    /// The guest gave up, in its own words. What they mean is not for the engine to know; they are for the log.
+    /// The guest panicked, with this message, which is for the log. The engine does not interpret it.
     #[error("the sandbox broke")]
     Panicked(String),
-    /// In wasmtime's words, which are for the log: they name its parts and where it was built.
+    /// wasmtime failed, with this message, which is for the log: it names wasmtime's parts and build paths.
     #[error("the sandbox broke")]
     Fault(String),
 }
 
-/// What a turn may use.
+/// The limits of a turn.
 #[derive(Clone, Debug)]
 pub struct Allowance {
-    /// When the wall time is over.
+    /// The end of the execution's wall time.
     pub deadline: Instant,
-    /// Processor time of all turns of the execution together.
+    /// The processor time of all turns of the execution together.
     pub cpu: Duration,
-    /// What of it the earlier turns have used.
+    /// The part of `cpu` that earlier turns have used.
     pub cpu_used: Duration,
-    /// Ends the turn at the next tick.
+    /// Stops the turn at the next tick.
     pub cancel: CancellationToken,
 }
 
@@ -77,16 +77,16 @@ pub struct Sandbox {
 
 pub(super) struct StoreData {
     wasi: WasiP1Ctx,
-    /// The guest's last words: a panic's message.
+    /// The guest's standard error, which receives a panic's message.
     stderr: MemoryOutputPipe,
     memory_exhausted: bool,
     turn: Option<TurnClock>,
 }
 
-/// What the running turn is measured by.
+/// The limits of the running turn, and the point from which its processor time counts.
 struct TurnClock {
     allowance: Allowance,
-    /// Processor time of the thread when the turn began. The earlier turns may have been on other threads.
+    /// Processor time of the thread when the turn started. Earlier turns may have run on other threads.
     cpu_before: Duration,
 }
 
@@ -94,7 +94,7 @@ impl Sandbox {
     pub(super) fn new(instance_pre: &InstancePre<StoreData>, ticker: &Ticker) -> Result<Self, Stop> {
         let mut store = Store::new(instance_pre.module().engine(), StoreData::new());
         store.limiter(|data| data);
-        store.epoch_deadline_callback(look_at_deadlines);
+        store.epoch_deadline_callback(check_deadlines);
         store.set_epoch_deadline(1);
         let instance = instance_pre.instantiate(&mut store).map_err(|error| {
             if error.is::<wasmtime::PoolConcurrencyLimitError>() { Stop::NoPlace } else { fault(&error) }
@@ -119,17 +119,18 @@ impl Sandbox {
         })
     }
 
-    /// Begins the execution and runs it until it is idle. Blocks; belongs on [`super::Threads`]. When the script has ended,
-    /// `before_end` is called before its result, which may be large, is taken out: to let go of what else is held of it.
+    /// Starts the execution and runs it until it is idle. Blocks; run it on [`super::Threads`]. When the script has
+    /// ended, `before_end` is called before its result, which may be large, is copied out: to release other memory of
+    /// the execution.
     ///
     /// # Errors
-    /// When a bound was reached or the guest broke. The sandbox is of no use then.
+    /// When a limit was reached or the guest failed. The sandbox cannot be used afterwards.
     pub fn start(&mut self, start: &Start, allowance: Allowance, before_end: impl FnOnce()) -> Result<Turn, Stop> {
         let call = self.start.clone();
         self.turn(start, &call, allowance, before_end)
     }
 
-    /// Continues it with what it waited for.
+    /// Resumes the execution with the results that it waited for.
     ///
     /// # Errors
     /// As [`Self::start`].
@@ -138,27 +139,28 @@ impl Sandbox {
         self.turn(resume, &call, allowance, before_end)
     }
 
-    /// Gives back the pages of the guest's stack: between turns nothing lives on it, and a long wait should not hold them.
+    /// Returns the pages of the guest's stack to the system: between turns the stack is empty, and should hold no
+    /// memory during a long wait.
     pub fn release_stack_pages(&mut self) {
         if self.poisoned {
             return;
         }
         let bottom = self.memory.data_ptr(&self.store);
-        // SAFETY: these pages are the sandbox's own and lie within its memory, which nothing refers to while it is
-        // borrowed here. Below the stack pointer, which is at rest, no byte means anything to the guest.
+        // SAFETY: these pages belong to the sandbox's memory, to which no reference exists while the sandbox is
+        // borrowed here. No byte below the stack pointer, which is at its initial value, has a meaning for the guest.
         let given_back = unsafe { madvise(bottom.cast(), GUEST_STACK_BYTES, Advice::LinuxDontNeed) };
         if let Err(error) = given_back {
             tracing::debug!(%error, "the stack of a waiting sandbox could not be given back");
         }
     }
 
-    /// Its linear memory, in bytes: what the script may read and write. It only grows.
+    /// The size of its linear memory in bytes: what the script may read and write. It only grows.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
         self.memory.data_size(&self.store)
     }
 
-    /// Processor time of the last turn, also of one that was stopped.
+    /// Processor time of the last turn, including one that was stopped.
     #[must_use]
     pub fn turn_cpu(&self) -> Duration {
         self.turn_cpu
@@ -184,7 +186,7 @@ impl Sandbox {
         self.store.data_mut().turn = None;
         self.turn_cpu = thread_cpu().saturating_sub(cpu_before);
         let turn = turn.map_err(|error| self.classify_trap(&error, cpu_max));
-        // A trapped instance would still accept calls: nothing in it can be trusted any more.
+        // A trapped instance would still accept calls, but its state cannot be trusted.
         self.poisoned = turn.is_err();
         turn
     }
@@ -195,7 +197,8 @@ impl Sandbox {
         call: &TypedFunc<u32, u64>,
         before_end: impl FnOnce(),
     ) -> wasmtime::Result<Turn> {
-        // Written where the guest reads, and gone before it runs: a large message is in memory as few times as can be.
+        // Encoded straight into guest memory and dropped before the guest runs, to keep as few copies of a large
+        // message as possible.
         let bytes = message::length(&message);
         let length = u32::try_from(bytes)?;
         let pointer = self.buffer.call(&mut self.store, length)? as usize;
@@ -219,12 +222,13 @@ impl Sandbox {
         if matches!(turn.state, State::Done { .. }) != is_last {
             wasmtime::bail!("the answer does not begin as it goes on");
         }
-        self.assert_at_rest()?;
+        self.assert_stack_empty()?;
         Ok(turn)
     }
 
-    /// Between turns nothing lives on the guest's stack, or it could not be put away and taken up elsewhere.
-    fn assert_at_rest(&mut self) -> wasmtime::Result<()> {
+    /// Checks that the guest's stack is empty between turns; otherwise the guest could not be resumed on another
+    /// thread.
+    fn assert_stack_empty(&mut self) -> wasmtime::Result<()> {
         let Val::I32(pointer) = self.stack_pointer.get(&mut self.store) else {
             wasmtime::bail!("the stack pointer is no number");
         };
@@ -245,9 +249,9 @@ impl Sandbox {
             return Stop::Memory;
         }
         match error.downcast_ref::<Trap>() {
-            // The guest's own stack lies at the bottom of memory: below it is nothing.
+            // The guest's stack is at the bottom of memory, so that overflowing it leaves the memory's bounds.
             Some(Trap::StackOverflow | Trap::MemoryOutOfBounds) => Stop::Stack,
-            Some(Trap::UnreachableCodeReached) => Stop::Panicked(self.store.data().last_words()),
+            Some(Trap::UnreachableCodeReached) => Stop::Panicked(self.store.data().panic_message()),
             _ => fault(error),
         }
     }
@@ -262,7 +266,7 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)
 }
 
-fn look_at_deadlines(context: StoreContextMut<'_, StoreData>) -> wasmtime::Result<UpdateDeadline> {
+fn check_deadlines(context: StoreContextMut<'_, StoreData>) -> wasmtime::Result<UpdateDeadline> {
     let Some(clock) = &context.data().turn else { return Ok(UpdateDeadline::Continue(1)) };
     if clock.allowance.cancel.is_cancelled() {
         return Err(Stop::Cancelled.into());
@@ -283,7 +287,7 @@ pub(super) fn link(linker: &mut Linker<StoreData>) -> wasmtime::Result<()> {
 
 impl StoreData {
     pub(super) fn new() -> Self {
-        // Enough for a panic's message and its place.
+        // Enough for a panic's message and location.
         let stderr = MemoryOutputPipe::new(4096);
         let wasi = WasiCtxBuilder::new()
             .stderr(stderr.clone())
@@ -296,8 +300,8 @@ impl StoreData {
         Self { wasi, stderr, memory_exhausted: false, turn: None }
     }
 
-    /// What the guest said when it panicked; otherwise empty.
-    pub(super) fn last_words(&self) -> String {
+    /// The message of the guest's panic; empty if it did not panic.
+    pub(super) fn panic_message(&self) -> String {
         String::from_utf8_lossy(&self.stderr.contents()).trim().to_owned()
     }
 }
@@ -306,7 +310,7 @@ impl ResourceLimiter for StoreData {
     fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
         if desired > MEMORY_BYTES_MAX {
             self.memory_exhausted = true;
-            // A trap, not a failed growth: the guest would only panic, and in words of its own.
+            // A trap instead of a failed growth, at which the guest would panic with a message of its own.
             return Err(Stop::Memory.into());
         }
         Ok(true)
@@ -317,7 +321,7 @@ impl ResourceLimiter for StoreData {
     }
 }
 
-/// The script's randomness comes in its first message; what the guest's libraries draw must be the same everywhere.
+/// The script's randomness arrives in its first message; the guest's libraries must draw the same numbers everywhere.
 struct Zeros;
 
 impl rand::TryRng for Zeros {

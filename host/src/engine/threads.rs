@@ -1,11 +1,11 @@
-//! The threads on which turns run: away from the async workers, so that a spinning script delays no timers, and
-//! with a stack on which wasm traps before the thread overflows.
+//! The threads on which turns run. They are separate from the async workers, so that a spinning script delays no
+//! timers, and their stack is so large that wasm traps before the thread overflows.
 
 use codemode_spec::limits::{EXECUTIONS_CONCURRENT_MAX, TURN_THREAD_STACK_BYTES};
 use std::time::Duration;
 use tokio::{runtime::Runtime, task::JoinHandle};
 
-/// Threads that are started when they are needed and end when they were idle for a while.
+/// A pool of threads that are started on demand and end after some idle time.
 pub struct Threads {
     runtime: Option<Runtime>,
 }
@@ -21,10 +21,10 @@ impl Threads {
         Self { runtime: runtime.ok() }
     }
 
-    /// Runs a job on one of the threads.
+    /// Runs a job on a thread of the pool.
     ///
     /// # Panics
-    /// When the system could not give the runtime what it needs at the start of the process.
+    /// When the runtime could not be created at the start of the process.
     ///
     /// # Cancellation
     /// Dropping the handle does not stop the job.
@@ -35,7 +35,8 @@ impl Threads {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        // Dropping a runtime waits for its threads, which is forbidden where the last engine may be dropped.
+        // Dropping a runtime blocks until its threads end, which is forbidden in async code, where the last engine may
+        // be dropped.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

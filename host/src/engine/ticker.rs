@@ -1,5 +1,5 @@
-//! Interrupts running turns now and then, so that they look at their deadlines. Nothing is decided by counting ticks:
-//! under load they come late, so a turn asks the clocks.
+//! Interrupts running turns periodically, so that they check their deadlines. No decision counts ticks: under load they
+//! come late, so a turn reads the clocks.
 
 use codemode_spec::limits::TICK_MS;
 use std::{
@@ -11,11 +11,11 @@ use std::{
     time::Duration,
 };
 
-/// Ticks without a turn after which the ticker's thread is parked: waking it for every turn would cost more than the
-/// turn's own work.
+/// Idle ticks after which the ticker's thread is parked. Parking at once would wake it for every turn, which costs more
+/// than the turn's own work.
 const IDLE_TICKS: u32 = 100;
 
-/// Ticks while turns run, and a while longer; otherwise its thread is parked.
+/// Ticks while turns run and for a while afterwards; otherwise its thread is parked.
 pub(super) struct Ticker {
     shared: Arc<Shared>,
     thread: Thread,
@@ -27,7 +27,7 @@ struct Shared {
     ended: AtomicBool,
 }
 
-/// A turn that wants to be interrupted; until it is dropped.
+/// A guard of a running turn: ticks continue until it is dropped.
 pub(super) struct Running {
     shared: Arc<Shared>,
 }
@@ -48,7 +48,7 @@ impl Ticker {
                     engine.increment_epoch();
                 } else {
                     ticking.parked.store(true, Ordering::SeqCst);
-                    // A turn that began before the flag was up did not see it.
+                    // A turn that started before the flag was set did not see it.
                     if ticking.running.load(Ordering::SeqCst) == 0 && !ticking.ended.load(Ordering::Acquire) {
                         thread::park();
                     }
@@ -69,7 +69,7 @@ impl Ticker {
     }
 }
 
-/// What a sandbox keeps of the ticker.
+/// A sandbox's handle to the ticker.
 #[derive(Clone)]
 pub(super) struct TickerHandle {
     shared: Arc<Shared>,

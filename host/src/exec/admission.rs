@@ -1,7 +1,7 @@
-//! How many executions run, how many wait, whose turn it is, and who is refused.
+//! Admission of executions: how many run, how many wait, which is admitted next, and which are refused.
 //!
-//! Callers take turns: when a place comes free, the caller that was granted one longest ago goes first, whatever its number
-//! of waiting executions. Those of one caller are admitted in the order of their coming.
+//! Callers take turns: a free permit goes to the caller that was last granted one the longest ago, regardless of how
+//! many of its executions wait. The executions of one caller are admitted in the order of arrival.
 
 use super::outcome::cancelled;
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -13,184 +13,186 @@ use std::{
 use tokio::{sync::oneshot, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-/// What one caller may have of the places of an executor.
+/// One caller's share of an executor's permits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Executions of one name take their turns together.
+    /// Executions with the same caller name share one queue.
     pub caller: Arc<str>,
-    /// Its executions that run at the same time.
+    /// Executions of the caller that may run at the same time.
     pub concurrent_max: usize,
-    /// Its executions that wait for a place.
+    /// Executions of the caller that may wait for a permit.
     pub queued_max: usize,
 }
 
-/// All of them, under no name: what an executor with one caller needs.
+/// An unlimited share without a caller name, for an executor with only one caller.
 impl Default for Share {
     fn default() -> Self {
         Self { caller: "".into(), concurrent_max: usize::MAX, queued_max: usize::MAX }
     }
 }
 
-/// How many executions there are.
+/// The current number of executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Load {
     /// Executions that run.
     pub running: usize,
-    /// Executions that wait for a place.
+    /// Executions that wait for a permit.
     pub waiting: usize,
 }
 
-/// Lets in a bounded number, queues a bounded number, refuses the rest.
+/// Admits a bounded number of executions, queues a bounded number, and refuses the rest.
 pub(super) struct Admission {
-    line: Arc<Mutex<Line>>,
+    queues: Arc<Mutex<Queues>>,
 }
 
-/// A place among the executions that run, given back when it is dropped.
-pub(super) struct Place {
-    line: Arc<Mutex<Line>>,
+/// A permit of a running execution, released on drop.
+pub(super) struct Permit {
+    queues: Arc<Mutex<Queues>>,
     caller: Arc<str>,
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
-        let next = lock(&self.line).leave(&self.caller);
-        grant(&self.line, next);
+        let next = lock(&self.queues).release(&self.caller);
+        grant(&self.queues, next);
     }
 }
 
-/// An execution that waits; it leaves the line when it is dropped.
-struct Queued<'a> {
-    line: &'a Mutex<Line>,
+/// A waiting execution; removed from the queue on drop.
+struct QueueGuard<'a> {
+    queues: &'a Mutex<Queues>,
     caller: Arc<str>,
     number: u64,
 }
 
-impl Drop for Queued<'_> {
+impl Drop for QueueGuard<'_> {
     fn drop(&mut self) {
-        lock(self.line).give_up(&self.caller, self.number);
+        lock(self.queues).remove_waiting(&self.caller, self.number);
     }
 }
 
-/// Who runs and who waits.
-struct Line {
+/// The running and waiting executions of all callers.
+struct Queues {
     concurrent_max: usize,
     queued_max: usize,
     running: usize,
     waiting: usize,
-    /// Executions that ever waited.
+    /// Executions that have ever waited; the last one's number.
     numbered: u64,
-    /// Those with an execution that runs or waits.
-    callers: BTreeMap<Arc<str>, Of>,
-    /// Callers with an execution that waits; the first is the next.
+    /// Callers with an execution that runs or waits.
+    callers: BTreeMap<Arc<str>, CallerState>,
+    /// Callers with a waiting execution; the first is next.
     turns: VecDeque<Arc<str>>,
 }
 
-/// What one caller has.
+/// The executions of one caller.
 #[derive(Default)]
-struct Of {
+struct CallerState {
     running: usize,
-    /// As it was when its last execution came.
+    /// The limit in the caller's latest request.
     concurrent_max: usize,
     waiting: VecDeque<Waiting>,
 }
 
 struct Waiting {
     number: u64,
-    granted: oneshot::Sender<Place>,
+    granted: oneshot::Sender<Permit>,
 }
 
-/// A place that has come free, and the execution that gets it.
+/// A waiting execution to which a free permit goes.
 type Next = Option<(Arc<str>, Waiting)>;
 
-fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
-    line.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(queues: &Mutex<Queues>) -> MutexGuard<'_, Queues> {
+    queues.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Gives a place to the execution that is next. One that has gone meanwhile drops it, and so passes it on.
-fn grant(line: &Arc<Mutex<Line>>, next: Next) {
+/// Sends a permit to the next execution. If that has been dropped meanwhile, the permit is dropped too, and so passes
+/// to another.
+fn grant(queues: &Arc<Mutex<Queues>>, next: Next) {
     if let Some((caller, waiting)) = next {
-        let _ = waiting.granted.send(Place { line: Arc::clone(line), caller });
+        let _ = waiting.granted.send(Permit { queues: Arc::clone(queues), caller });
     }
 }
 
-impl Line {
-    /// Whether an execution of this caller may begin now, and if so, counts it.
-    fn enter(&mut self, share: &Share) -> bool {
-        let of = self.callers.entry(Arc::clone(&share.caller)).or_default();
-        of.concurrent_max = share.concurrent_max;
-        let enters = self.running < self.concurrent_max && of.running < share.concurrent_max && of.waiting.is_empty();
-        if enters {
-            of.running += 1;
+impl Queues {
+    /// Admits an execution of this caller if it may start now, and counts it as running.
+    fn try_admit(&mut self, share: &Share) -> bool {
+        let state = self.callers.entry(Arc::clone(&share.caller)).or_default();
+        state.concurrent_max = share.concurrent_max;
+        let admitted =
+            self.running < self.concurrent_max && state.running < share.concurrent_max && state.waiting.is_empty();
+        if admitted {
+            state.running += 1;
             self.running += 1;
         }
-        enters
+        admitted
     }
 
-    /// Puts an execution at the end of its caller's line.
-    fn queue(&mut self, share: &Share, granted: oneshot::Sender<Place>) -> Result<u64, ErrorReport> {
-        let of = self.callers.entry(Arc::clone(&share.caller)).or_default();
-        if self.waiting >= self.queued_max || of.waiting.len() >= share.queued_max {
+    /// Appends an execution to its caller's queue.
+    fn queue(&mut self, share: &Share, granted: oneshot::Sender<Permit>) -> Result<u64, ErrorReport> {
+        let state = self.callers.entry(Arc::clone(&share.caller)).or_default();
+        if self.waiting >= self.queued_max || state.waiting.len() >= share.queued_max {
             let error = self.refused(share, "and the queue is full");
-            self.tidy(&share.caller);
+            self.remove_idle(&share.caller);
             return Err(error);
         }
-        if of.waiting.is_empty() {
+        if state.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&share.caller));
         }
         self.waiting += 1;
         self.numbered += 1;
-        of.waiting.push_back(Waiting { number: self.numbered, granted });
+        state.waiting.push_back(Waiting { number: self.numbered, granted });
         Ok(self.numbered)
     }
 
-    fn leave(&mut self, caller: &Arc<str>) -> Next {
+    fn release(&mut self, caller: &Arc<str>) -> Next {
         self.running -= 1;
-        if let Some(of) = self.callers.get_mut(caller) {
-            of.running -= 1;
+        if let Some(state) = self.callers.get_mut(caller) {
+            state.running -= 1;
         }
         let next = self.next();
-        self.tidy(caller);
+        self.remove_idle(caller);
         next
     }
 
-    /// Whose turn it is, counted as one that runs.
+    /// The execution to admit next, counted as running.
     fn next(&mut self) -> Next {
-        let may = |of: &Of| of.running < of.concurrent_max;
-        let at = self.turns.iter().position(|caller| self.callers.get(caller).is_some_and(may))?;
+        let has_share = |state: &CallerState| state.running < state.concurrent_max;
+        let at = self.turns.iter().position(|caller| self.callers.get(caller).is_some_and(has_share))?;
         let caller = self.turns.remove(at)?;
-        let of = self.callers.get_mut(&caller)?;
-        let waiting = of.waiting.pop_front()?;
-        of.running += 1;
+        let state = self.callers.get_mut(&caller)?;
+        let waiting = state.waiting.pop_front()?;
+        state.running += 1;
         self.running += 1;
         self.waiting -= 1;
-        if !of.waiting.is_empty() {
+        if !state.waiting.is_empty() {
             self.turns.push_back(Arc::clone(&caller));
         }
         Some((caller, waiting))
     }
 
-    /// Takes an execution out of its caller's line, unless it has a place by now.
-    fn give_up(&mut self, caller: &Arc<str>, number: u64) {
-        let Some(of) = self.callers.get_mut(caller) else { return };
-        let before = of.waiting.len();
-        of.waiting.retain(|waiting| waiting.number != number);
-        self.waiting -= before - of.waiting.len();
-        if of.waiting.is_empty() {
+    /// Removes an execution from its caller's queue, unless it has been granted a permit by now.
+    fn remove_waiting(&mut self, caller: &Arc<str>, number: u64) {
+        let Some(state) = self.callers.get_mut(caller) else { return };
+        let before = state.waiting.len();
+        state.waiting.retain(|waiting| waiting.number != number);
+        self.waiting -= before - state.waiting.len();
+        if state.waiting.is_empty() {
             self.turns.retain(|other| other != caller);
         }
-        self.tidy(caller);
+        self.remove_idle(caller);
     }
 
-    /// Forgets a caller that has nothing.
-    fn tidy(&mut self, caller: &Arc<str>) {
-        if self.callers.get(caller).is_some_and(|of| of.running == 0 && of.waiting.is_empty()) {
+    /// Removes a caller without executions.
+    fn remove_idle(&mut self, caller: &Arc<str>) {
+        if self.callers.get(caller).is_some_and(|state| state.running == 0 && state.waiting.is_empty()) {
             self.callers.remove(caller);
         }
     }
 
     fn refused(&self, share: &Share, why: &str) -> ErrorReport {
-        let of = self.callers.get(&share.caller);
-        let own = of.map_or(0, |of| of.running);
+        let state = self.callers.get(&share.caller);
+        let own = state.map_or(0, |state| state.running);
         let running = if own >= share.concurrent_max {
             format!("{own} executions of this caller are running")
         } else {
@@ -204,7 +206,7 @@ impl Line {
 
 impl Admission {
     pub(super) fn new(concurrent_max: usize, queued_max: usize) -> Self {
-        let line = Line {
+        let queues = Queues {
             concurrent_max,
             queued_max,
             running: 0,
@@ -213,41 +215,41 @@ impl Admission {
             callers: BTreeMap::new(),
             turns: VecDeque::new(),
         };
-        Self { line: Arc::new(Mutex::new(line)) }
+        Self { queues: Arc::new(Mutex::new(queues)) }
     }
 
     pub(super) fn load(&self) -> Load {
-        let line = lock(&self.line);
-        Load { running: line.running, waiting: line.waiting }
+        let queues = lock(&self.queues);
+        Load { running: queues.running, waiting: queues.waiting }
     }
 
-    /// Waits for a place, at most as long as the execution itself may take.
+    /// Waits for a permit, at most for the given time.
     ///
     /// # Errors
-    /// `CAPACITY_EXCEEDED` when the queue is full or the time is over, `CANCELLED`.
+    /// `CAPACITY_EXCEEDED` when the queue is full or the wait times out, `CANCELLED`.
     ///
     /// # Cancellation
-    /// May be dropped at any time: the execution leaves the line.
-    pub(super) async fn enter(
+    /// May be dropped at any time: the execution is removed from the queue.
+    pub(super) async fn acquire(
         &self,
         share: &Share,
         wait: Duration,
         cancel: &CancellationToken,
-    ) -> Result<Place, ErrorReport> {
-        let (granted, place) = oneshot::channel();
+    ) -> Result<Permit, ErrorReport> {
+        let (granted, permit) = oneshot::channel();
         let number = {
-            let mut line = lock(&self.line);
-            if line.enter(share) {
-                return Ok(Place { line: Arc::clone(&self.line), caller: Arc::clone(&share.caller) });
+            let mut queues = lock(&self.queues);
+            if queues.try_admit(share) {
+                return Ok(Permit { queues: Arc::clone(&self.queues), caller: Arc::clone(&share.caller) });
             }
-            line.queue(share, granted)?
+            queues.queue(share, granted)?
         };
-        let _queued = Queued { line: &self.line, caller: Arc::clone(&share.caller), number };
+        let _queued = QueueGuard { queues: &self.queues, caller: Arc::clone(&share.caller), number };
         tokio::select! {
             () = cancel.cancelled() => Err(cancelled()),
-            place = timeout(wait, place) => match place {
-                Ok(Ok(place)) => Ok(place),
-                _ => Err(lock(&self.line).refused(share, "and none came free in time")),
+            permit = timeout(wait, permit) => match permit {
+                Ok(Ok(permit)) => Ok(permit),
+                _ => Err(lock(&self.queues).refused(share, "and none came free in time")),
             },
         }
     }
@@ -263,24 +265,24 @@ mod tests {
 
     const SOON: Duration = Duration::from_secs(60);
 
-    /// Has executions wait, in this order, and returns the order in which they get the one place.
+    /// Queues executions in this order, and returns the order in which they get the one permit.
     async fn order(admission: &Arc<Admission>, waiting: &[&str]) -> Vec<String> {
         let cancel = CancellationToken::new();
-        let first = admission.enter(&share("first", 9, 9), SOON, &cancel).await.unwrap();
-        let (told, mut order) = tokio::sync::mpsc::unbounded_channel();
+        let first = admission.acquire(&share("first", 9, 9), SOON, &cancel).await.unwrap();
+        let (admitted, mut order) = tokio::sync::mpsc::unbounded_channel();
         for (number, caller) in waiting.iter().enumerate() {
-            let before = lock(&admission.line).waiting;
-            let (queue, told, caller) = (Arc::clone(admission), told.clone(), (*caller).to_owned());
+            let before = lock(&admission.queues).waiting;
+            let (queue, admitted, caller) = (Arc::clone(admission), admitted.clone(), (*caller).to_owned());
             tokio::spawn(async move {
-                let place = queue.enter(&share(&caller, 9, 9), SOON, &CancellationToken::new()).await.unwrap();
-                told.send(format!("{caller}{number}")).unwrap();
-                drop(place);
+                let permit = queue.acquire(&share(&caller, 9, 9), SOON, &CancellationToken::new()).await.unwrap();
+                admitted.send(format!("{caller}{number}")).unwrap();
+                drop(permit);
             });
-            while lock(&admission.line).waiting == before {
+            while lock(&admission.queues).waiting == before {
                 tokio::task::yield_now().await;
             }
         }
-        drop((first, told));
+        drop((first, admitted));
         let mut seen = Vec::new();
         while let Some(next) = order.recv().await {
             seen.push(next);
@@ -293,43 +295,43 @@ mod tests {
         let admission = Arc::new(Admission::new(1, 20));
         let seen = order(&admission, &["noisy", "noisy", "noisy", "noisy", "quiet", "other", "quiet"]).await;
         assert_eq!(seen, ["noisy0", "quiet4", "other5", "noisy1", "quiet6", "noisy2", "noisy3"]);
-        let line = lock(&admission.line);
-        assert!(line.callers.is_empty() && line.turns.is_empty() && line.running == 0 && line.waiting == 0);
+        let queues = lock(&admission.queues);
+        assert!(queues.callers.is_empty() && queues.turns.is_empty() && queues.running == 0 && queues.waiting == 0);
     }
 
     #[tokio::test]
     async fn a_caller_has_no_more_than_its_share() {
         let (admission, cancel) = (Admission::new(3, 20), CancellationToken::new());
         let small = share("small", 1, 1);
-        let place = admission.enter(&small, SOON, &cancel).await.unwrap();
-        let error = admission.enter(&small, Duration::ZERO, &cancel).await.err().unwrap();
+        let permit = admission.acquire(&small, SOON, &cancel).await.unwrap();
+        let error = admission.acquire(&small, Duration::ZERO, &cancel).await.err().unwrap();
         assert_eq!(error.message, "1 executions of this caller are running, and none came free in time");
-        let mut waiting = Box::pin(admission.enter(&small, SOON, &cancel));
+        let mut waiting = Box::pin(admission.acquire(&small, SOON, &cancel));
         assert!(futures::poll!(&mut waiting).is_pending());
-        let error = admission.enter(&small, SOON, &cancel).await.err().unwrap();
+        let error = admission.acquire(&small, SOON, &cancel).await.err().unwrap();
         assert_eq!(error.message, "1 executions of this caller are running, and the queue is full");
         assert_eq!(error.code, ErrorCode::CapacityExceeded);
-        // There is room for others.
-        drop(admission.enter(&share("other", 9, 9), SOON, &cancel).await.unwrap());
+        // Other callers are still admitted.
+        drop(admission.acquire(&share("other", 9, 9), SOON, &cancel).await.unwrap());
         assert!(futures::poll!(&mut waiting).is_pending());
-        drop(place);
+        drop(permit);
         drop(waiting.await.unwrap());
-        assert!(lock(&admission.line).callers.is_empty());
+        assert!(lock(&admission.queues).callers.is_empty());
     }
 
     #[tokio::test]
     async fn a_place_that_is_granted_to_one_that_goes_is_passed_on() {
         let (admission, cancel) = (Admission::new(1, 20), CancellationToken::new());
-        let place = admission.enter(&share("a", 9, 9), SOON, &cancel).await.unwrap();
+        let permit = admission.acquire(&share("a", 9, 9), SOON, &cancel).await.unwrap();
         let (b, c) = (share("b", 9, 9), share("c", 9, 9));
-        let mut goes = Box::pin(admission.enter(&b, SOON, &cancel));
-        let mut stays = Box::pin(admission.enter(&c, SOON, &cancel));
-        assert!(futures::poll!(&mut goes).is_pending() && futures::poll!(&mut stays).is_pending());
-        drop(place);
-        // It was granted the place, and never looked.
-        drop(goes);
-        drop(stays.await.unwrap());
-        assert!(lock(&admission.line).callers.is_empty());
+        let mut dropped = Box::pin(admission.acquire(&b, SOON, &cancel));
+        let mut waits = Box::pin(admission.acquire(&c, SOON, &cancel));
+        assert!(futures::poll!(&mut dropped).is_pending() && futures::poll!(&mut waits).is_pending());
+        drop(permit);
+        // It was granted the permit, but never polled again.
+        drop(dropped);
+        drop(waits.await.unwrap());
+        assert!(lock(&admission.queues).callers.is_empty());
     }
 
     #[tokio::test]
@@ -337,15 +339,15 @@ mod tests {
         let admission = Admission::new(1, 1);
         let (cancel, never) = (CancellationToken::new(), CancellationToken::new());
         let all = Share::default();
-        let place = admission.enter(&all, SOON, &never).await.unwrap();
-        let mut waiting = Box::pin(admission.enter(&all, SOON, &cancel));
+        let permit = admission.acquire(&all, SOON, &never).await.unwrap();
+        let mut waiting = Box::pin(admission.acquire(&all, SOON, &cancel));
         assert!(futures::poll!(&mut waiting).is_pending());
         cancel.cancel();
         assert_eq!(waiting.await.err().unwrap().code, ErrorCode::Cancelled);
-        let late = admission.enter(&Share::default(), Duration::ZERO, &never).await.err().unwrap();
+        let late = admission.acquire(&Share::default(), Duration::ZERO, &never).await.err().unwrap();
         assert_eq!(late.message, "1 executions are running, and none came free in time");
-        assert_eq!(lock(&admission.line).waiting, 0);
-        drop(place);
-        drop(admission.enter(&Share::default(), SOON, &never).await.unwrap());
+        assert_eq!(lock(&admission.queues).waiting, 0);
+        drop(permit);
+        drop(admission.acquire(&Share::default(), SOON, &never).await.unwrap());
     }
 }

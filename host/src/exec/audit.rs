@@ -1,11 +1,11 @@
-//! Who is told of executions: an observer while a script runs, and the audit.
+//! The receivers of execution events: an observer while a script runs, and the audit log.
 
 use crate::secrets::SecretsOpened;
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, RefusalSink, Secret, Secrets};
 use codemode_spec::{ErrorCode, envelope::Context, message::ConsoleLine, session::SessionRequest};
 use std::sync::Arc;
 
-/// Watches an execution while it runs. Called from the thread of a turn: must return at once.
+/// Observes an execution while it runs. Called from a turn thread: must return at once.
 pub trait Observer: Send + Sync {
     /// The script wrote to the console.
     fn console(&self, _line: &ConsoleLine) {}
@@ -13,48 +13,48 @@ pub trait Observer: Send + Sync {
     fn call(&self, _namespace: &str, _method: &str, _calls: u64) {}
 }
 
-/// Watches nothing.
+/// An observer that ignores everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// What became of a saved login state.
+/// An operation on a saved login state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginAct {
     /// It was saved.
     Saved,
-    /// It is about to be given to a browser.
+    /// It is about to be loaded into a browser.
     Loaded,
     /// It was removed.
     Removed,
 }
 
-/// Writes down what all executions of a host do. Must return at once.
+/// The audit log of all executions of a host. Must return at once.
 pub trait AuditSink: Send + Sync {
-    /// A script is about to run. The caller of the process itself has no name.
+    /// A script is about to run. `caller` is empty for the process's own user.
     fn started(&self, _id: &ExecutionId, _caller: &str, _code: &str, _session: &SessionRequest) {}
-    /// A script is about to do something that has an effect. Never told: the values of its arguments.
+    /// A script is about to make a call with an effect. The values of its arguments are not passed.
     fn effect(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _account: &Account) {}
-    /// A script was refused a call of a method that exists, and its provider has not seen it.
+    /// A script's call of an existing method was refused before it reached the provider.
     fn call_refused(&self, _id: &ExecutionId, _namespace: &str, _method: &str, _code: ErrorCode) {}
-    /// A provider took something from a script that is not for scripts.
+    /// A provider refused an action of a script.
     fn refused(&self, _id: &ExecutionId, _refusal: &Refusal) {}
-    /// A secret is about to be put into a page of its origin. Never told: its value.
+    /// A secret is about to be filled into a page of its origin. Its value is not passed.
     fn secret_used(&self, _id: &ExecutionId, _secret: &Secret, _lease: Option<&LeaseMark>) {}
-    /// A login state of a session key was saved, loaded or removed. Never told: its values.
+    /// A login state of a session key was saved, loaded or removed. Its values are not passed.
     fn login(&self, _id: &ExecutionId, _act: LoginAct, _key: &str, _name: &str, _lease: Option<&LeaseMark>) {}
-    /// The execution has ended, and is disposed of. `context` is what it was about.
+    /// The execution has ended and is disposed of. `context` names its session, lease and page.
     fn ended(&self, _id: &ExecutionId, _outcome: Result<(), ErrorCode>, _calls: u64, _context: &Context) {}
 }
 
-/// Writes down nothing: for hosts that have no audit.
+/// An audit log that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoAudit;
 
 impl AuditSink for NoAudit {}
 
-/// The part of the audit that the providers of one execution have.
+/// Records the refusals by one execution's providers in the audit log.
 pub(super) struct ExecutionRefusals {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) execution: ExecutionId,
@@ -66,7 +66,7 @@ impl RefusalSink for ExecutionRefusals {
     }
 }
 
-/// The secrets of one execution, whose uses stand in the audit.
+/// The secrets of one execution; each use is recorded in the audit log.
 pub(super) struct ExecutionSecrets {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) execution: ExecutionId,

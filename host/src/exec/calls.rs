@@ -1,4 +1,4 @@
-//! The calls of one run: room for their arguments, those that run, and their replies.
+//! The calls of one run: memory for their arguments, those that run, and their replies.
 
 use super::{
     audit::{AuditSink, Observer},
@@ -33,15 +33,15 @@ use tracing::{Instrument as _, Span};
 /// The runtimes of one execution, in the order of their creation.
 pub(super) type Runtimes = Arc<[Arc<dyn ProviderRuntime>]>;
 
-/// Where the calls of one execution go.
+/// What an execution's calls are dispatched to and reported to.
 pub(super) struct Callees {
     pub registry: Arc<Registry>,
     pub runtimes: Runtimes,
     pub audit: Arc<dyn AuditSink>,
     pub meter: Arc<dyn Meter>,
-    /// Everything that a provider answers goes through it: the one way of replies and events into the sandbox.
+    /// Masks every provider reply: the only path of replies and events into the sandbox.
     pub masker: Masker,
-    /// What an operator sees of the calls and of the console.
+    /// Records the calls and the console for operators.
     pub trace: TraceSink,
     /// The execution's span.
     pub span: Span,
@@ -53,7 +53,7 @@ pub(super) struct Completed {
     pub result: Result<Encoded, ErrorReport>,
 }
 
-/// The calls of one run that are running. Those that wait for room are part of the run's state.
+/// The running calls of one run. Those that wait for memory are part of the run's state.
 pub(super) struct Calls {
     callees: Arc<Callees>,
     room: ArgumentRoom,
@@ -63,31 +63,31 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// With the room in the memory of the host for the arguments of calls that run, a permit a byte of weight.
+    /// `host_room` is the host's memory for arguments, shared by all executions; a permit is a byte of weight.
     pub(super) fn new(callees: Callees, host_room: Arc<Semaphore>, deadline: Instant) -> Self {
         let (callees, room) = (Arc::new(callees), ArgumentRoom::new(host_room));
         Self { callees, room, deadline, running: FuturesUnordered::new() }
     }
 
-    /// What counts turns and calls.
+    /// Counts turns and calls.
     pub(super) fn meter(&self) -> &dyn Meter {
         &*self.callees.meter
     }
 
-    /// What an operator sees.
+    /// Records what operators see.
     pub(super) fn trace(&self) -> &TraceSink {
         &self.callees.trace
     }
 
-    /// What overwrites the values of secrets.
+    /// Masks the values of secrets.
     pub(super) fn masker(&self) -> &Masker {
         &self.callees.masker
     }
 
-    /// Takes over calls that have left the sandbox, and starts those for which there is room.
-    pub(super) fn take(&mut self, state: &mut RunState, calls: Vec<Call>, observer: &dyn Observer) {
+    /// Accepts calls that have left the sandbox, and starts those whose arguments fit into memory.
+    pub(super) fn accept(&mut self, state: &mut RunState, calls: Vec<Call>, observer: &dyn Observer) {
         for mut call in calls {
-            // A name that no method has is only shown, and need not be whole for that.
+            // A name that is longer than any method's is used only for display, so it may be clipped.
             [&mut call.namespace, &mut call.method].into_iter().for_each(|name| self.masker().text(name));
             clip(&mut call.method, METHOD_NAME_CHARS_MAX);
             state.calls += 1;
@@ -96,18 +96,18 @@ impl Calls {
             let name = format!("{}.{}", call.namespace, call.method);
             self.trace().call_began(call.id, &name);
             state.under_way.insert(call.id, CallUnderWay { name, background });
-            // What is no value of the codec is said when the call is carried out.
+            // Malformed arguments are reported when the call is executed.
             let weight = weigh(&call.arguments.0).unwrap_or(0);
             state.waiting.push_back(WaitingCall { call, weight });
         }
         self.start_all(state);
     }
 
-    /// Takes the calls that are complete without waiting, as many as one turn is given.
+    /// Collects completed calls without waiting, up to the reply bytes of one turn.
     pub(super) fn poll_ready(&mut self, state: &mut RunState, ready: &mut Vec<Completed>) {
         let size = |completed: &Completed| completed.result.as_ref().map_or(0, |reply| reply.0.len());
         let mut bytes: usize = ready.iter().map(size).sum();
-        // No wake-up is lost: the next poll registers its own waker before it looks.
+        // No wake-up is lost: the next poll registers its own waker before checking.
         let mut context = Context::from_waker(Waker::noop());
         while bytes <= TURN_REPLIES_BYTES_MAX
             && let Poll::Ready(Some(completed)) = self.running.poll_next_unpin(&mut context)
@@ -118,13 +118,13 @@ impl Calls {
         }
     }
 
-    /// Waits for the first call to complete, and takes all that are complete then. Knows no time.
+    /// Waits for the first call to complete, and collects all that are complete then. Has no timeout.
     ///
     /// # Errors
     /// `CANCELLED` when the execution is cancelled first.
     ///
     /// # Cancellation
-    /// May be dropped at any time: what is ready is taken within one poll.
+    /// May be dropped at any time: completed calls are collected within a single poll, so dropping loses none.
     pub(super) async fn next_replies(
         &mut self,
         state: &mut RunState,
@@ -135,7 +135,7 @@ impl Calls {
             let (next, room) = (self.next_to_start(state), &self.room);
             let place = async {
                 match next {
-                    Some(weight) => room.place(weight).await,
+                    Some(weight) => room.reserve(weight).await,
                     None => std::future::pending().await,
                 }
             };
@@ -151,7 +151,7 @@ impl Calls {
         Ok(ready)
     }
 
-    /// How many calls have left the sandbox and have not ended.
+    /// The number of calls that have left the sandbox and have not ended.
     pub(super) fn outstanding(&self, state: &RunState) -> usize {
         self.running.len() + state.waiting.len()
     }
@@ -162,16 +162,16 @@ impl Calls {
         state.waiting.clear();
     }
 
-    /// Starts the calls for which there is room, in the order in which the script made them.
+    /// Starts the calls whose arguments fit into memory, in the order in which the script made them.
     fn start_all(&mut self, state: &mut RunState) {
         while let Some(weight) = self.next_to_start(state)
-            && let Some(place) = self.room.try_place(weight)
+            && let Some(place) = self.room.try_reserve(weight)
         {
             self.start_next(state, place);
         }
     }
 
-    /// The weight of the call that is next, if one more may run.
+    /// The weight of the next call, if one more may run.
     fn next_to_start(&self, state: &RunState) -> Option<usize> {
         let next = state.waiting.front().filter(|_| self.running.len() < CALLS_OUTSTANDING_MAX);
         next.map(|next| next.weight)
@@ -180,12 +180,12 @@ impl Calls {
     fn start_next(&mut self, state: &mut RunState, place: ArgumentsPlace) {
         let Some(next) = state.waiting.pop_front() else { return };
         let context = CallContext { call: next.call.id, deadline: self.deadline, place };
-        self.running.push(carried_out(Arc::clone(&self.callees), state.id.clone(), next, context).boxed());
+        self.running.push(run_call(Arc::clone(&self.callees), state.id.clone(), next, context).boxed());
     }
 }
 
-/// Carries out a call that has its place. A provider that panics has failed.
-pub(super) async fn carried_out(
+/// Executes a call whose arguments have their memory permit, and reports its end. A provider's panic is a failed call.
+pub(super) async fn run_call(
     callees: Arc<Callees>,
     execution: ExecutionId,
     waiting: WaitingCall,
@@ -194,10 +194,10 @@ pub(super) async fn carried_out(
     let (call, namespace) = (waiting.call.id, waiting.call.namespace.clone());
     let (meter, trace, began) = (callees.meter.clone(), callees.trace.clone(), Instant::now());
     let span = CallSpan::new(&callees.span, &callees.registry, &namespace, &waiting.call.method);
-    let carried_out = carry_out_masked(callees, execution, waiting, context).instrument(span.span());
-    let carried_out = AssertUnwindSafe(carried_out).catch_unwind();
+    let running = dispatch_masked(callees, execution, waiting, context).instrument(span.span());
+    let running = AssertUnwindSafe(running).catch_unwind();
     let panicked = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the provider panicked in this call"));
-    let result = carried_out.await.unwrap_or_else(panicked);
+    let result = running.await.unwrap_or_else(panicked);
     let outcome = result.as_ref().map(drop).map_err(|error| error.code);
     meter.call(&namespace, began.elapsed(), outcome);
     trace.call_ended(call, began.elapsed(), outcome);
@@ -205,18 +205,18 @@ pub(super) async fn carried_out(
     Completed { call, result }
 }
 
-/// Whether the sandbox has calls for which there is room now.
+/// Whether the sandbox withholds calls that the host could accept now.
 pub(super) fn may_send_more(state: &RunState) -> bool {
     state.withheld && state.waiting.is_empty()
 }
 
-/// For how many more bytes of calls there is room.
+/// How many more bytes of calls the host accepts.
 pub(super) fn bytes_left(state: &RunState) -> u32 {
     let held: usize = state.waiting.iter().map(|waiting| waiting.call.bytes()).sum();
     u32::try_from(WAITING_CALLS_BYTES_MAX.saturating_sub(held)).unwrap_or(u32::MAX)
 }
 
-/// What goes into the sandbox of a call that has ended.
+/// The reply to the sandbox for a call that has ended.
 pub(super) fn reply(state: &mut RunState, Completed { call, result }: Completed) -> Reply {
     let name = state.under_way.remove(&call).map(|call| call.name).unwrap_or_default();
     let result = result.and_then(|reply| {
@@ -236,7 +236,7 @@ pub(super) fn reply(state: &mut RunState, Completed { call, result }: Completed)
     Reply { call, result }
 }
 
-/// How a failure looks to the script.
+/// An error report as the script sees it.
 fn call_error(report: &ErrorReport) -> CallError {
     let details = (!report.details.is_null()).then(|| Encoded(Value::from(report.details.clone()).encode()));
     CallError {
@@ -248,22 +248,22 @@ fn call_error(report: &ErrorReport) -> CallError {
     }
 }
 
-/// Has a call carried out, and masks what comes of it.
-async fn carry_out_masked(
+/// Executes a call and masks its reply or error.
+async fn dispatch_masked(
     callees: Arc<Callees>,
     execution: ExecutionId,
     call: WaitingCall,
     context: CallContext,
 ) -> Result<Encoded, ErrorReport> {
     let masker = callees.masker.clone();
-    match carry_out(callees, execution, call, context).await {
+    match dispatch(callees, execution, call, context).await {
         Ok(mut reply) => masker.encoded(&mut reply).map(|()| reply),
         Err(error) => Err(masker.report(error)),
     }
 }
 
-/// Checks the call, notes its effect or its refusal for the audit, and has its provider carry it out.
-async fn carry_out(
+/// Checks a call, records its effect or refusal in the audit log, and passes it to its provider.
+async fn dispatch(
     callees: Arc<Callees>,
     execution: ExecutionId,
     WaitingCall { mut call, weight }: WaitingCall,
@@ -291,11 +291,11 @@ async fn carry_out(
             audit.effect(&execution, &call.namespace, &method.name, &account);
         }
     }
-    // The provider's own name of the method, which may not be the one that a script can write.
+    // The provider's canonical method name, which may differ from the one in the script.
     runtime.call(&method.name, arguments, context).await
 }
 
-/// Refuses arguments that no place is large enough for.
+/// Refuses arguments that are heavier than the execution's whole allowance.
 fn check_weight(call: &Call, weight: usize) -> Result<(), ErrorReport> {
     if weight <= ARGUMENTS_WEIGHT_MAX {
         return Ok(());
@@ -311,7 +311,7 @@ fn check_weight(call: &Call, weight: usize) -> Result<(), ErrorReport> {
         .with_hint("Pass less in one call: in parts, or as one string instead of many values."))
 }
 
-/// Room for the arguments of calls: that of the execution, and that of the host, which all executions share.
+/// Memory for the arguments of calls: the execution's allowance, and the host's, which all executions share.
 pub(super) struct ArgumentRoom {
     own: Arc<Semaphore>,
     host: Arc<Semaphore>,
@@ -322,19 +322,19 @@ impl ArgumentRoom {
         Self { own: Arc::new(Semaphore::new(ARGUMENTS_WEIGHT_MAX)), host }
     }
 
-    /// A place for arguments of this weight; `None` if there is none yet.
-    fn try_place(&self, weight: usize) -> Option<ArgumentsPlace> {
+    /// A permit for arguments of this weight; `None` if it must wait.
+    fn try_reserve(&self, weight: usize) -> Option<ArgumentsPlace> {
         let Some(permits) = permits(weight) else { return Some(ArgumentsPlace::default()) };
         let own = Arc::clone(&self.own).try_acquire_many_owned(permits).ok()?;
         let host = Arc::clone(&self.host).try_acquire_many_owned(permits).ok()?;
         Some(ArgumentsPlace::of([own, host]))
     }
 
-    /// Waits for a place for arguments of this weight.
+    /// Waits for a permit for arguments of this weight.
     ///
     /// # Cancellation
     /// May be dropped at any time.
-    pub(super) async fn place(&self, weight: usize) -> ArgumentsPlace {
+    pub(super) async fn reserve(&self, weight: usize) -> ArgumentsPlace {
         let Some(permits) = permits(weight) else { return ArgumentsPlace::default() };
         let own = Arc::clone(&self.own).acquire_many_owned(permits).await;
         let host = Arc::clone(&self.host).acquire_many_owned(permits).await;
@@ -343,8 +343,8 @@ impl ArgumentRoom {
     }
 }
 
-/// The permits that a weight needs: none where it is so small that it need not wait, or so large that the call is refused
-/// when it is carried out.
+/// The semaphore permits for a weight: none if it is so small that it need not wait, or so large that the call will be
+/// refused.
 fn permits(weight: usize) -> Option<u32> {
     u32::try_from(weight).ok().filter(|_| (ARGUMENTS_WEIGHT_FREE + 1..=ARGUMENTS_WEIGHT_MAX).contains(&weight))
 }

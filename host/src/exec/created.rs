@@ -1,6 +1,6 @@
 //! The services and runtimes of one execution: created in order before its script runs, disposed of in reverse after it.
 
-use super::outcome::{cancelled, time_over};
+use super::outcome::{cancelled, timed_out};
 use codemode_provider::{Ending, ExecutionContext, ProviderRuntime, Registry, ServiceProvider, ServiceRuntime};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, limits::DISPOSE_MS_MAX};
 use futures::FutureExt as _;
@@ -8,7 +8,7 @@ use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
-/// What there is to dispose of at the end of an execution, in the order of its creation.
+/// What must be disposed of at the end of an execution, in the order of its creation.
 #[derive(Default)]
 pub(super) struct Created {
     services: Vec<Arc<dyn ServiceRuntime>>,
@@ -16,10 +16,11 @@ pub(super) struct Created {
 }
 
 impl Created {
-    /// Creates the services, then the runtimes. What was created before a failure is there to be disposed of.
+    /// Creates the services, then the runtimes. What was created before a failure still needs disposal.
     ///
     /// # Errors
-    /// `PROVIDER_CREATE_FAILED` with the first failure, and what ends the execution meanwhile.
+    /// `PROVIDER_CREATE_FAILED` for the first failure, or `CANCELLED` or `TIME_EXCEEDED` if the execution ends
+    /// meanwhile.
     pub(super) async fn create_all(
         &mut self,
         services: &[Arc<dyn ServiceProvider>],
@@ -38,7 +39,7 @@ impl Created {
             let made = tokio::select! {
                 biased;
                 () = context.cancel.cancelled() => return Err(cancelled()),
-                () = tokio::time::sleep_until(context.deadline) => return Err(time_over()),
+                () = tokio::time::sleep_until(context.deadline) => return Err(timed_out()),
                 made = create => made,
             };
             match made {
@@ -50,7 +51,8 @@ impl Created {
         Ok(())
     }
 
-    /// Disposes in the reverse order of creation, namespaces before what they share, each once. Returns what failed.
+    /// Disposes in reverse order of creation, namespaces before the services that they share, each once. Returns the
+    /// failures.
     pub(super) async fn dispose_all(&self, ending: Ending) -> Vec<ErrorReport> {
         let deadline = Instant::now() + Duration::from_millis(DISPOSE_MS_MAX);
         let mut errors = Vec::new();
@@ -63,8 +65,8 @@ impl Created {
         errors
     }
 
-    /// What the execution was about, and what there is to warn of. Asked after disposal. What a later part says of the
-    /// context does not replace what an earlier one said.
+    /// Collects the context and the warnings of all services and runtimes, after disposal. A value of an earlier one is
+    /// not replaced by that of a later one.
     pub(super) fn describe(&self, context: &mut Context, warnings: &mut Vec<String>) {
         for service in &self.services {
             merge(context, service.describe());

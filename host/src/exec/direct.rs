@@ -1,10 +1,10 @@
-//! An execution without a script: a surface makes the calls, and all else is as for a script: place, lease, policy, audit,
-//! masks and bounds.
+//! An execution without a script: a surface makes the calls, with the same permit, lease, policy, audit, masking and
+//! limits as an execution with a script.
 
 use super::{
     Executor, Granted, Inner,
     admission::Share,
-    calls::{ArgumentRoom, Callees, carried_out},
+    calls::{ArgumentRoom, Callees, run_call},
     created::Created,
     new_id,
     outcome::cancelled,
@@ -32,41 +32,42 @@ use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{Instrument as _, Span};
 
-/// What an execution without a script begins with.
+/// The request for an execution without a script.
 #[derive(Clone, Debug)]
 pub struct DirectRequest {
-    /// What makes the calls, as `vnext`; the audit has its hash where that of a script would be.
+    /// The name of the surface that makes the calls, such as `vnext`; the audit log has its hash in place of a
+    /// script's.
     pub program: &'static str,
     /// The browser session.
     pub session: SessionRequest,
-    /// What its caller may have of the executor's places.
+    /// The caller's share of the executor's permits.
     pub share: Share,
 }
 
-/// An execution that goes on until it is ended, or dropped, or [`DIRECT_MS_MAX`] is over. Any number of calls run
-/// concurrently.
+/// An execution that lasts until it is ended or dropped, or for [`DIRECT_MS_MAX`]. Calls may run concurrently, in any
+/// number.
 pub struct Direct {
     id: ExecutionId,
     callees: Arc<Callees>,
     room: ArgumentRoom,
     calls: Arc<AtomicU32>,
     kept: Arc<KeptFiles>,
-    /// Calls are given up from then on.
+    /// Cancels the running calls.
     ending: CancellationToken,
-    /// Everything is disposed of.
+    /// Cancelled once everything is disposed of.
     ended: CancellationToken,
     _ends: DropGuard,
 }
 
 impl Executor {
-    /// Begins an execution without a script. Nothing is opened before its first call.
+    /// Starts an execution without a script. No browser is opened before the first call.
     ///
     /// # Errors
-    /// As an execution of a script that could not begin: `CAPACITY_EXCEEDED`, `PROVIDER_CREATE_FAILED`, what is wrong with
-    /// the state folder.
+    /// As for an execution with a script that cannot start: `CAPACITY_EXCEEDED`, `PROVIDER_CREATE_FAILED`, or an error
+    /// of the state folder.
     ///
     /// # Cancellation
-    /// Dropping the future ends what had begun.
+    /// Dropping the future ends the execution if it has started.
     pub async fn direct(&self, request: DirectRequest) -> Result<Direct, ErrorReport> {
         let (id, ending) = (new_id(), CancellationToken::new());
         let ends = ending.clone().drop_guard();
@@ -81,7 +82,7 @@ impl Executor {
 }
 
 impl Inner {
-    /// Holds what an execution has until it ends, and disposes of that.
+    /// Creates the runtimes, holds them until the execution ends, and disposes of them.
     async fn hold(
         self: Arc<Self>,
         id: ExecutionId,
@@ -101,7 +102,7 @@ impl Inner {
             Ok(context) => context,
             Err(error) => return refused(began, error),
         };
-        let Granted { deadline, secrets, place: _place, .. } = granted;
+        let Granted { deadline, secrets, permit: _permit, .. } = granted;
         let start = Instant::now();
         self.settings.audit.started(&id, &share.caller, program, &session);
         let tracing = self.trace(&id, program, &secrets);
@@ -121,7 +122,7 @@ impl Inner {
                     ended: ended.clone(),
                     _ends: ends,
                 };
-                // A surface that has gone drops it, which ends the execution.
+                // If the surface has dropped the request, the `Direct` is dropped here, which ends the execution.
                 let _ = began.send(Ok(direct));
                 tokio::select! {
                     () = ending.cancelled() => {}
@@ -153,13 +154,13 @@ impl Inner {
 }
 
 impl Direct {
-    /// Which execution it is.
+    /// The execution's id.
     #[must_use]
     pub fn id(&self) -> &ExecutionId {
         &self.id
     }
 
-    /// Whether no call can be made any more.
+    /// Whether the execution no longer accepts calls.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.ending.is_cancelled()
@@ -168,10 +169,10 @@ impl Direct {
     /// Calls a method of a namespace, as a script would.
     ///
     /// # Errors
-    /// What the method fails with; `CANCELLED` when the execution ends first.
+    /// The error of the method; `CANCELLED` when the execution ends first.
     ///
     /// # Cancellation
-    /// May be dropped at any time; the call is given up as when a script ends.
+    /// May be dropped at any time: the call is cancelled as when a script ends.
     pub async fn call(
         &self,
         namespace: &str,
@@ -184,14 +185,14 @@ impl Direct {
         let arguments = Encoded::from(Value::Array(arguments));
         let weight = weigh(&arguments.0).unwrap_or(0);
         let call = Call { id: number, namespace: namespace.to_owned(), method: method.to_owned(), arguments };
-        let carried_out = async {
-            let context = CallContext { call: number, deadline, place: self.room.place(weight).await };
-            carried_out(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await
+        let running = async {
+            let context = CallContext { call: number, deadline, place: self.room.reserve(weight).await };
+            run_call(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await
         };
         let reply = tokio::select! {
             biased;
             () = self.ending.cancelled() => Err(cancelled()),
-            completed = carried_out => completed.result,
+            completed = running => completed.result,
         };
         let reply = reply.map_err(ErrorReport::bounded)?;
         if reply.0.len() > REPLY_BYTES_MAX {
@@ -202,7 +203,7 @@ impl Direct {
         reply.value().map_err(broken)
     }
 
-    /// Keeps a file for the client of the surface, for as long as results of scripts are kept.
+    /// Stores a file for the client of the surface, for as long as scripts' results are retained.
     ///
     /// # Errors
     /// `RESULT_TOO_LARGE` or `IO_ERROR`.
@@ -214,7 +215,7 @@ impl Direct {
         })
     }
 
-    /// Ends the execution: calls that run are given up.
+    /// Ends the execution and cancels the running calls.
     pub fn end(&self) {
         self.ending.cancel();
     }
@@ -228,7 +229,7 @@ impl Direct {
     }
 }
 
-/// Says that an execution without a script has not begun.
+/// Reports that the execution could not start.
 fn refused(began: oneshot::Sender<Result<Direct, ErrorReport>>, error: ErrorReport) {
     spans::ended(&Span::current(), Err(error.code));
     let _ = began.send(Err(error));

@@ -1,4 +1,4 @@
-//! The login states that the verbs of one execution have: those of its session key.
+//! The login states that an execution's verbs can use: those of its session key.
 
 use super::audit::{AuditSink, LoginAct};
 use crate::logins::LoginStore;
@@ -7,13 +7,13 @@ use codemode_provider::{Clock, ExecutionId, LeaseMark, LoginState, LoginStates};
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::sync::Arc;
 
-/// The states of an execution's key. What is done with them stands in the audit.
+/// The login states of the execution's session key; each operation is recorded in the audit log.
 pub(super) struct ExecutionLogins {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) execution: ExecutionId,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) store: LoginStore,
-    /// Executions without one have no states.
+    /// An execution without a session key has no login states.
     pub(super) key: Option<String>,
 }
 

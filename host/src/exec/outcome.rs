@@ -1,4 +1,4 @@
-//! From what the sandbox said to the value of an execution, or to the report of why there is none.
+//! Converts the guest's outcome into an execution's value, or into an error report.
 
 use super::{
     quirks::{self, Panic},
@@ -14,19 +14,19 @@ use codemode_spec::{
     value::weigh,
 };
 
-/// What a run came to, before its providers are disposed of.
+/// The outcome of a run, before its providers are disposed of.
 pub(super) struct RunOutcome {
     pub outcome: Result<Returned, ErrorReport>,
     pub summary: Summary,
 }
 
 impl RunOutcome {
-    /// Of a run of which nothing else is known.
+    /// The outcome of a run of which nothing but the error is known.
     pub(super) fn failed(error: ErrorReport) -> Self {
         Self { outcome: Err(error), summary: Summary::default() }
     }
 
-    /// What providers are told of it.
+    /// The ending that is reported to providers.
     pub(super) fn ending(&self) -> Ending {
         match self.outcome.as_ref().map_err(|error| error.code) {
             Ok(_) => Ending::Succeeded,
@@ -40,7 +40,7 @@ impl RunOutcome {
     }
 }
 
-/// What a script returned, in the codec's bytes: nothing is made of it while its calls and its browser are there.
+/// A script's return value in encoded form: it is decoded only after its calls and its browser are released.
 pub(super) struct Returned {
     value: Encoded,
     program: Program,
@@ -51,13 +51,13 @@ impl Returned {
         Self { value, program }
     }
 
-    /// The result without the values of secrets.
+    /// The result with the values of secrets masked.
     pub(super) fn masked(mut self, masker: &Masker) -> Result<Self, ErrorReport> {
         masker.encoded(&mut self.value)?;
         Ok(self)
     }
 
-    /// The value, with the positions in its stacks as they are in the script.
+    /// The decoded value, whose stack positions are mapped to those in the script.
     pub(super) fn into_value(self) -> Result<Value, ErrorReport> {
         let broken = |error| ErrorReport::new(ErrorCode::SandboxFault, format!("the result is {error}"));
         let mut value = self.value.value().map_err(broken)?;
@@ -66,7 +66,7 @@ impl Returned {
         Ok(value)
     }
 
-    /// Bytes of the value.
+    /// The encoded size in bytes.
     pub(super) fn len(&self) -> usize {
         self.value.0.len()
     }
@@ -76,11 +76,11 @@ pub(super) fn cancelled() -> ErrorReport {
     ErrorReport::new(ErrorCode::Cancelled, "the execution was cancelled")
 }
 
-pub(super) fn time_over() -> ErrorReport {
+pub(super) fn timed_out() -> ErrorReport {
     ErrorReport::new(ErrorCode::TimeExceeded, "the execution's time was over")
 }
 
-/// The report of a turn that did not come to its end.
+/// The error report for a turn that did not complete.
 pub(super) fn stopped(stop: Stop) -> ErrorReport {
     let (stop, hint) = match &stop {
         Stop::Panicked(words) => match quirks::panic(words) {
@@ -111,7 +111,7 @@ pub(super) fn stopped(stop: Stop) -> ErrorReport {
     }
 }
 
-/// The result of a script that has ended, in the codec's bytes, or why there is none.
+/// The encoded result of a script that has ended, or the error report.
 pub(super) fn outcome(
     outcome: Outcome,
     state: &mut RunState,
@@ -159,8 +159,8 @@ pub(super) fn outcome(
     }
 }
 
-/// The error of a call that the script did not catch is the answer's error as it was, with what was put before its
-/// message; anything else is the script's.
+/// Reports an uncaught error. The error of a failed call keeps its original report, with any prefix that was added to
+/// its message; any other error becomes a script error.
 fn threw(mut thrown: Thrown, state: &mut RunState, program: &Program, registry: &Registry) -> ErrorReport {
     let stacks = program.stacks();
     let texts = [&mut thrown.message, &mut thrown.stack].into_iter().chain(&mut thrown.causes);
@@ -194,13 +194,13 @@ fn threw(mut thrown: Thrown, state: &mut RunState, program: &Program, registry: 
     report
 }
 
-/// The message of a failed call as it was thrown, if nothing was changed but that something stands before it: a layer says
-/// there which of its methods failed.
+/// The message of a failed call as thrown, if it was changed only by a prefix: a layer adds the name of the method that
+/// failed.
 fn with_prefix(message: String, thrown: String) -> String {
     if thrown.ends_with(&message) { thrown } else { message }
 }
 
-/// Why a call was refused inside the sandbox.
+/// The report of a call that was refused inside the sandbox.
 fn refused_report(refused: CallError) -> ErrorReport {
     let code = ErrorCode::ALL.iter().find(|code| code.as_str() == refused.code);
     ErrorReport::new(*code.unwrap_or(&ErrorCode::CallFailed), refused.message).with_hint(refused.hint)

@@ -1,4 +1,4 @@
-//! Polling on the thread of a turn, for what comes soon.
+//! Polling a future on a turn thread for a short time.
 
 use std::{
     pin::pin,
@@ -16,8 +16,8 @@ impl Wake for Unpark {
     }
 }
 
-/// Polls a future on this thread until it is ready, or, with `None`, the time has come. With the thread's own clock: a
-/// timer of the runtime would wake one of its workers each time.
+/// Polls a future on this thread until it is ready; `None` when the deadline passes first. It parks the thread instead
+/// of using a timer of the runtime, which would wake one of the runtime's workers each time.
 pub(super) fn poll_until<T>(until: Instant, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let waker = Arc::new(Unpark(thread::current())).into();

@@ -1,23 +1,22 @@
-//! What Boa, the interpreter in the guest, says and does that a script is not to blame for: its words for errors, where
-//! it breaks, and what to tell a model then. No other file of the host knows whose words these are: replacing or
-//! repairing the interpreter changes this one.
+//! The quirks of Boa, the interpreter in the guest: its error messages, its defects, and hints for a model that meets
+//! them. No other file of the host depends on the interpreter, so that replacing or repairing it changes only this one.
 
 use codemode_provider::Registry;
 
-/// What a panic of the guest means.
+/// The cause of a guest's panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panic {
-    /// The script wanted more memory than there is.
+    /// The script needed more memory than the sandbox has.
     Memory,
-    /// The script's functions called each other too deeply.
+    /// The script's functions recursed too deeply.
     Recursion,
-    /// The interpreter lost track of a property.
+    /// A property access hit a defect of the interpreter's inline cache.
     LostProperty,
-    /// A defect.
+    /// Any other defect.
     Defect,
 }
 
-/// How the guest panics where a script wants more memory than there is.
+/// Panic messages of the guest when a script runs out of memory.
 const OF_MEMORY: &[&str] = &[
     "capacity overflow",
     "memory allocation of",
@@ -25,28 +24,28 @@ const OF_MEMORY: &[&str] = &[
     "out of memory",
     "detected overflow during string allocation",
 ];
-/// How it panics where an async generator meets the limit on recursion: of nothing else that can be thrown there is it
-/// so sure that it cannot be.
+/// The panic message when an async generator hits the recursion limit: the interpreter asserts there that nothing is
+/// thrown, and only this limit makes the assertion fail.
 const OF_RECURSION: &[&str] = &["assertion failed: !result.is_throw_completion()"];
-/// Where it panics if the place of a property, which the interpreter remembers for each place in the source, was changed
-/// by an accessor of that property or in a prototype.
+/// Source files of panics in the inline cache of property accesses, after an accessor of a property, or a change in a
+/// prototype, has moved the property.
 const OF_PROPERTIES: &[&str] = &["vm/opcode/get/property.rs", "vm/opcode/set/property.rs", "vm/opcode/get/name.rs"];
 
-/// What to write instead where the interpreter loses track of a property.
+/// The hint for a panic in a property access.
 pub(super) const PROPERTIES_HINT: &str = "The interpreter lost track of a property that was deleted or defined anew by its own getter or setter, or in a \
      prototype. Name it as object[\"name\"] instead of object.name (globalThis[\"name\"] for a global), or keep the value \
      in a variable.";
 
-/// What it says of a variable that is used before its declaration has run. It also says so where it loses sight of one: it
-/// does not look for variables in the computed names of a class's methods.
+/// The interpreter's message for a variable that is used before its declaration has run. It also gives this message for
+/// variables that it fails to resolve in the computed names of a class's methods.
 const UNINITIALIZED: &str = "access of uninitialized binding";
 const UNINITIALIZED_HINT: &str = "A variable is used before the line that declares it has run: move that up. In the computed \
     name of a class's method only variables of the same function can be used: `const name = outer; class A { [name]() {} }`.";
 
-/// How its message begins where a value has no properties to take out, in lower case.
+/// Start of the interpreter's message when destructuring a value without properties, in lower case.
 const CANNOT_DESTRUCTURE: &str = "cannot destructure";
 
-/// What the last words of a guest that panicked mean.
+/// The cause of a panic, found by its message.
 pub(super) fn panic(words: &str) -> Panic {
     let is_of = |panics: &[&str]| panics.iter().any(|panic| words.contains(panic));
     if is_of(OF_MEMORY) {
@@ -60,7 +59,7 @@ pub(super) fn panic(words: &str) -> Panic {
     }
 }
 
-/// What to do about an error whose message alone does not say it.
+/// A hint for an error whose message alone does not suggest the remedy.
 pub(super) fn hint(message: &str, registry: &Registry) -> Option<String> {
     if message.to_lowercase().starts_with(CANNOT_DESTRUCTURE) {
         let namespaces: Vec<_> = registry.namespaces().into_iter().map(|it| it.name).collect();
@@ -72,7 +71,7 @@ pub(super) fn hint(message: &str, registry: &Registry) -> Option<String> {
     (message == UNINITIALIZED).then(|| UNINITIALIZED_HINT.to_owned())
 }
 
-/// A message about a syntax error without its own words for the place, which are of the text that the guest was given.
+/// A syntax error's message without its position, which refers to the transformed text that the guest received.
 pub(super) fn without_place(message: &str, line: u32, column: u32) -> String {
     message.replace(&format!(" at line {line}, col {column}"), "")
 }

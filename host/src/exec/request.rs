@@ -1,4 +1,4 @@
-//! What is asked of an executor: the defaults, and the check of what a caller set.
+//! The request to an executor: its defaults, and the check of its values.
 
 use super::admission::Share;
 use codemode_spec::{
@@ -12,26 +12,26 @@ use codemode_spec::{
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// What to execute.
+/// A request to execute a script.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What the model sent.
+    /// The script, as the model sent it.
     pub code: String,
-    /// Wall time.
+    /// The limit of wall time.
     pub timeout: Duration,
-    /// Processor time.
+    /// The limit of processor time.
     pub cpu: Duration,
-    /// Characters of the result that the reader wants.
+    /// The result's size limit in characters.
     pub result_chars: usize,
     /// Options for the providers and services, by name.
     pub options: serde_json::Map<String, serde_json::Value>,
     /// The browser session to run in.
     pub session: SessionRequest,
-    /// What its caller may have of the executor's places.
+    /// The caller's share of the executor's permits.
     pub share: Share,
-    /// Ends the execution.
+    /// Cancels the execution.
     pub cancel: CancellationToken,
-    /// The seed of the script's randomness; drawn if absent.
+    /// The seed of the script's randomness; random if absent.
     pub seed: Option<[u8; 32]>,
 }
 
@@ -51,7 +51,7 @@ impl Request {
         }
     }
 
-    /// `INVALID_ARGUMENT` with all faults at once.
+    /// Returns `INVALID_ARGUMENT` with all faults at once.
     pub(super) fn check(&self) -> Result<(), ErrorReport> {
         let mut faults = Vec::new();
         let wall_ms = self.timeout.as_millis();

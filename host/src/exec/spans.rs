@@ -1,6 +1,6 @@
-//! The spans of executions and of their calls. What they hold is in the audit as well: no source, argument or result.
+//! The tracing spans of executions and of their calls. Like the audit log, they hold no source, argument or result.
 //!
-//! `otel.name` and `otel.status_code` are what `tracing-opentelemetry` makes a span's name and status of, `error.type` is an
+//! `tracing-opentelemetry` takes a span's name and status from `otel.name` and `otel.status_code`; `error.type` is an
 //! attribute of OpenTelemetry's semantic conventions.
 
 use codemode_provider::{ExecutionId, Registry};
@@ -13,7 +13,7 @@ pub(super) fn execution(id: &ExecutionId, caller: &str) -> Span {
     info_span!("execution", %id, caller, "error.type" = Empty, "otel.status_code" = Empty)
 }
 
-/// Notes in a span how it ended.
+/// Records an outcome in a span.
 pub(super) fn ended(span: &Span, outcome: Result<(), ErrorCode>) {
     if let Err(code) = outcome {
         span.record("error.type", code.as_str());
@@ -21,14 +21,15 @@ pub(super) fn ended(span: &Span, outcome: Result<(), ErrorCode>) {
     }
 }
 
-/// The span of a call, from when there is room for it to its reply. One that is dropped before was cancelled.
+/// The span of a call, from its admission to its reply. If it is dropped before that, the call was cancelled.
 pub(super) struct CallSpan {
     span: Span,
     has_ended: bool,
 }
 
 impl CallSpan {
-    /// Below the span of its execution. Named after the method if there is one: names that scripts make up have no bound.
+    /// A child of the execution's span, named after the method if that exists: names that scripts make up are
+    /// unbounded.
     pub(super) fn new(of: &Span, registry: &Registry, namespace: &str, method: &str) -> Self {
         let name = || registry.method(namespace, method).map(|_| format!("{namespace}.{method}"));
         let span =
@@ -41,7 +42,7 @@ impl CallSpan {
         self.span.clone()
     }
 
-    /// Notes how the call ended.
+    /// Records the outcome of the call.
     pub(super) fn ended(mut self, outcome: Result<(), ErrorCode>) {
         self.has_ended = true;
         ended(&self.span, outcome);

@@ -1,8 +1,8 @@
-//! The state of a run between two turns, as plain data: what a parked execution would have to write down, beside the
+//! The state of a run between two turns, as plain data: what parking an execution would have to persist, besides the
 //! request, the memory of its sandbox, and what each of its namespaces keeps (`ProviderRuntime::suspend`).
 //!
-//! The run works on this state itself, so nothing that it needs later can be missing here. Times are durations, since a
-//! moment of one process means nothing in another: [`RunState::pass`] brings them up to date.
+//! The run works on this state itself, so that nothing it needs later can be missing here. Times are durations, since
+//! an instant of one process means nothing in another: [`RunState::advance_time`] advances them.
 
 use codemode_provider::ExecutionId;
 use codemode_spec::{
@@ -23,31 +23,31 @@ pub(super) struct RunState {
     pub id: ExecutionId,
     /// Seeds every random draw of the script.
     pub seed: [u8; 32],
-    /// The wall clock when the script began, in milliseconds since the Unix epoch. Time in the script is monotonic from
+    /// The wall clock at the script's start, in milliseconds since the Unix epoch. The script's time is monotonic from
     /// there.
     origin_ms: u64,
-    /// Time since then.
+    /// Time since `origin_ms`.
     pub age: Duration,
-    /// What is left of the wall time.
+    /// The remaining wall time.
     pub time_left: Duration,
-    /// Processor time of all turns together.
+    /// The limit of processor time for all turns together.
     pub cpu: Duration,
-    /// What of it is used.
+    /// The processor time used so far.
     pub cpu_used: Duration,
-    /// The age at which a timer of the script is due.
+    /// The age at which the script's next timer is due.
     pub next_timer: Option<Duration>,
     /// Calls made so far.
     pub calls: u64,
-    /// Calls that have left the sandbox and have not begun, in the order in which the script made them.
+    /// Calls that have left the sandbox and have not started, in the order in which the script made them.
     pub waiting: VecDeque<WaitingCall>,
-    /// The sandbox has further calls.
+    /// Whether the sandbox withholds further calls.
     pub withheld: bool,
-    /// The calls that wait or run, by their numbers. Those that do not wait were running: when an execution goes on
-    /// elsewhere, it is not known how far they came.
+    /// The calls that wait or run, by number. A call that is not in `waiting` was running: if the execution is resumed
+    /// in another process, its progress is unknown.
     pub under_way: HashMap<u32, CallUnderWay>,
-    /// The reports of failed calls, so that an uncaught one is the answer's error as it was.
+    /// The reports of failed calls, so that an uncaught failure is reported unchanged.
     failed: VecDeque<(u32, ErrorReport)>,
-    /// What is kept of the console.
+    /// The retained console output.
     pub console: ConsoleBuffer,
     pub warnings: Vec<String>,
 }
@@ -57,19 +57,19 @@ pub(super) struct RunState {
 pub(super) struct CallUnderWay {
     /// `namespace.method`
     pub name: String,
-    /// Whether it may be left unfinished without a word.
+    /// Whether the script may end without awaiting it.
     pub background: bool,
 }
 
-/// A call that has not begun.
+/// A call that has not started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct WaitingCall {
     pub call: Call,
-    /// What its arguments take in the memory of the host, in bytes.
+    /// The host memory that its decoded arguments need, in bytes.
     pub weight: usize,
 }
 
-/// What the answer tells of a run besides its outcome.
+/// What the answer reports of a run besides its outcome.
 #[derive(Default)]
 pub(super) struct Summary {
     pub console: Vec<ConsoleLine>,
@@ -80,7 +80,7 @@ pub(super) struct Summary {
 }
 
 impl RunState {
-    /// The state of a run that begins now.
+    /// The state of a run that starts now.
     pub(super) fn new(id: ExecutionId, seed: [u8; 32], now: SystemTime, time_left: Duration, cpu: Duration) -> Self {
         let since_epoch = now.duration_since(UNIX_EPOCH).unwrap_or_default();
         Self {
@@ -102,8 +102,8 @@ impl RunState {
         }
     }
 
-    /// Time has passed in which the execution was not parked.
-    pub(super) fn pass(&mut self, time: Duration) {
+    /// Advances the clocks by time in which the execution was not parked.
+    pub(super) fn advance_time(&mut self, time: Duration) {
         self.age += time;
         self.time_left = self.time_left.saturating_sub(time);
     }
@@ -113,14 +113,14 @@ impl RunState {
         self.origin_ms as f64 + self.age.as_secs_f64() * 1_000.0
     }
 
-    /// The age at which it is this time in the script; one that never comes is far away.
+    /// The age at which the script's clock shows this time; the far future if it never does.
     pub(super) fn age_at(&self, time_ms: f64) -> Duration {
         let after_ms = (time_ms - self.origin_ms as f64).max(0.0);
         Duration::try_from_secs_f64(after_ms / 1_000.0).unwrap_or(Duration::MAX / 4)
     }
 
-    /// Keeps the report of a failed call. The oldest goes when there are too many: the guest, which recognises the
-    /// errors, forgets the same ones.
+    /// Stores the report of a failed call. The oldest is dropped beyond the limit: the guest, which identifies the
+    /// errors, drops the same ones.
     pub(super) fn remember_failure(&mut self, call: u32, report: ErrorReport) {
         if self.failed.len() == FAILED_CALLS_REMEMBERED {
             self.failed.pop_front();
@@ -128,13 +128,13 @@ impl RunState {
         self.failed.push_back((call, report));
     }
 
-    /// The report of a failed call, if it is still kept.
+    /// The report of a failed call, if it is still stored.
     pub(super) fn take_failure(&mut self, call: u32) -> Option<ErrorReport> {
         let place = self.failed.iter().position(|(failed, _)| *failed == call)?;
         self.failed.remove(place).map(|(_, report)| report)
     }
 
-    /// What the answer tells of it.
+    /// What the answer reports of the run.
     pub(super) fn summary(mut self) -> Summary {
         let (console, console_dropped_bytes) = self.console.take();
         Summary { console, console_dropped_bytes, warnings: self.warnings, calls: self.calls, cpu: self.cpu_used }
@@ -156,12 +156,12 @@ mod tests {
     fn time_passes_by_durations() {
         let mut state = state();
         assert_eq!(state.now_ms(), 1_767_225_600_123.0);
-        state.pass(Duration::from_millis(1_500));
+        state.advance_time(Duration::from_millis(1_500));
         assert_eq!((state.now_ms(), state.time_left), (1_767_225_601_623.0, Duration::from_millis(58_500)));
         assert_eq!(state.age_at(state.now_ms() + 500.0), Duration::from_secs(2));
         assert_eq!(state.age_at(0.0), Duration::ZERO, "what was due before the script began is due at once");
         assert!(state.age_at(f64::INFINITY) > Duration::from_secs(1 << 40));
-        state.pass(Duration::from_secs(100));
+        state.advance_time(Duration::from_secs(100));
         assert_eq!(state.time_left, Duration::ZERO);
     }
 

@@ -1,5 +1,6 @@
-//! What executions run, call and write, for an operator who looks on: kept in memory alone, of those that run and of the last
-//! that have ended. Sources and console lines are masked before they come here; arguments and results never do.
+//! Traces of executions for operators: the script, the calls and the console lines of running executions and of the
+//! last ones that ended, in memory only. Sources and console lines are masked before they arrive here; arguments and
+//! results never do.
 
 use codemode_spec::{
     ErrorCode,
@@ -17,7 +18,7 @@ use std::{
 };
 use utoipa::ToSchema;
 
-/// What an execution that succeeded came to.
+/// The outcome of an execution or call that succeeded.
 const OK: &str = "ok";
 
 /// What one execution runs, calls and writes, without arguments and results.
@@ -74,14 +75,14 @@ pub struct TracedLine {
     pub text: String,
 }
 
-/// The traces of one host: of the executions that run, and of the last that have ended.
+/// The traces of one host: those of running executions, and of the last ones that ended.
 #[derive(Debug, Default)]
-pub struct Traces(Mutex<Kept>);
+pub struct Traces(Mutex<Stored>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct Stored {
     running: HashMap<String, Arc<Trace>>,
-    /// With what each takes, the oldest first.
+    /// With the bytes of each, oldest first.
     ended: VecDeque<(Arc<Trace>, usize)>,
     ended_bytes: usize,
 }
@@ -93,11 +94,11 @@ pub(super) struct Trace {
     code: String,
     code_bytes: u64,
     began: Instant,
-    notes: Mutex<Notes>,
+    records: Mutex<Records>,
 }
 
 #[derive(Debug, Default)]
-struct Notes {
+struct Records {
     calls: VecDeque<(u32, TracedCall)>,
     calls_bytes: usize,
     calls_dropped: u64,
@@ -107,16 +108,16 @@ struct Notes {
     ended: Option<(Result<(), ErrorCode>, Duration, Duration)>,
 }
 
-/// Where one execution tells what it does; nowhere if its host keeps no traces. Cheap to clone.
+/// Records what one execution does; discards it if the host keeps no traces. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TraceSink(Option<Arc<Trace>>);
 
-/// Counts an execution as one that runs until this is dropped.
+/// Lists an execution as running until this is dropped.
 #[derive(Debug, Default)]
 pub(super) struct Tracing(Option<(Arc<Traces>, Arc<Trace>)>);
 
 impl Traces {
-    /// The trace of an execution; none if none is kept.
+    /// The trace of an execution, if one is stored.
     #[must_use]
     pub fn find(&self, execution: &str) -> Option<ExecutionTrace> {
         let trace = {
@@ -124,16 +125,16 @@ impl Traces {
             let ended = || kept.ended.iter().map(|(trace, _)| trace).find(|trace| trace.execution == execution);
             kept.running.get(execution).or_else(ended).cloned()
         };
-        trace.map(|trace| trace.told())
+        trace.map(|trace| trace.snapshot())
     }
 
-    /// An execution of this script begins, in which the values of secrets are masked.
+    /// Starts the trace of an execution with this script, in which the values of secrets are already masked.
     pub(super) fn begin(self: &Arc<Self>, execution: &str, mut code: String) -> Tracing {
         let code_bytes = code.len() as u64;
         cut(&mut code, TRACE_CODE_BYTES_MAX);
         code.shrink_to_fit();
-        let (began, notes) = (Instant::now(), Mutex::default());
-        let trace = Arc::new(Trace { execution: execution.to_owned(), code, code_bytes, began, notes });
+        let (began, records) = (Instant::now(), Mutex::default());
+        let trace = Arc::new(Trace { execution: execution.to_owned(), code, code_bytes, began, records });
         lock(&self.0).running.insert(execution.to_owned(), Arc::clone(&trace));
         Tracing(Some((Arc::clone(self), trace)))
     }
@@ -152,7 +153,7 @@ impl Traces {
 }
 
 impl Tracing {
-    /// Where the execution tells what it does.
+    /// The sink for the execution's events.
     pub(super) fn sink(&self) -> TraceSink {
         TraceSink(self.0.as_ref().map(|(_, trace)| Arc::clone(trace)))
     }
@@ -167,24 +168,24 @@ impl Drop for Tracing {
 }
 
 impl TraceSink {
-    /// The script wrote a line, in which the values of secrets are masked.
+    /// The script wrote a line, in which the values of secrets are already masked.
     pub(super) fn console(&self, line: &ConsoleLine) {
         let Some(trace) = &self.0 else { return };
         let line = TracedLine { at_ms: trace.age_ms(), level: line.level, text: line.text.clone() };
-        let mut notes = lock(&trace.notes);
-        notes.logs_bytes += line.text.len() + TRACE_ENTRY_BYTES;
-        notes.logs.push_back(line);
-        while notes.logs_bytes > TRACE_LOGS_BYTES_MAX {
-            let Some(oldest) = notes.logs.pop_front() else { break };
-            notes.logs_bytes -= oldest.text.len() + TRACE_ENTRY_BYTES;
-            notes.logs_dropped_bytes += oldest.text.len() as u64 + 1;
+        let mut records = lock(&trace.records);
+        records.logs_bytes += line.text.len() + TRACE_ENTRY_BYTES;
+        records.logs.push_back(line);
+        while records.logs_bytes > TRACE_LOGS_BYTES_MAX {
+            let Some(oldest) = records.logs.pop_front() else { break };
+            records.logs_bytes -= oldest.text.len() + TRACE_ENTRY_BYTES;
+            records.logs_dropped_bytes += oldest.text.len() as u64 + 1;
         }
     }
 
-    /// So many bytes of the console were dropped before they came to the host.
+    /// So many bytes of the console were dropped before they reached the host.
     pub(super) fn console_dropped(&self, bytes: u64) {
         if let Some(trace) = &self.0 {
-            lock(&trace.notes).logs_dropped_bytes += bytes;
+            lock(&trace.records).logs_dropped_bytes += bytes;
         }
     }
 
@@ -194,22 +195,22 @@ impl TraceSink {
         let mut method = name.to_owned();
         cut(&mut method, 4 * METHOD_NAME_CHARS_MAX);
         let traced = TracedCall { method, at_ms: trace.age_ms(), took_us: None, outcome: None };
-        let mut notes = lock(&trace.notes);
-        notes.calls_bytes += traced.method.len() + TRACE_ENTRY_BYTES;
-        notes.calls.push_back((call, traced));
-        while notes.calls_bytes > TRACE_CALLS_BYTES_MAX {
-            let Some((_, oldest)) = notes.calls.pop_front() else { break };
-            notes.calls_bytes -= oldest.method.len() + TRACE_ENTRY_BYTES;
-            notes.calls_dropped += 1;
+        let mut records = lock(&trace.records);
+        records.calls_bytes += traced.method.len() + TRACE_ENTRY_BYTES;
+        records.calls.push_back((call, traced));
+        while records.calls_bytes > TRACE_CALLS_BYTES_MAX {
+            let Some((_, oldest)) = records.calls.pop_front() else { break };
+            records.calls_bytes -= oldest.method.len() + TRACE_ENTRY_BYTES;
+            records.calls_dropped += 1;
         }
     }
 
     /// A call has ended, after this wall time.
     pub(super) fn call_ended(&self, call: u32, took: Duration, outcome: Result<(), ErrorCode>) {
         let Some(trace) = &self.0 else { return };
-        let mut notes = lock(&trace.notes);
-        // Those that end are most often the last ones.
-        if let Some((_, traced)) = notes.calls.iter_mut().rev().find(|(of, _)| *of == call) {
+        let mut records = lock(&trace.records);
+        // Search backwards: calls that end are most often recent.
+        if let Some((_, traced)) = records.calls.iter_mut().rev().find(|(of, _)| *of == call) {
             traced.took_us = Some(u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
             traced.outcome = Some(word(outcome).to_owned());
         }
@@ -219,7 +220,7 @@ impl TraceSink {
     pub(super) fn ended(&self, outcome: Result<(), ErrorCode>, cpu: Duration) {
         if let Some(trace) = &self.0 {
             let took = trace.began.elapsed();
-            lock(&trace.notes).ended = Some((outcome, cpu, took));
+            lock(&trace.records).ended = Some((outcome, cpu, took));
         }
     }
 }
@@ -229,26 +230,26 @@ impl Trace {
         milliseconds(self.began.elapsed())
     }
 
-    /// What it takes in memory.
+    /// The memory that the trace uses.
     fn bytes(&self) -> usize {
-        let notes = lock(&self.notes);
-        self.code.len() + notes.calls_bytes + notes.logs_bytes + size_of::<Self>()
+        let records = lock(&self.records);
+        self.code.len() + records.calls_bytes + records.logs_bytes + size_of::<Self>()
     }
 
-    fn told(&self) -> ExecutionTrace {
-        let notes = lock(&self.notes);
-        let took = notes.ended.map_or_else(|| self.began.elapsed(), |(.., took)| took);
+    fn snapshot(&self) -> ExecutionTrace {
+        let records = lock(&self.records);
+        let took = records.ended.map_or_else(|| self.began.elapsed(), |(.., took)| took);
         ExecutionTrace {
             execution: self.execution.clone(),
             code: self.code.clone(),
             code_bytes: self.code_bytes,
             took_ms: milliseconds(took),
-            outcome: notes.ended.map(|(outcome, ..)| word(outcome).to_owned()),
-            cpu_ms: notes.ended.map(|(_, cpu, _)| milliseconds(cpu)),
-            calls: notes.calls.iter().map(|(_, call)| call.clone()).collect(),
-            calls_dropped: notes.calls_dropped,
-            logs: notes.logs.iter().cloned().collect(),
-            logs_dropped_bytes: notes.logs_dropped_bytes,
+            outcome: records.ended.map(|(outcome, ..)| word(outcome).to_owned()),
+            cpu_ms: records.ended.map(|(_, cpu, _)| milliseconds(cpu)),
+            calls: records.calls.iter().map(|(_, call)| call.clone()).collect(),
+            calls_dropped: records.calls_dropped,
+            logs: records.logs.iter().cloned().collect(),
+            logs_dropped_bytes: records.logs_dropped_bytes,
         }
     }
 }
@@ -261,13 +262,13 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Cuts a text to so many bytes, between characters.
+/// Truncates a text to a number of bytes, at a character boundary.
 fn cut(text: &mut String, bytes_max: usize) {
     text.truncate(text.floor_char_boundary(bytes_max));
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
+    // Nothing panics while the lock is held.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -289,18 +290,18 @@ mod tests {
         sink.call_began(1, "fake.one");
         sink.call_began(2, "fake.two");
         sink.call_ended(1, Duration::from_millis(2), Err(ErrorCode::CallFailed));
-        let told = traces.find("x-1").unwrap();
-        assert_eq!((told.code.as_str(), told.code_bytes, told.outcome.as_deref()), ("1 + 1", 5, None));
-        assert_eq!((told.logs[0].text.as_str(), told.logs[0].level), ("hello", Level::Log));
+        let snapshot = traces.find("x-1").unwrap();
+        assert_eq!((snapshot.code.as_str(), snapshot.code_bytes, snapshot.outcome.as_deref()), ("1 + 1", 5, None));
+        assert_eq!((snapshot.logs[0].text.as_str(), snapshot.logs[0].level), ("hello", Level::Log));
         let calls: Vec<_> =
-            told.calls.iter().map(|call| (call.method.as_str(), call.took_us, call.outcome.as_deref())).collect();
+            snapshot.calls.iter().map(|call| (call.method.as_str(), call.took_us, call.outcome.as_deref())).collect();
         assert_eq!(calls, [("fake.one", Some(2_000), Some("CALL_FAILED")), ("fake.two", None, None)]);
         sink.ended(Ok(()), Duration::from_millis(7));
         drop(tracing);
-        let told = traces.find("x-1").unwrap();
-        assert_eq!((told.outcome.as_deref(), told.cpu_ms), (Some("ok"), Some(7)));
+        let snapshot = traces.find("x-1").unwrap();
+        assert_eq!((snapshot.outcome.as_deref(), snapshot.cpu_ms), (Some("ok"), Some(7)));
         assert!(traces.find("x-2").is_none());
-        // Without a place for traces nothing is kept, and nothing fails.
+        // A host without traces records nothing, and nothing fails.
         let none = Tracing::default();
         none.sink().console(&line("hello"));
         none.sink().call_began(1, "fake.one");
@@ -316,10 +317,13 @@ mod tests {
                 sink.call_began(call, &"m".repeat(10_000 / (call as usize + 1) + 1));
                 sink.console(&line(if call % 2 == 0 { "" } else { "a line of the console" }));
             }
-            let told = traces.find(&format!("x-{number}")).unwrap();
-            assert_eq!((told.code.len(), told.code_bytes), (TRACE_CODE_BYTES_MAX, 2 * TRACE_CODE_BYTES_MAX as u64));
-            assert_eq!(told.calls.len() as u64 + told.calls_dropped, 2_000);
-            assert!(told.logs_dropped_bytes > 0);
+            let snapshot = traces.find(&format!("x-{number}")).unwrap();
+            assert_eq!(
+                (snapshot.code.len(), snapshot.code_bytes),
+                (TRACE_CODE_BYTES_MAX, 2 * TRACE_CODE_BYTES_MAX as u64)
+            );
+            assert_eq!(snapshot.calls.len() as u64 + snapshot.calls_dropped, 2_000);
+            assert!(snapshot.logs_dropped_bytes > 0);
             let trace = sink.0.as_ref().unwrap();
             assert!(trace.bytes() <= TRACE_BYTES_MAX, "{}", trace.bytes());
         }

@@ -1,9 +1,8 @@
 //! The turns of one run.
 //!
-//! A run hops between two places: on a turn thread it runs the guest and polls the calls that the guest made; when
-//! nothing comes for a while it returns to the async side and waits there, with no thread of its own. Calls that are
-//! ready at once, as cached answers are, and those that are answered soon, as most commands to a browser are, cost no
-//! hop.
+//! A run alternates between two places. On a turn thread it runs the guest and polls the calls that the guest made.
+//! When no reply arrives for a while, it returns to the async side and waits there without a thread. Replies that are
+//! ready at once, such as cached ones, and those that arrive soon, such as most replies of a browser, need no switch.
 
 #[cfg(test)]
 mod tests;
@@ -12,7 +11,7 @@ use super::{
     audit::Observer,
     calls::{Callees, Calls, Completed, bytes_left, may_send_more, reply},
     meter::SandboxMemory,
-    outcome::{Returned, RunOutcome, cancelled, outcome, stopped, time_over},
+    outcome::{Returned, RunOutcome, cancelled, outcome, stopped, timed_out},
     poll::poll_until,
     state::RunState,
 };
@@ -31,24 +30,24 @@ use std::{sync::Arc, time::Duration};
 use tokio::{runtime::Handle, sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// What a run is given, beside its state.
+/// The inputs of a run that are not part of its serialisable state.
 pub(super) struct RunInputs {
     pub engine: Engine,
     pub program: Program,
     pub callees: Callees,
-    /// Room in the memory of the host for the arguments of calls that run, a permit a byte of weight.
+    /// The host's memory for the arguments of running calls, shared by all executions; a permit is a byte of weight.
     pub argument_room: Arc<Semaphore>,
     pub cancel: CancellationToken,
     pub observer: Arc<dyn Observer>,
 }
 
-/// How long a turn's thread waits for a reply before it is given to others.
+/// How long a turn thread waits for a reply before it is released.
 const POLL_MAX: Duration = Duration::from_millis(5);
 
-/// One run of a script: its state, and what only this process has of it.
+/// One run of a script: its state, and its resources in this process.
 pub(super) struct Run {
     state: RunState,
-    /// The moment for which the durations of the state hold.
+    /// The instant at which the durations of the state were last updated.
     state_at: Instant,
     engine: Engine,
     program: Program,
@@ -62,7 +61,7 @@ pub(super) struct Run {
     unsent: Vec<String>,
 }
 
-/// What the turns on a thread came to.
+/// The result of a sequence of turns on one thread.
 #[derive(Debug)]
 enum TurnProgress {
     /// The script waits for calls, or for its next timer.
@@ -71,7 +70,7 @@ enum TurnProgress {
 }
 
 impl Run {
-    /// The run of a state whose durations hold for this moment.
+    /// A run of a state whose durations hold at `state_at`.
     pub(super) fn new(state: RunState, state_at: Instant, inputs: RunInputs) -> Box<Self> {
         let deadline = state_at + state.time_left;
         let RunInputs { engine, program, callees, argument_room, cancel, observer } = inputs;
@@ -90,10 +89,10 @@ impl Run {
         })
     }
 
-    /// Runs to the end of the script or of its means.
+    /// Runs until the script ends or reaches a limit.
     ///
     /// # Cancellation
-    /// Dropping the future cancels the calls that run. A turn that runs meanwhile goes on until it waits.
+    /// Dropping the future cancels the running calls. A turn that is running continues until it waits.
     pub(super) async fn complete(self: Box<Self>) -> RunOutcome {
         let handle = Handle::current();
         let engine = self.engine.clone();
@@ -120,8 +119,8 @@ impl Run {
         }
     }
 
-    /// Runs turn after turn on one thread for as long as what the script waits for comes at once or soon: a hop to the
-    /// async side and back would cost a quick reply more than the browser takes for it. `None` begins.
+    /// Runs turn after turn on one thread for as long as the script's replies arrive at once or soon: switching to the
+    /// async side and back takes longer than the browser takes for a quick reply. `None` starts the script.
     fn advance(&mut self, mut replies: Option<Vec<Completed>>) -> TurnProgress {
         loop {
             match self.turn(replies.take()) {
@@ -147,22 +146,22 @@ impl Run {
             } else if self.cancel.is_cancelled() {
                 return self.ended(Err(cancelled()));
             } else if Instant::now() >= self.deadline() {
-                return self.ended(Err(time_over()));
+                return self.ended(Err(timed_out()));
             }
             replies = Some(ready);
         }
     }
 
-    /// One turn of the guest, to where it waits, or to its result.
+    /// Runs one turn of the guest, until it waits or ends.
     fn turn(&mut self, replies: Option<Vec<Completed>>) -> Result<Option<Encoded>, ErrorReport> {
-        self.pass_time();
+        self.update_clocks();
         let began = Instant::now();
         let turn = match replies {
             None => self.start(),
             Some(ready) => self.resume(ready),
         };
         self.calls.meter().turn(began.elapsed());
-        self.memory.is(self.sandbox.as_ref().map_or(0, Sandbox::memory_bytes));
+        self.memory.set(self.sandbox.as_ref().map_or(0, Sandbox::memory_bytes));
         self.state.cpu_used += self.sandbox.as_ref().map_or(Duration::ZERO, Sandbox::turn_cpu);
         let Turn { state, console, console_dropped } = turn.map_err(stopped)?;
         self.keep_console(console, console_dropped);
@@ -170,7 +169,7 @@ impl Run {
             State::Waiting { calls, next_timer_ms, withheld } => {
                 self.state.withheld = withheld;
                 self.state.next_timer = next_timer_ms.map(|time_ms| self.state.age_at(time_ms));
-                self.calls.take(&mut self.state, calls, &*self.observer);
+                self.calls.accept(&mut self.state, calls, &*self.observer);
                 Ok(None)
             }
             State::Done { outcome: ending, unhandled, unsent } => {
@@ -218,10 +217,10 @@ impl Run {
         }
     }
 
-    /// Brings the durations of the state up to date.
-    fn pass_time(&mut self) {
+    /// Updates the durations of the state.
+    fn update_clocks(&mut self) {
         let now = Instant::now();
-        self.state.pass(now.saturating_duration_since(self.state_at));
+        self.state.advance_time(now.saturating_duration_since(self.state_at));
         self.state_at = now;
     }
 
@@ -238,7 +237,7 @@ impl Run {
         self.state.console.count_dropped(dropped_bytes);
     }
 
-    /// When the wall time is over.
+    /// The end of the wall time.
     fn deadline(&self) -> Instant {
         self.state_at + self.state.time_left
     }
@@ -247,25 +246,25 @@ impl Run {
         self.calls.outstanding(&self.state) == 0 && self.state.next_timer.is_none()
     }
 
-    /// When a timer of the script is due.
+    /// When the script's next timer is due.
     fn timer_due(&self) -> Option<Instant> {
         Some(self.state_at + self.state.next_timer?.saturating_sub(self.state.age))
     }
 
-    /// Polls on this thread, for a moment, for what the script waits for; `None` if it has not come by then.
+    /// Polls on this thread, for a moment, for a reply or a timer; `None` if neither came in that time.
     fn poll_soon(&mut self) -> Result<Option<Vec<Completed>>, ErrorReport> {
         let (deadline, due) = (self.deadline(), self.timer_due());
         let until = (Instant::now() + POLL_MAX).min(deadline).min(due.unwrap_or(deadline));
-        // What is ready is taken within one poll: giving up in between loses nothing.
+        // Completed calls are collected within a single poll, so abandoning the future loses none.
         match poll_until(until.into_std(), self.calls.next_replies(&mut self.state, &self.cancel)) {
             Some(ready) => ready.map(Some),
-            None if Instant::now() >= deadline => Err(time_over()),
+            None if Instant::now() >= deadline => Err(timed_out()),
             None if due.is_some_and(|due| Instant::now() >= due) => Ok(Some(Vec::new())),
             None => Ok(None),
         }
     }
 
-    /// Waits for the first call to complete or the next timer to be due, and takes all that is ready then.
+    /// Waits until a call completes or the next timer is due, and collects all calls that are complete then.
     async fn wait(&mut self) -> Result<Vec<Completed>, ErrorReport> {
         let (deadline, due) = (self.deadline(), self.timer_due());
         let timer = async move {
@@ -276,16 +275,16 @@ impl Run {
         };
         tokio::select! {
             biased;
-            () = tokio::time::sleep_until(deadline) => Err(time_over()),
+            () = tokio::time::sleep_until(deadline) => Err(timed_out()),
             ready = self.calls.next_replies(&mut self.state, &self.cancel) => ready,
             () = timer => Ok(Vec::new()),
         }
     }
 
-    /// The sandbox goes here, where it can: resetting its memory takes a while, which belongs on a turn thread.
+    /// Drops the sandbox here, if possible: resetting its memory takes a while, which belongs on a turn thread.
     fn ended(&mut self, outcome: Result<Encoded, ErrorReport>) -> TurnProgress {
         self.sandbox = None;
-        self.memory.is(0);
+        self.memory.set(0);
         TurnProgress::Ended(outcome)
     }
 

@@ -1,8 +1,9 @@
-//! What the clients of a contract over HTTP did, and what happened meanwhile: sessions, actions with their pictures, events,
-//! and requests of pages that were kept under a tag. It is theirs: each client reads and deletes its own, and it proves
-//! nothing; the audit does.
+//! The history of clients of an HTTP contract: sessions, actions with their pictures, events, and page requests that
+//! were recorded under a tag. It is for the clients: each reads and deletes its own, and it is no evidence, unlike the
+//! audit log.
 //!
-//! `rows` is what there is, `sqlite` the file in the state folder. All of it is bounded: with more, the oldest goes.
+//! `rows` has the types, `sqlite` the database in the state folder. Everything is bounded; beyond a bound the oldest is
+//! dropped.
 
 mod rows;
 mod sqlite;
@@ -16,7 +17,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// The history in a state folder. Cheap to clone; opened with its first use, of which each runs on a thread that may block.
+/// The history in a state folder. Cheap to clone. The database is opened at the first use; each use runs on a blocking
+/// thread.
 #[derive(Clone)]
 pub struct History {
     folder: PathBuf,
@@ -29,16 +31,16 @@ impl std::fmt::Debug for History {
     }
 }
 
-/// Each fails with `IO_ERROR` when the file cannot be opened, read or written, and may be dropped at any time: what was begun
-/// is carried out.
+/// Every method fails with `IO_ERROR` when the database cannot be opened, read or written, and its future may be
+/// dropped at any time: an operation that has started is completed.
 impl History {
-    /// The history that lies in a folder, which need not exist yet.
+    /// The history in a folder, which need not exist yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), connected: Arc::default() }
     }
 
-    /// Notes an action and what happened during it. Its number.
+    /// Records an action and the events during it. Returns the action's id.
     ///
     /// # Errors
     /// See [`History`].
@@ -47,7 +49,7 @@ impl History {
         self.run(move |connected| connected.note_action(&owner, &session, &action)).await
     }
 
-    /// Notes events of no action.
+    /// Records events outside of any action.
     ///
     /// # Errors
     /// See [`History`].
@@ -56,7 +58,7 @@ impl History {
         self.run(move |connected| connected.note_events(&owner, &session, &events)).await
     }
 
-    /// Keeps requests. How many were kept.
+    /// Records requests. Returns how many were recorded.
     ///
     /// # Errors
     /// See [`History`].
@@ -79,7 +81,7 @@ impl History {
         self.run(move |connected| connected.sessions(&owner, id.as_deref(), part)).await
     }
 
-    /// The actions, newest first; oldest first where newer ones than a number are asked for.
+    /// The actions, newest first; oldest first if `part` requests those newer than an id.
     ///
     /// # Errors
     /// See [`History`].
@@ -88,7 +90,7 @@ impl History {
         self.run(move |connected| connected.actions(&owner, &which, part)).await
     }
 
-    /// The picture of before or after an action.
+    /// The picture from before or after an action.
     ///
     /// # Errors
     /// See [`History`].
@@ -97,7 +99,7 @@ impl History {
         self.run(move |connected| connected.picture(&owner, action, after)).await
     }
 
-    /// The events, in the order of [actions](Self::actions).
+    /// The events, in the same order as [actions](Self::actions).
     ///
     /// # Errors
     /// See [`History`].
@@ -106,8 +108,8 @@ impl History {
         self.run(move |connected| connected.events(&owner, &which, part)).await
     }
 
-    /// The requests that were kept, oldest first, of those that `wanted` says yes to: the newest [`HISTORY_CALLS_MAX`] of them,
-    /// with bodies until these come to so many bytes, and how many there are.
+    /// The recorded requests for which `wanted` returns true, oldest first: the newest [`HISTORY_CALLS_MAX`] of them,
+    /// with bodies until these add up to so many bytes; and the number of all that match.
     ///
     /// [`HISTORY_CALLS_MAX`]: codemode_spec::limits::HISTORY_CALLS_MAX
     ///
@@ -123,7 +125,7 @@ impl History {
         self.run(move |connected| connected.calls(&owner, bodies_bytes, &wanted)).await
     }
 
-    /// Deletes requests: those with a tag, or all. How many.
+    /// Deletes the requests with a tag, or all. Returns how many.
     ///
     /// # Errors
     /// See [`History`].
@@ -132,7 +134,7 @@ impl History {
         self.run(move |connected| connected.delete_calls(&owner, tag.as_deref())).await
     }
 
-    /// Deletes actions. How many.
+    /// Deletes actions. Returns how many.
     ///
     /// # Errors
     /// See [`History`].
@@ -141,7 +143,7 @@ impl History {
         self.run(move |connected| connected.delete_actions(&owner, &which)).await
     }
 
-    /// Deletes events. How many.
+    /// Deletes events. Returns how many.
     ///
     /// # Errors
     /// See [`History`].
@@ -150,7 +152,7 @@ impl History {
         self.run(move |connected| connected.delete_events(&owner, &which)).await
     }
 
-    /// Deletes sessions with all that was noted of them: one, or all.
+    /// Deletes one session or all, with everything recorded for them.
     ///
     /// # Errors
     /// See [`History`].

@@ -1,4 +1,4 @@
-//! What history has, and what can be asked of it.
+//! The types of the history, and of queries on it.
 
 use serde_json::Value as Json;
 
@@ -11,35 +11,35 @@ pub struct Owner {
     pub key: String,
 }
 
-/// A client's browser, from the first request to the last.
+/// A client's browser session, from its first request to its last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
-    /// The execution that carried its requests out.
+    /// The id of the execution that served its requests.
     pub id: String,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// The start time, in milliseconds since the Unix epoch.
     pub started_ms: i64,
-    /// When something was noted of it last.
+    /// The time of the latest record, in milliseconds since the Unix epoch.
     pub last_ms: i64,
 }
 
-/// An action, to be noted with what happened during it.
+/// An action to record, with the events during it.
 #[derive(Clone, Debug)]
 pub struct NewAction {
     /// The tab.
     pub tab: Option<String>,
-    /// What was done, as `click`.
+    /// The kind of action, such as `click`.
     pub kind: String,
-    /// When it began, in milliseconds since the Unix epoch.
+    /// The start time, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// How long it took, with its wait.
+    /// The duration in milliseconds, including the wait after the action.
     pub duration_ms: i64,
-    /// With what.
+    /// The parameters of the action.
     pub params: Json,
-    /// What it came to, or the code and the words of its failure.
+    /// The result, or the code and the message of the failure.
     pub outcome: Result<Json, (String, String)>,
-    /// The tab before and after, as WebP.
+    /// Pictures of the tab before and after the action, as WebP.
     pub pictures: [Option<Vec<u8>>; 2],
-    /// What happened.
+    /// The events during the action.
     pub events: Vec<Event>,
 }
 
@@ -48,15 +48,15 @@ pub struct NewAction {
 pub struct Event {
     /// The tab.
     pub tab: Option<String>,
-    /// What happened, as `navigation`.
+    /// The kind of event, such as `navigation`.
     pub kind: String,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// What belongs to the kind.
+    /// The data, specific to the kind.
     pub data: Json,
 }
 
-/// A request of a page, kept under a tag.
+/// A request of a page, recorded under a tag.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// The tag.
@@ -65,88 +65,88 @@ pub struct Call {
     pub tab: String,
     /// The action during which it was made.
     pub action: Option<i64>,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// An object of what is told of it.
+    /// An object with the request's and the response's properties.
     pub fields: Json,
-    /// An object of the bodies.
+    /// An object with the bodies.
     pub bodies: Json,
 }
 
-/// An action that was noted.
+/// A recorded action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ActionRow {
-    /// Its number, which no other action gets.
+    /// The id, which is never reused.
     pub id: i64,
     /// The session.
     pub session: String,
     /// The tab.
     pub tab: Option<String>,
-    /// What was done.
+    /// The kind of action.
     pub kind: String,
-    /// When it began.
+    /// The start time, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// How long it took.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
-    /// With what.
+    /// The parameters of the action.
     pub params: Json,
-    /// What it came to; null when it failed.
+    /// The result; null when the action failed.
     pub result: Json,
-    /// The code and the words of its failure.
+    /// The code and the message of the failure.
     pub error: Option<(String, String)>,
-    /// Whether there is a picture of before, and one of after.
+    /// Whether there are pictures from before and after the action.
     pub has_pictures: [bool; 2],
 }
 
-/// An event that was noted.
+/// A recorded event.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
-    /// Its number, which no other event gets.
+    /// The id, which is never reused.
     pub id: i64,
     /// The session.
     pub session: String,
-    /// What was noted.
+    /// The event.
     pub event: Event,
 }
 
-/// A request that was kept.
+/// A recorded request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallRow {
-    /// Its number, which no other request gets.
+    /// The id, which is never reused.
     pub id: i64,
-    /// What was kept; without bodies where they were not asked for.
+    /// The request; without bodies if they were not requested.
     pub call: Call,
 }
 
-/// Which actions or events.
+/// A filter of actions or events.
 #[derive(Clone, Debug, Default)]
 pub struct Which {
-    /// One with this number.
+    /// Only the one with this id.
     pub id: Option<i64>,
-    /// Those of a session.
+    /// Only those of this session.
     pub session: Option<String>,
-    /// Those of a tab.
+    /// Only those of this tab.
     pub tab: Option<String>,
-    /// Those of a kind.
+    /// Only those of this kind.
     pub kind: Option<String>,
-    /// Actions that succeeded, or that failed.
+    /// Only actions that succeeded (`true`) or failed (`false`).
     pub success: Option<bool>,
-    /// Not before, in milliseconds since the Unix epoch.
+    /// Only those at or after this time, in milliseconds since the Unix epoch.
     pub from_ms: Option<i64>,
-    /// Not after.
+    /// Only those at or before this time.
     pub to_ms: Option<i64>,
 }
 
-/// Which part of a list.
+/// A page of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Only what is newer than this number (`true`), or older.
+    /// Only entries with an id, or sessions with a start time, above this number (`true`) or below it (`false`).
     pub from: Option<(i64, bool)>,
-    /// No more than these.
+    /// The largest number of entries.
     pub limit: usize,
 }
 
-/// What was deleted.
+/// The numbers of rows that were deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deleted {
     /// Sessions.

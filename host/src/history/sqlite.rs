@@ -1,5 +1,5 @@
-//! The file. Beside the store of sessions this is the only place with SQL: what is here is never read together with that,
-//! and may be deleted at any time.
+//! The history's database. Besides the session store this is the only code with SQL: the two databases are never read
+//! together, and this one may be deleted at any time.
 
 use super::rows::{ActionRow, Call, CallRow, Deleted, Event, EventRow, NewAction, Owner, Part, SessionRow, Which};
 use codemode_chromium::PrivateDir;
@@ -13,25 +13,25 @@ use serde_json::Value as Json;
 use std::{collections::VecDeque, io, path::Path, time::Duration};
 
 const FILE: &str = "history.db";
-/// The migrations. A step is never changed once it has shipped.
+/// The migrations. A migration is never changed once it has shipped.
 const STEPS: &[M<'static>] = &[M::up(include_str!("schema/0001_history.sql"))];
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
-/// How long a transaction of another process is waited for.
+/// How long to wait for another process's transaction.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 const PAGE_BYTES: usize = 4_096;
-/// What stands for "no bound" where a number is wanted.
+/// SQL's "no limit".
 const ALL: i64 = -1;
 
 pub(super) type Outcome<T> = rusqlite::Result<T>;
 
-/// An open history.
+/// An open database.
 pub(super) struct Connected(Connection);
 
 impl Connected {
-    /// Opens the file in a folder, and makes both if they are missing.
+    /// Opens the database in a folder, and creates both if they are missing.
     pub(super) fn open(folder: &Path) -> Result<Self, String> {
         let private = PrivateDir::make(folder).map_err(|error| error.to_string())?;
-        // SQLite would make the file readable for other users.
+        // Create the file here: SQLite would make it readable for other users.
         match private.create(FILE) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.to_string()),
             _ => {}
@@ -51,8 +51,8 @@ impl Connected {
         Ok(Self(connection))
     }
 
-    /// Writes in one transaction. When the file has its full size, the oldest session makes room; when it is the disk that is
-    /// full, nothing is given up for it.
+    /// Writes in one transaction. When the database has reached its size limit, the oldest session is deleted to make
+    /// room; when the disk is full, nothing is deleted.
     fn write<T>(&mut self, work: impl Fn(&Transaction<'_>) -> Outcome<T>) -> Outcome<T> {
         loop {
             let transaction = self.0.transaction()?;
@@ -70,7 +70,7 @@ impl Connected {
         }
     }
 
-    /// Whether the file has half of its full size, or more.
+    /// Whether the database uses at least half of its size limit.
     fn is_large(&self) -> Outcome<bool> {
         let pages = |pragma: &str| self.0.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
         Ok(2 * (pages("page_count")? - pages("freelist_count")?) >= pages("max_page_count")?)
@@ -307,15 +307,15 @@ impl Connected {
     }
 }
 
-/// What [`Which`] and the first half of [`Part`] mean, of the owner's.
+/// The conditions of [`Which`] and of the first field of [`Part`], limited to the owner's rows.
 const OF_WHICH: &str = "session IN (SELECT id FROM sessions WHERE caller = ?1 AND session_key = ?2) \
     AND (?3 ISNULL OR id = ?3) AND (?4 ISNULL OR session = ?4) AND (?5 ISNULL OR tab = ?5) AND (?6 ISNULL OR kind = ?6) \
     AND (?7 ISNULL OR at_ms >= ?7) AND (?8 ISNULL OR at_ms <= ?8) \
     AND (?9 ISNULL OR (?10 AND id > ?9) OR (NOT ?10 AND id < ?9))";
-/// The other half.
+/// The order and limit of [`Part`].
 const PART: &str = "ORDER BY CASE WHEN ?10 THEN id ELSE -id END LIMIT ?12";
 
-/// Notes the session, and forgets the oldest ones of all owners when there are too many.
+/// Creates or updates the session's row, and deletes the oldest sessions of all owners beyond the limit.
 fn touch(transaction: &Transaction<'_>, owner: &Owner, session: &str, began: i64, end: i64) -> Outcome<()> {
     let new = transaction
         .prepare_cached(
@@ -352,7 +352,7 @@ fn keep_newest(transaction: &Transaction<'_>, table: &str, session: &str, most: 
     transaction.prepare_cached(&sql)?.execute(params![session, most as i64]).map(drop)
 }
 
-/// A column of JSON; what is none is null.
+/// A JSON column; invalid JSON is read as null.
 fn json(row: &Row<'_>, column: usize) -> Outcome<Json> {
     Ok(serde_json::from_str(&row.get::<_, String>(column)?).unwrap_or_default())
 }
@@ -476,7 +476,7 @@ mod tests {
     fn a_full_file_makes_room_by_its_oldest_session() {
         let (_folder, mut history) = opened();
         assert!(!history.is_large().unwrap());
-        // So that few pictures fill it.
+        // A small limit, so that few pictures reach it.
         history.0.pragma_update(None, "max_page_count", 200).unwrap();
         for number in 0..8 {
             let picture = Some(vec![7; 200 * PAGE_BYTES / 4]);

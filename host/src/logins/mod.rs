@@ -1,7 +1,8 @@
-//! What logins left in browsers, saved by scripts under a name: each state belongs to a session key, and lies sealed in a
-//! file of its own in the state folder. It outlives the browser; it goes when it is removed, or was not used for long.
+//! Login states: cookies and storage of logged-in browsers, which scripts save under a name. Each state belongs to a
+//! session key and is stored encrypted in its own file in the state folder. It outlives the browser, until it is
+//! removed or has not been used for a long time.
 //!
-//! This module knows no execution, no namespace and no browser.
+//! This module does not depend on executions, namespaces or browsers.
 
 mod store;
 

@@ -1,6 +1,6 @@
-//! The login states of a state folder. A file begins with a line that says whose state it is, and goes on with what is
-//! sealed about that: a file that was moved to another key or name does not open. When it was used last is the time of
-//! the file.
+//! The store of a state folder's login states. Each file has a line with the state's key and name, followed by the
+//! encrypted state, which is bound to both: a file that was moved to another key or name does not decrypt. The file's
+//! modification time is the time of the last use.
 
 use crate::secrets::Seal;
 use codemode_chromium::{PrivateDir, Untrusted};
@@ -18,16 +18,17 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-/// What the name of a state's file ends with.
+/// The suffix of a state's file name.
 const ENDING: &str = ".login";
-/// The lock of those who write.
+/// The file that writers lock.
 const LOCK: &str = "lock";
-/// The form of the files.
+/// The version of the file format.
 const VERSION: u32 = 1;
-/// The first of the words that a state is sealed about.
+/// The first word of each state's associated data.
 const PURPOSE: &str = "codemode login state";
 
-/// The login states of a state folder. Cheap to clone; all methods block, for as long as small files take.
+/// The login states of a state folder. Cheap to clone; all methods block for the time of reading or writing small
+/// files.
 #[derive(Clone, Debug)]
 pub struct LoginStore {
     folder: PathBuf,
@@ -72,17 +73,17 @@ struct Head {
 }
 
 impl LoginStore {
-    /// The states that lie in a folder, which need not exist yet.
+    /// The store in a folder, which need not exist yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned() }
     }
 
-    /// Saves a state of a key under a name, in the place of another one of that name.
+    /// Saves a state for a key under a name, replacing any state of that name.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the name is none or there are too many states, `RESULT_TOO_LARGE`, `NOT_READY` when the key
-    /// that opens the others is missing, `IO_ERROR`.
+    /// `INVALID_ARGUMENT` when the name is invalid or there are too many states, `RESULT_TOO_LARGE`, `NOT_READY` when
+    /// there are other states but no encryption key, `IO_ERROR`.
     pub fn save(&self, key: &str, name: &str, state: &LoginState) -> Result<(), ErrorReport> {
         check_login_name(name)?;
         if state.expose().len() > LOGIN_BYTES_MAX {
@@ -120,10 +121,10 @@ impl LoginStore {
         folder.replace(file_of(key, name), text.as_bytes()).map_err(|error| unwritable(&error))
     }
 
-    /// The state of a key and a name, which counts as used at this time.
+    /// The state of a key and name; `now` is recorded as its last use.
     ///
     /// # Errors
-    /// `NOT_FOUND` with the names of the key when there is none, `NOT_READY` when it does not open, `IO_ERROR`.
+    /// `NOT_FOUND` with the key's names when there is none, `NOT_READY` when it does not decrypt, `IO_ERROR`.
     pub fn load(&self, key: &str, name: &str, now: SystemTime) -> Result<LoginState, ErrorReport> {
         check_login_name(name)?;
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
@@ -147,7 +148,7 @@ impl LoginStore {
         Ok(LoginState::new(opened.to_string()))
     }
 
-    /// The names of a key's states, in their order.
+    /// The names of a key's states, sorted.
     ///
     /// # Errors
     /// `IO_ERROR`.
@@ -155,7 +156,7 @@ impl LoginStore {
         Ok(self.list()?.logins.into_iter().filter(|login| login.key == key).map(|login| login.name).collect())
     }
 
-    /// All states, by key and name.
+    /// All states, sorted by key and name.
     ///
     /// # Errors
     /// `IO_ERROR`.
@@ -166,10 +167,10 @@ impl LoginStore {
         }
     }
 
-    /// Removes the state of a key and a name, also one that does not open.
+    /// Removes the state of a key and name, also one that does not decrypt.
     ///
     /// # Errors
-    /// `NOT_FOUND` with the names of the key when there is none, `IO_ERROR`.
+    /// `NOT_FOUND` with the key's names when there is none, `IO_ERROR`.
     pub fn remove(&self, key: &str, name: &str) -> Result<LoginRemoved, ErrorReport> {
         check_login_name(name)?;
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
@@ -184,7 +185,7 @@ impl LoginStore {
         Ok(LoginRemoved { removed: name.to_owned(), key: key.to_owned() })
     }
 
-    /// Removes the states that were not used for so long, and what else is as old; tells which states these were.
+    /// Removes the states and unfinished files that have not been used for `kept`; returns the removed states.
     ///
     /// # Errors
     /// `IO_ERROR`.
@@ -215,7 +216,7 @@ fn remove_unused(folder: &PrivateDir, kept: Duration, now: SystemTime) -> io::Re
     }
     let mut removed = Vec::new();
     let _lock = locked(folder)?;
-    // Looked at once more: one of them may have been saved anew until now.
+    // Check again under the lock: one of them may have been saved meanwhile.
     for file in old()? {
         if let Some(Head { key, name, .. }) = head_of(folder, &file)? {
             removed.push(LoginRemoved { removed: name, key });
@@ -225,7 +226,7 @@ fn remove_unused(folder: &PrivateDir, kept: Duration, now: SystemTime) -> io::Re
     Ok(removed)
 }
 
-/// The file of a state, or an unfinished one for it.
+/// Whether a file holds a state, or an unfinished one.
 fn is_of_a_state(name: &OsStr) -> bool {
     name.to_str().is_some_and(|name| name.ends_with(ENDING) || name.ends_with(".new"))
 }
@@ -246,10 +247,10 @@ fn list(folder: &PrivateDir) -> io::Result<LoginsListed> {
     Ok(listed)
 }
 
-/// Whose state a file is, if it says so and lies where that one's must lie.
+/// The key and name in a file's first line, if it is valid and the file has the name that belongs to them.
 fn head_of(folder: &PrivateDir, file: &OsStr) -> io::Result<Option<Head>> {
     let opened = match folder.read(file) {
-        // A link, or what belongs to another user: no state.
+        // A link, or a file of another user, is not a state.
         Err(error) if Untrusted::of(&error).is_some() => None,
         opened => opened?,
     };
@@ -265,7 +266,7 @@ fn is_head_of(line: &[u8], key: &str, name: &str) -> bool {
     head.is_some_and(|head: Head| head.version == VERSION && head.key == key && head.name == name)
 }
 
-/// A key may hold what no file name can; and a file's name is the same wherever it is asked for.
+/// The file name is a hash, since a key may hold characters that a file name cannot; it depends on key and name only.
 fn file_of(key: &str, name: &str) -> String {
     let words = serde_json::to_vec(&[key, name]).expect("texts can be written as JSON");
     format!("{}{ENDING}", &blake3::hash(&words).to_hex()[..32])

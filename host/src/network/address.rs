@@ -1,11 +1,11 @@
-//! Addresses and networks, and the IPv4 addresses that IPv6 addresses embed.
+//! IP networks, and the IPv4 addresses that are embedded in IPv6 addresses.
 
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
 };
 
-/// A network: an address and how many of its first bits count.
+/// A network: an address and its prefix length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Net {
     address: IpAddr,
@@ -13,8 +13,8 @@ pub struct Net {
 }
 
 impl Net {
-    /// A network. Bits of the address behind the first `bits` are dropped; an IPv4 network that is written as IPv6
-    /// becomes an IPv4 network. `None` if an address has fewer bits.
+    /// Creates a network. Address bits beyond the prefix are cleared; an IPv4-mapped IPv6 network becomes an IPv4
+    /// network. `None` if the prefix is longer than the address.
     #[must_use]
     pub fn new(address: IpAddr, bits: u8) -> Option<Self> {
         match address {
@@ -34,7 +34,7 @@ impl Net {
         }
     }
 
-    /// The network of one address.
+    /// The network that contains only this address.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         let address = address.to_canonical();
@@ -49,7 +49,7 @@ impl Net {
         Self { address: IpAddr::V6(Ipv6Addr::from_bits(address)), bits }
     }
 
-    /// Whether an address lies in this network.
+    /// Whether an address is in this network.
     #[must_use]
     pub fn contains(self, address: IpAddr) -> bool {
         let same_length =
@@ -57,7 +57,7 @@ impl Net {
         same_length && Self::new(address, self.bits).is_some_and(|net| net.address == self.address)
     }
 
-    /// Whether the whole of this network lies in `outer`.
+    /// Whether all of this network is in `outer`.
     #[must_use]
     pub fn is_within(self, outer: Self) -> bool {
         self.bits >= outer.bits && outer.contains(self.address)
@@ -72,20 +72,20 @@ impl fmt::Display for Net {
     }
 }
 
-/// An address and what it may lead to.
+/// An address and the addresses that it may reach.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Forms {
-    /// The address; an IPv4 address that is written as IPv6 is an IPv4 address here.
+    /// The address; an IPv4-mapped IPv6 address is converted to IPv4.
     pub(super) itself: IpAddr,
-    /// The address that it surely stands for.
+    /// The address that it certainly stands for.
     pub(super) inner: Option<IpAddr>,
-    /// The addresses that it stands for where a network is set up so.
+    /// The addresses that it stands for if the network is configured so.
     pub(super) possible: Vec<IpAddr>,
 }
 
 impl Forms {
-    /// IPv4 inside of IPv6: NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), the translated
-    /// and the compatible form. The unspecified address leads to the loopback interface on Linux.
+    /// IPv4 inside IPv6: NAT64 (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380), ISATAP (RFC 5214), the
+    /// translated and the compatible form. The unspecified address reaches the loopback interface on Linux.
     pub(super) fn of(address: IpAddr) -> Self {
         let itself = address.to_canonical();
         let (inner, possible) = match itself {
@@ -102,7 +102,7 @@ impl Forms {
         Self { itself, inner, possible }
     }
 
-    /// The address and all that it may lead to.
+    /// The address and all addresses that it may reach.
     pub(super) fn all(&self) -> impl Iterator<Item = IpAddr> {
         [self.itself].into_iter().chain(self.inner).chain(self.possible.iter().copied())
     }
@@ -116,11 +116,11 @@ fn inside(bytes: [u8; 16]) -> (Option<Ipv4Addr>, Vec<Ipv4Addr>) {
             (Some(last), Vec::new())
         }
         [0x20, 0x02, ..] => (Some(at([2, 3, 4, 5])), Vec::new()),
-        // The NAT64 prefix for use within a site, which may have made the prefix longer.
+        // The NAT64 prefix for local use, which a site may have extended.
         [0, 0x64, 0xff, 0x9b, 0, 1, ..] => {
             (None, vec![last, at([6, 7, 9, 10]), at([7, 9, 10, 11]), at([9, 10, 11, 12])])
         }
-        // The server, and the client with its bits turned over.
+        // Teredo: the server, and the client with inverted bits.
         [0x20, 0x01, 0, 0, ..] => (None, vec![at([4, 5, 6, 7]), Ipv4Addr::from_bits(!last.to_bits())]),
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, ..] | [_, _, _, _, _, _, _, _, 0 | 2, 0, 0x5e, 0xfe, ..] => {
             (None, vec![last])

@@ -1,4 +1,4 @@
-//! Resolves a name, judges its addresses and connects to one that is allowed.
+//! Resolves a name, checks its addresses against the rules, and connects to one that is allowed.
 
 use super::{gate::Gate, net_error::NetError, pattern::literal, rules::Rule};
 use async_trait::async_trait;
@@ -15,21 +15,21 @@ use url::Host;
 /// Resolves names to addresses.
 #[async_trait]
 pub trait Resolve: Send + Sync {
-    /// The addresses of a name, in the order in which they are to be tried.
+    /// The addresses of a name, in the order in which to try them.
     ///
     /// # Errors
     /// When the name has no address, or cannot be resolved.
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The name service of this machine.
+/// The resolver of this machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemResolver;
 
 #[async_trait]
 impl Resolve for SystemResolver {
     async fn resolve(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        // As browsers do it, whatever the name service says (RFC 6761).
+        // As browsers do, whatever the resolver answers (RFC 6761).
         if name == "localhost" || name.ends_with(".localhost") {
             return Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]);
         }
@@ -37,7 +37,7 @@ impl Resolve for SystemResolver {
     }
 }
 
-/// Why there is no connection.
+/// Why a connection was not established.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Failure {
     /// A rule refuses the destination.
@@ -52,8 +52,8 @@ impl<E: Into<NetError>> From<E> for Failure {
     }
 }
 
-/// Connects to a host: its name is resolved once, every address is judged, and one of the allowed addresses is
-/// connected to. A refused address is never tried.
+/// Connects to a host: resolves its name once, checks every address against the rules, and connects to one that is
+/// allowed. A refused address is never tried.
 pub(super) async fn connect(
     gate: &Gate,
     resolver: &dyn Resolve,
@@ -89,8 +89,8 @@ pub(super) async fn connect(
         .unwrap_or(Err(Failure::Unreachable(NetError::ConnectionTimedOut)))
 }
 
-/// A connection to the first of several addresses that accepts it. The next address is tried when an attempt fails or
-/// takes long (RFC 8305).
+/// Connects to the first of several addresses that accepts. The next address is tried when an attempt fails or takes
+/// long (RFC 8305).
 pub(super) async fn any_of(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream, IpAddr)> {
     let mut rest = addresses.into_iter();
     let mut attempts = FuturesUnordered::new();
@@ -101,13 +101,13 @@ pub(super) async fn any_of(addresses: Vec<SocketAddr>) -> io::Result<(TcpStream,
             None if attempts.is_empty() => return Err(failure),
             None => {}
         }
-        let patience = match rest.len() {
+        let attempt_timeout = match rest.len() {
             0 => Duration::MAX,
             _ => Duration::from_millis(NETWORK_ATTEMPT_DELAY_MS),
         };
-        match tokio::time::timeout(patience, attempts.next()).await {
+        match tokio::time::timeout(attempt_timeout, attempts.next()).await {
             Ok(Some((address, Ok(stream)))) => {
-                // Small messages are sent at once, as on a browser's own connection.
+                // Send small messages at once, as browsers do on their own connections.
                 stream.set_nodelay(true)?;
                 return Ok((stream, address.ip()));
             }

@@ -1,7 +1,7 @@
 //! One connection of a browser to its proxy.
 //!
-//! A browser opens connections to a proxy for each destination, and uses them again. So a connection here keeps the
-//! link to its last destination open; a request that uses the link goes to the address that was judged.
+//! A browser opens separate proxy connections for each destination, and reuses them. So a connection here keeps the
+//! link to its last destination open; a request that reuses the link goes to the address that was checked.
 
 use super::{
     connect::{self, Failure, Resolve},
@@ -10,7 +10,7 @@ use super::{
     page,
     pattern::host as parse_host,
     rules::Rule,
-    tunnel::{Activity, Both, Counted, join},
+    tunnel::{Activity, Counted, Duplex, copy_both_ways},
     upstream::{Proxy, Scheme, Upstream},
 };
 use codemode_spec::limits::{NETWORK_HEADER_BYTES_MAX, NETWORK_HEADERS_MAX};
@@ -38,7 +38,7 @@ use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 use url::Host;
 
-/// Headers that are about one connection, and end with it (RFC 9110, 7.6.1), those that `Connection` names aside.
+/// Headers that apply to a single connection (RFC 9110, 7.6.1), besides those that `Connection` names.
 const HOP_BY_HOP: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("keep-alive"),
@@ -51,19 +51,19 @@ const HOP_BY_HOP: [HeaderName; 9] = [
     UPGRADE,
 ];
 
-/// What requests to programs of this machine have in `Via` (RFC 9110, 7.6.3): that they come from a browser of codemode. No
-/// page can take it away.
+/// The `Via` header (RFC 9110, 7.6.3) of requests to programs on this machine. It marks them as requests of a codemode
+/// browser, and no page can remove it.
 pub const BROWSER_VIA: &str = "1.1 codemode-browser";
 
 type Body = Either<Incoming, Full<Bytes>>;
 
-/// There is no answer: the browser's connection is closed.
+/// No response is sent: the browser's connection is closed.
 #[derive(Debug, Error)]
-enum NoAnswer {
-    /// As the destination has closed the link: a browser then tries once more.
+enum NoResponse {
+    /// The link was closed by its destination; the browser then retries.
     #[error("the destination closed a connection that was used again")]
     Lost,
-    /// A page that asks gets the error that a browser has which connects by itself, and no document of the proxy's.
+    /// The page gets the browser's own connection error, instead of a document from the proxy.
     #[error("the destination cannot be reached")]
     Unreachable,
 }
@@ -75,31 +75,31 @@ struct Connection {
 
 #[derive(Default)]
 struct State {
-    /// The destination of the link or of the tunnel.
+    /// The destination of the link or tunnel.
     destination: Option<Destination>,
-    /// The link to the destination, while no request uses the link.
+    /// The link to the destination, while no request uses it.
     link: Option<Link>,
-    /// What takes the place of HTTP when the answer is written.
-    tunnel: Option<(OnUpgrade, Box<dyn Both>)>,
+    /// The tunnel that replaces HTTP once the response is written.
+    tunnel: Option<(OnUpgrade, Box<dyn Duplex>)>,
 }
 
-/// Where a connection leads.
+/// The destination of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Destination {
     host: Host<String>,
     port: u16,
-    /// `None` when a proxy further on resolves the name.
+    /// `None` when an upstream proxy resolves the name.
     address: Option<IpAddr>,
 }
 
-/// A connection to a destination, or to a proxy further on.
+/// A connection to a destination, or to an upstream proxy.
 struct Link {
     sender: SendRequest<Incoming>,
     via: Option<Arc<Proxy>>,
     _driver: AbortOnDropHandle<()>,
 }
 
-/// What all connections of a proxy share.
+/// State that all connections of a proxy share.
 pub(super) struct Shared {
     pub(super) gate: Arc<Gate>,
     pub(super) resolver: Arc<dyn Resolve>,
@@ -112,7 +112,7 @@ impl fmt::Debug for Shared {
     }
 }
 
-/// Serves a connection until either side closes it, its idle time is over, or new rules refuse its destination.
+/// Serves a connection until either side closes it, it was idle for too long, or new rules refuse its destination.
 pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
     let activity = Activity::default();
     let connection = Arc::new(Connection { shared, state: Mutex::default() });
@@ -137,7 +137,7 @@ pub(super) async fn serve(shared: Arc<Shared>, stream: TcpStream) {
         if let Some((upgrade, mut server)) = tunnel
             && let Ok(client) = upgrade.await
         {
-            join(&mut TokioIo::new(client), &mut server).await;
+            copy_both_ways(&mut TokioIo::new(client), &mut server).await;
         }
     };
     tokio::select! {
@@ -152,7 +152,7 @@ impl Connection {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends when rules come into force that refuse the destination of this connection.
+    /// Completes when new rules come into force that refuse this connection's destination.
     async fn refused(&self) {
         let mut changes = self.shared.gate.changes();
         while changes.changed().await.is_ok() {
@@ -163,19 +163,19 @@ impl Connection {
         }
     }
 
-    /// Judges a destination by the rules in force, and notes a refusal.
+    /// Checks a destination against the rules in force, and records a refusal.
     fn refuse(&self, destination: &Destination) -> Result<(), Failure> {
         let Destination { host, port, address } = destination;
         match self.shared.gate.policy().judge(host, *port, *address).refused() {
             None => Ok(()),
             Some(rule) => {
-                self.shared.gate.note(refusal(host, *port, &rule));
+                self.shared.gate.record_refusal(refusal(host, *port, &rule));
                 Err(Failure::Refused(rule))
             }
         }
     }
 
-    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, NoAnswer> {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, NoResponse> {
         let Some((host, port)) = destination(&request) else { return Ok(page::malformed().map(Either::Right)) };
         let (named, is_tunnel) = (host.to_string(), request.method() == Method::CONNECT);
         let answered = if is_tunnel {
@@ -187,13 +187,13 @@ impl Connection {
             Ok(answer) => answer,
             Err(Failure::Refused(rule)) => Ok(page::refused(&named, port, &rule).map(Either::Right)),
             Err(Failure::Unreachable(error)) => {
-                self.shared.gate.tell_unreachable(&named, port, error).await;
-                if is_tunnel { Ok(page::no_tunnel().map(Either::Right)) } else { Err(NoAnswer::Unreachable) }
+                self.shared.gate.notify_unreachable(&named, port, error).await;
+                if is_tunnel { Ok(page::no_tunnel().map(Either::Right)) } else { Err(NoResponse::Unreachable) }
             }
         }
     }
 
-    /// Connects to a destination, or to the proxy further on that leads there.
+    /// Connects to a destination, or to the upstream proxy for it.
     async fn connect(
         &self,
         scheme: Scheme,
@@ -204,7 +204,7 @@ impl Connection {
         let via = upstream.route(scheme, &host, port);
         let connected = match &via {
             None => connect::connect(gate, &**resolver, &host, port).await,
-            // The proxy further on resolves the name: here only the name is judged, without an address.
+            // The upstream proxy resolves the name, so check only the name here, without an address.
             Some(proxy) => match gate.policy().judge(&host, port, None).refused() {
                 Some(rule) => Err(Failure::Refused(rule)),
                 None => proxy.connect(&**resolver).await,
@@ -212,18 +212,18 @@ impl Connection {
         };
         if let Err(Failure::Refused(rule)) = &connected {
             let refusal = refusal(&host, port, rule);
-            gate.tell(&refusal).await;
-            gate.note(refusal);
+            gate.notify_refused(&refusal).await;
+            gate.record_refusal(refusal);
         }
         let (stream, address) = connected?;
         let address = via.is_none().then_some(address);
         let destination = Destination { host, port, address };
         self.state().destination = Some(destination.clone());
-        // Other rules may have come into force meanwhile; from here on `refused` sees a change.
+        // The rules may have changed meanwhile; from here on `refused` sees a change.
         let Destination { host, port, .. } = &destination;
         match self.refuse(&destination) {
             Err(Failure::Refused(rule)) => {
-                gate.tell(&refusal(host, *port, &rule)).await;
+                gate.notify_refused(&refusal(host, *port, &rule)).await;
                 Err(Failure::Refused(rule))
             }
             judged => judged.map(|()| (stream, via)),
@@ -232,9 +232,9 @@ impl Connection {
 
     async fn tunnel(&self, mut request: Request<Incoming>, host: Host<String>, port: u16) -> Result<(), Failure> {
         let (stream, via) = self.connect(Scheme::Connect, host, port).await?;
-        let server: Box<dyn Both> = match via {
+        let server: Box<dyn Duplex> = match via {
             None => Box::new(stream),
-            Some(proxy) => Box::new(through(stream, &proxy, request.uri()).await?),
+            Some(proxy) => Box::new(tunnel_through(stream, &proxy, request.uri()).await?),
         };
         let upgrade = hyper::upgrade::on(&mut request);
         self.state().tunnel = Some((upgrade, server));
@@ -246,7 +246,7 @@ impl Connection {
         mut request: Request<Incoming>,
         host: Host<String>,
         port: u16,
-    ) -> Result<Result<Response<Body>, NoAnswer>, Failure> {
+    ) -> Result<Result<Response<Body>, NoResponse>, Failure> {
         let kept = self.link_to(&host, port);
         let is_kept = kept.is_some();
         let mut link = match kept {
@@ -255,7 +255,7 @@ impl Connection {
         };
         prepare(&mut request, link.via.as_deref());
         if self.leads_to_this_machine() {
-            // Appended: a page may have written one of its own.
+            // Append: a page may have set a `Via` header of its own.
             request.headers_mut().append(VIA, HeaderValue::from_static(BROWSER_VIA));
         }
         let exchange = async {
@@ -268,12 +268,12 @@ impl Connection {
                 self.state().link = Some(link);
                 Ok(Ok(response.map(Either::Left)))
             }
-            Err(_) if is_kept => Ok(Err(NoAnswer::Lost)),
+            Err(_) if is_kept => Ok(Err(NoResponse::Lost)),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Whether the destination is a program of this machine, as a host that serves may be.
+    /// Whether the destination is a program on this machine, such as a serving codemode host.
     fn leads_to_this_machine(&self) -> bool {
         let address = self.state().destination.as_ref().and_then(|destination| destination.address);
         address.is_some_and(|address| address.to_canonical().is_loopback() || address.is_unspecified())
@@ -304,7 +304,7 @@ fn refusal(host: &Host<String>, port: u16, rule: &Rule) -> Refusal {
     Refusal { host: host.to_string(), port, rule: rule.clone() }
 }
 
-/// The host and port of a request to a proxy, which has a whole `http` URL or is a `CONNECT`.
+/// The host and port of a proxy request, which has an absolute `http` URL or is a `CONNECT`.
 fn destination<T>(request: &Request<T>) -> Option<(Host<String>, u16)> {
     let uri = request.uri();
     let usual = match (request.method() == Method::CONNECT, uri.scheme_str()) {
@@ -316,11 +316,11 @@ fn destination<T>(request: &Request<T>) -> Option<(Host<String>, u16)> {
     Some((parse_host(authority.host())?, authority.port_u16().or(usual)?))
 }
 
-/// Turns a request to this proxy into a request to its destination, or to the proxy further on.
+/// Rewrites a proxy request into a request to its destination, or to the upstream proxy.
 fn prepare(request: &mut Request<Incoming>, via: Option<&Proxy>) {
     remove_hop_by_hop(request.headers_mut());
     *request.version_mut() = Version::HTTP_11;
-    // The destination is asked for the host that was judged.
+    // Send the host that was checked.
     if let Some(authority) = request.uri().authority()
         && let Ok(host) = HeaderValue::from_str(authority.as_str())
     {
@@ -344,8 +344,8 @@ fn remove_hop_by_hop(headers: &mut HeaderMap) {
     }
 }
 
-/// A tunnel through a proxy further on.
-async fn through(stream: TcpStream, proxy: &Proxy, to: &Uri) -> Result<impl Both + use<>, Failure> {
+/// Opens a tunnel through an upstream proxy.
+async fn tunnel_through(stream: TcpStream, proxy: &Proxy, to: &Uri) -> Result<impl Duplex + use<>, Failure> {
     let failed = |_: hyper::Error| Failure::Unreachable(NetError::ProxyConnectionFailed);
     let (mut sender, driver) = client::handshake(TokioIo::new(stream)).await.map_err(failed)?;
     let _driver = AbortOnDropHandle::new(tokio::spawn(async move { drop(driver.with_upgrades().await) }));

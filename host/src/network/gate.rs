@@ -1,4 +1,4 @@
-//! The rules in force, and what they refused.
+//! The rules in force, and the refusals that they caused.
 
 use super::{
     net_error::NetError,
@@ -15,7 +15,7 @@ use tokio::sync::{
     watch,
 };
 
-/// A destination that was refused. No more of the URL than this is kept.
+/// A refused destination. Nothing else of the URL is retained.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     /// The host, as it was named.
@@ -26,44 +26,45 @@ pub struct Refusal {
     pub rule: Rule,
 }
 
-/// Is told why there is no connection, before the browser is answered: that happens when the future ends.
+/// Is notified why a connection was not established. The browser gets its response only after the method's future
+/// completes.
 #[async_trait]
-pub trait Hear: Send + Sync {
-    /// Takes in a refusal.
+pub trait GateObserver: Send + Sync {
+    /// Handles a refusal.
     async fn refused(&self, refusal: &Refusal);
 
-    /// Takes in a destination that cannot be reached.
+    /// Handles a destination that cannot be reached.
     async fn unreachable(&self, host: &str, port: u16, error: NetError);
 }
 
-/// The rules that a proxy enforces. They can be exchanged while the proxy runs: open connections that the new rules
+/// The rules that a proxy enforces. They can be replaced while the proxy runs: open connections that the new rules
 /// refuse are closed.
 pub struct Gate {
     policy: watch::Sender<Arc<Policy>>,
     refused: Sender<Refusal>,
-    hearer: OnceLock<Box<dyn Hear>>,
+    observer: OnceLock<Box<dyn GateObserver>>,
 }
 
 impl Gate {
-    /// A gate with these rules, and the receiver of its refusals. A refusal that finds the queue full is dropped.
+    /// A gate with these rules, and the receiver of its refusals. A refusal is dropped when the queue is full.
     #[must_use]
     pub fn new(policy: Policy) -> (Arc<Self>, Receiver<Refusal>) {
         let (refused, refusals) = mpsc::channel(NETWORK_REFUSALS_QUEUED_MAX);
         let policy = watch::Sender::new(Arc::new(policy));
-        (Arc::new(Self { policy, refused, hearer: OnceLock::new() }), refusals)
+        (Arc::new(Self { policy, refused, observer: OnceLock::new() }), refusals)
     }
 
-    /// Has `hearer` told of each destination without a connection before the browser is answered. Only the first hearer is kept.
-    pub fn set_hearer(&self, hearer: impl Hear + 'static) {
-        let _ = self.hearer.set(Box::new(hearer));
+    /// Sets the observer of destinations that were not reached. Only the first observer is kept.
+    pub fn set_observer(&self, observer: impl GateObserver + 'static) {
+        let _ = self.observer.set(Box::new(observer));
     }
 
-    /// Narrows the rules by those of a call, in the place of those of another call.
+    /// Sets or removes the rules of a call, which narrow the others, and replaces those of an earlier call.
     pub fn narrow(&self, call: Option<NetworkRules>) {
         self.policy.send_modify(|policy| *policy = Arc::new(Policy { call, ..Policy::clone(policy) }));
     }
 
-    /// Exchanges all rules.
+    /// Replaces all rules.
     pub fn replace(&self, policy: Policy) {
         self.policy.send_replace(Arc::new(policy));
     }
@@ -78,22 +79,22 @@ impl Gate {
         self.policy.subscribe()
     }
 
-    pub(super) fn note(&self, refusal: Refusal) {
-        // Without waiting: the receiver may be gone or slow.
+    pub(super) fn record_refusal(&self, refusal: Refusal) {
+        // Do not wait: the receiver may have been dropped, or be slow.
         let _ = self.refused.try_send(refusal);
     }
 
-    /// Tells the hearer of a refusal, before the browser is answered.
-    pub(super) async fn tell(&self, refusal: &Refusal) {
-        if let Some(hearer) = self.hearer.get() {
-            hearer.refused(refusal).await;
+    /// Notifies the observer of a refusal, before the browser gets its response.
+    pub(super) async fn notify_refused(&self, refusal: &Refusal) {
+        if let Some(observer) = self.observer.get() {
+            observer.refused(refusal).await;
         }
     }
 
-    /// Tells the hearer of a destination that cannot be reached, before the browser is answered.
-    pub(super) async fn tell_unreachable(&self, host: &str, port: u16, error: NetError) {
-        if let Some(hearer) = self.hearer.get() {
-            hearer.unreachable(host, port, error).await;
+    /// Notifies the observer of an unreachable destination, before the browser gets its response.
+    pub(super) async fn notify_unreachable(&self, host: &str, port: u16, error: NetError) {
+        if let Some(observer) = self.observer.get() {
+            observer.unreachable(host, port, error).await;
         }
     }
 }

@@ -1,13 +1,13 @@
-//! What a browser may reach: rules on hosts, addresses and ports, and the forward proxy that enforces them outside of the
-//! browser.
+//! Network access of browsers: rules on hosts, addresses and ports, and the forward proxy that enforces them outside
+//! the browser.
 //!
-//! [`NetworkRules`] are what an operator or a caller writes; a [`Policy`] holds the rules of both, which must both
-//! allow. A [`ForwardProxy`] stands between one browser and the network: it judges each destination, every address that
-//! the name service gives included, and connects to the very address that it judged. Its [`Gate`] takes other rules
-//! while the proxy runs.
+//! [`NetworkRules`] are written by an operator or a caller; a [`Policy`] combines the rules of both, and both must
+//! allow. A [`ForwardProxy`] stands between one browser and the network: it checks each destination, including every
+//! address that its name resolves to, and connects to exactly the address that it checked. The rules of its [`Gate`]
+//! can be replaced while the proxy runs.
 //!
-//! This module knows no session, no namespace, no script and no browser: whose connections a proxy takes is decided by
-//! a function that it is given.
+//! This module does not depend on sessions, namespaces, scripts or browsers: a function passed by the caller decides
+//! which connections a proxy accepts.
 
 mod address;
 mod connect;
@@ -24,7 +24,7 @@ mod upstream;
 pub use address::Net;
 pub use connect::{Resolve, SystemResolver};
 pub use connection::BROWSER_VIA;
-pub use gate::{Gate, Hear, Refusal};
+pub use gate::{Gate, GateObserver, Refusal};
 pub use net_error::NetError;
 pub use pattern::{HostPattern, Pattern, PatternFault};
 pub use proxy::{ForwardProxy, Serving};

@@ -1,32 +1,32 @@
-//! Why a destination could not be reached.
+//! The reasons why a destination could not be reached.
 
 use std::{error::Error as _, io};
 
-/// Chromium's own errors of a connection (`net/base/net_error_list.h`).
+/// Chromium's connection errors (`net/base/net_error_list.h`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NetError {
-    /// The name leads to no address.
+    /// The name does not resolve to an address.
     NameNotResolved,
-    /// Nothing listens there.
+    /// Nothing listens at the address.
     ConnectionRefused,
-    /// The connection was broken off.
+    /// The connection was reset.
     ConnectionReset,
-    /// There was no answer in time.
+    /// The connection timed out.
     ConnectionTimedOut,
-    /// No way leads there.
+    /// There is no route to the address.
     AddressUnreachable,
-    /// It could not be connected for another reason.
+    /// The connection failed for another reason.
     ConnectionFailed,
-    /// It closed the connection without an answer.
+    /// The destination closed the connection without a response.
     EmptyResponse,
-    /// Its answer is not HTTP.
+    /// The response is not HTTP.
     InvalidHttpResponse,
-    /// The proxy of the environment could not be reached, or does not connect.
+    /// The upstream proxy could not be reached, or does not connect.
     ProxyConnectionFailed,
 }
 
 impl NetError {
-    /// In Chromium's words.
+    /// Chromium's name of the error.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl From<io::Error> for NetError {
     }
 }
 
-/// What went wrong in an exchange with a destination that had been reached.
+/// An error in an exchange with a destination after the connection was established.
 impl From<hyper::Error> for NetError {
     fn from(error: hyper::Error) -> Self {
         let reset = error.source().and_then(|source| source.downcast_ref::<io::Error>());

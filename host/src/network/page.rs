@@ -1,4 +1,4 @@
-//! The answers to a browser whose request gets no connection.
+//! The proxy's own responses to a browser whose request is not forwarded.
 
 use super::rules::Rule;
 use http_body_util::Full;
@@ -8,20 +8,20 @@ use hyper::{
     header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue},
 };
 
-/// The header that names the rule.
+/// The response header that names the rule.
 const RULE_HEADER: &str = "codemode-network-rule";
 
-/// The answer to a `CONNECT` to what cannot be reached. A browser shows nothing of it.
+/// The response to a `CONNECT` to an unreachable destination. Browsers do not show its body.
 pub(super) fn no_tunnel() -> Response<Full<Bytes>> {
     page(StatusCode::BAD_GATEWAY, "Not reached", "There is no connection.")
 }
 
-/// The answer to a message that is no request to a proxy.
+/// The response to a message that is not a proxy request.
 pub(super) fn malformed() -> Response<Full<Bytes>> {
     page(StatusCode::BAD_REQUEST, "Not understood", "This proxy takes requests for http URLs, and CONNECT.")
 }
 
-/// The answer to a request, or to a `CONNECT`, that a rule refuses.
+/// The response to a request or `CONNECT` that a rule refuses.
 pub(super) fn refused(host: &str, port: u16, rule: &Rule) -> Response<Full<Bytes>> {
     let (place, rule) = (place(host, port), rule.to_string());
     let words = format!(
@@ -44,7 +44,7 @@ fn page(status: StatusCode, title: &str, words: &str) -> Response<Full<Bytes>> {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // The page has the origin of the host that was refused, and may load nothing.
+    // The page has the origin of the refused host, so it must not load anything.
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static("default-src 'none'"));
     response
 }

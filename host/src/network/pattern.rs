@@ -1,4 +1,4 @@
-//! Patterns of destinations in rules: a host, an address or a network, and ports.
+//! The patterns of network rules: a host, an address or a network, and ports.
 
 use super::address::{Forms, Net};
 use codemode_spec::limits::NETWORK_PATTERN_CHARS_MAX;
@@ -7,7 +7,7 @@ use std::{fmt, net::IpAddr, ops::RangeInclusive, str::FromStr};
 use thiserror::Error;
 use url::Host;
 
-/// The destinations that a rule is about.
+/// The destinations to which a rule applies.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Pattern {
@@ -26,7 +26,7 @@ pub enum HostPattern {
     Name(String),
     /// Every name below this one, but not this name itself.
     Below(String),
-    /// Addresses, and every name that leads to one of them.
+    /// Addresses, and every name that resolves to one of them.
     Net(Net),
 }
 
@@ -65,7 +65,7 @@ impl Pattern {
         self.ports.as_ref().is_none_or(|ports| ports.contains(&port))
     }
 
-    /// Whether the pattern is about a host as the request names it.
+    /// Whether the pattern matches a host as the request names it.
     pub(super) fn names(&self, host: &Host<String>, port: u16) -> bool {
         let Host::Domain(name) = host else { return matches!(self.host, HostPattern::Any) && self.has_port(port) };
         self.has_port(port)
@@ -79,20 +79,20 @@ impl Pattern {
             }
     }
 
-    /// Whether the pattern is about one of these addresses.
+    /// Whether the pattern matches one of these addresses.
     pub(super) fn has_any_of(&self, mut addresses: impl Iterator<Item = IpAddr>, port: u16) -> bool {
         let HostPattern::Net(net) = self.host else { return false };
         self.has_port(port) && addresses.any(|address| net.contains(address))
     }
 
-    /// Whether the pattern is about this address or the address that it surely stands for. Addresses to which it only
-    /// may lead do not count: nothing is allowed for their sake.
+    /// Whether the pattern matches this address or the one that it certainly stands for. Addresses that it only may
+    /// reach are ignored: they must not make a destination allowed.
     pub(super) fn has_surely(&self, forms: &Forms, port: u16) -> bool {
         self.has_any_of([forms.itself].into_iter().chain(forms.inner), port)
     }
 }
 
-/// A host in the form for comparisons: in lower case, in ASCII, an address as an address, without a dot at its end.
+/// Normalises a host for comparisons: in lower case and ASCII, an address as an address, without a trailing dot.
 pub(super) fn host(text: &str) -> Option<Host<String>> {
     let text = match text.strip_suffix('.') {
         Some(rest) if !rest.is_empty() => rest,
@@ -104,7 +104,7 @@ pub(super) fn host(text: &str) -> Option<Host<String>> {
     }
 }
 
-/// The address, of a host that is written as an address.
+/// The address, if the host is written as an address.
 pub(super) fn literal(host: &Host<String>) -> Option<IpAddr> {
     match host {
         Host::Domain(_) => None,
@@ -130,7 +130,7 @@ impl FromStr for Pattern {
     }
 }
 
-/// The host and the ports of a pattern. Brackets stay with an address.
+/// Splits a pattern into host and ports. An address loses its brackets.
 fn split(text: &str) -> Result<(&str, Option<&str>), PatternFault> {
     if text.contains("://") || text.contains(['@', '?', '#', '\\']) {
         return Err(PatternFault::NotAHostAlone);
@@ -178,7 +178,7 @@ fn host_pattern(text: &str) -> Result<HostPattern, PatternFault> {
         None => (text, false),
     };
     match host(name) {
-        // Looked at here, since there are other signs that are read as a star.
+        // Checked after normalisation, which maps other characters to a star.
         Some(Host::Domain(name)) if name.contains('*') => Err(PatternFault::Star),
         Some(Host::Domain(name)) if is_below => Ok(HostPattern::Below(name)),
         Some(Host::Domain(name)) => Ok(HostPattern::Name(name)),

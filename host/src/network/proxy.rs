@@ -1,4 +1,4 @@
-//! A forward proxy for one browser.
+//! The forward proxy of one browser.
 
 use super::{
     connect::Resolve,
@@ -20,10 +20,10 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long to wait when no connection can be accepted, as without a free file descriptor.
+/// The pause after accepting a connection has failed, for example without a free file descriptor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// A proxy that listens and does not serve yet: a client that connects waits.
+/// A proxy that listens but does not accept connections yet: clients that connect wait.
 #[derive(Debug)]
 pub struct ForwardProxy {
     listener: TcpListener,
@@ -55,14 +55,14 @@ impl ForwardProxy {
     }
 
     /// Serves the connections that `is_ours` accepts by their peer address; `is_ours` may block. All others are closed
-    /// without an answer. To be called within a runtime.
+    /// without a response. Must be called within a runtime.
     #[must_use]
     pub fn serve(self, is_ours: impl Fn(SocketAddr) -> bool + Send + Sync + 'static) -> Serving {
         let (shared, is_ours) = (Arc::new(self.shared), Arc::new(is_ours));
         let listener = self.listener;
         let accepting = tokio::spawn(async move {
             let places = Arc::new(Semaphore::new(NETWORK_CONNECTIONS_MAX));
-            // Dropping the set ends all connections.
+            // Dropping the set closes all connections.
             let mut connections = JoinSet::new();
             // The semaphore is never closed.
             while let Ok(place) = Arc::clone(&places).acquire_owned().await {
@@ -85,7 +85,7 @@ impl ForwardProxy {
 }
 
 async fn serve(shared: Arc<Shared>, stream: TcpStream) {
-    // Fails only when the connection is closed already.
+    // Fails only when the connection is already closed.
     let _ = stream.set_nodelay(true);
     connection::serve(shared, stream).await;
 }

@@ -1,4 +1,4 @@
-//! Rules on what may be reached, and the judgement by them.
+//! Network rules, and decisions by them.
 
 use super::{
     address::{Forms, Net},
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use std::{fmt, net::IpAddr};
 use url::Host;
 
-/// Addresses that are reached on the own link alone (RFC 3927, RFC 4291). Clouds answer there with the credentials of the
-/// machine: 169.254.169.254 in most of them, 169.254.170.2 and .23 for containers on AWS, 169.254.42.42 at Scaleway,
-/// fe80::a9fe:a9fe in OpenStack.
+/// Link-local addresses (RFC 3927, RFC 4291). Clouds serve the machine's credentials there: at 169.254.169.254 in most
+/// of them, at 169.254.170.2 and .23 for containers on AWS, at 169.254.42.42 at Scaleway, at fe80::a9fe:a9fe in
+/// OpenStack.
 const LINK_LOCAL: &[Net] = &[Net::v4(169, 254, 0, 0, 16), Net::v6(0xfe80 << 112, 10)];
 
 /// The other addresses at which clouds hand out credentials, as their own documentation has them:
@@ -36,12 +36,12 @@ const METADATA: &[Net] = &[
     Net::v6(0xfd00_a9fe_a9fe_u128 << 80 | 0x0001, 128),
 ];
 
-/// The names of the same services: where a proxy further on resolves names, only the name can be judged.
+/// The names of the same services: when an upstream proxy resolves names, only the name can be checked.
 const METADATA_NAMES: &[&str] =
     &["metadata.google.internal", "metadata.goog", "metadata.tencentyun.com", "instance-data.ec2.internal"];
 
-/// Hosts that Chromium contacts by itself, flags or not, and that no page needs (seen at a proxy with Chromium 156).
-/// Hosts that pages use as well, such as accounts.google.com, are not listed.
+/// Hosts that Chromium contacts by itself, whatever its flags, and that no page needs (observed at a proxy with
+/// Chromium 156). Hosts that pages use as well, such as accounts.google.com, are not listed.
 const OWN_SERVICES: &[&str] = &[
     "clients2.google.com",
     "clientservices.googleapis.com",
@@ -54,23 +54,24 @@ const OWN_SERVICES: &[&str] = &[
     "update.googleapis.com",
 ];
 
-/// What may be reached. Destinations that `deny` names are refused; if `allow` is not empty, all others are too.
+/// The destinations that may be reached. Those that match `deny` are refused; if `allow` is not empty, all that do not
+/// match it are refused too.
 ///
-/// A name is judged together with each address that it leads to: a rule about addresses holds for every name that
-/// leads there.
+/// A name is checked together with each address that it resolves to: a rule about addresses applies to every name that
+/// resolves to one of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NetworkRules {
-    /// If this list is not empty, no other destination may be reached.
+    /// If this list is not empty, no destination outside it may be reached.
     pub allow: Vec<Pattern>,
     /// Destinations that may not be reached, whatever `allow` says.
     pub deny: Vec<Pattern>,
 }
 
-/// A text that is no valid pattern.
+/// A text that is not a valid pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFault {
-    /// The list in which the text stands.
+    /// The list that contains the text.
     pub list: &'static str,
     /// The text, or its beginning if it is long.
     pub text: String,
@@ -78,7 +79,7 @@ pub struct RuleFault {
     pub fault: PatternFault,
 }
 
-/// Everything that is wrong with lists of patterns.
+/// All faults in lists of patterns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleFaults {
     /// Lists with too many patterns.
@@ -108,10 +109,10 @@ impl fmt::Display for RuleFaults {
 impl std::error::Error for RuleFaults {}
 
 impl NetworkRules {
-    /// Reads the rules.
+    /// Parses the rules.
     ///
     /// # Errors
-    /// With every text that is no valid pattern.
+    /// All texts that are not valid patterns.
     pub fn parse(lists: &NetworkLists) -> Result<Self, RuleFaults> {
         let mut wrong = RuleFaults { too_long: Vec::new(), faults: Vec::new() };
         let mut read = |list: &'static str, texts: &[String]| {
@@ -141,8 +142,8 @@ impl NetworkRules {
         self.allow.is_empty() && self.deny.is_empty()
     }
 
-    /// Judges a destination by these rules alone. Without an address it is not known where a name leads, and rules about
-    /// addresses allow nothing.
+    /// Checks a destination against these rules alone. Without an address it is unknown where a name resolves to, and
+    /// rules about addresses allow nothing.
     fn judge(&self, owner: Owner, host: &Host<String>, port: u16, forms: Option<&Forms>) -> Decision {
         let is_about = |pattern: &Pattern| {
             pattern.names(host, port) || forms.is_some_and(|forms| pattern.has_any_of(forms.all(), port))
@@ -150,7 +151,7 @@ impl NetworkRules {
         if let Some(pattern) = self.deny.iter().find(|pattern| is_about(pattern)) {
             return Decision::Refused(Rule::Deny { owner, pattern: pattern.clone() });
         }
-        // The rules of a call do not lift the default refusals.
+        // A caller's or call's rules do not lift the default refusals.
         if owner == Owner::Operator
             && let Some(rule) = self.default_of(host, port, forms)
         {
@@ -168,8 +169,8 @@ impl NetworkRules {
         }
     }
 
-    /// The default rule that refuses a destination, unless an operator's `allow` names the destination: by its name, or
-    /// by a network that holds nothing but such addresses. `*` and `0.0.0.0/0` do not count.
+    /// The default rule that refuses a destination, unless an operator's `allow` names it explicitly: by its name, or by a
+    /// network that is within the refused one. `*` and `0.0.0.0/0` do not count.
     fn default_of(&self, host: &Host<String>, port: u16, forms: Option<&Forms>) -> Option<Rule> {
         if let Host::Domain(name) = host {
             let is_named = |pattern: &Pattern| {
@@ -200,7 +201,7 @@ impl NetworkRules {
         None
     }
 
-    /// Whether a name can be allowed for the sake of an address that it leads to.
+    /// Whether a name could be allowed because of an address that it resolves to.
     fn allows_by_address(&self, port: u16) -> bool {
         self.allow.iter().any(|pattern| pattern.has_port(port) && matches!(pattern.host, HostPattern::Net(_)))
     }
@@ -209,7 +210,7 @@ impl NetworkRules {
 /// The author of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
-    /// The operator's, from the file of defaults.
+    /// The operator's, from the configuration's defaults.
     Operator,
     /// The operator's, for the caller.
     Caller,
@@ -234,20 +235,20 @@ pub enum Rule {
         /// The pattern that decided.
         pattern: Pattern,
     },
-    /// `allow` is not empty, and none of its patterns is about the destination.
+    /// `allow` is not empty, and none of its patterns matches the destination.
     NotAllowed {
         /// The author of the list.
         owner: Owner,
     },
-    /// By default: an address of the own link.
+    /// Default rule: a link-local address.
     LinkLocal(Net),
-    /// By default: an address at which a cloud hands out the credentials of its machines.
+    /// Default rule: an address at which a cloud serves the credentials of its machines.
     Metadata(Net),
-    /// By default: a name of such an address.
+    /// Default rule: a name of such an address.
     MetadataName(&'static str),
-    /// By default: a host that the browser contacts by itself.
+    /// Default rule: a host that the browser contacts by itself.
     OwnService(&'static str),
-    /// By default the rest is allowed.
+    /// Allowed by default, because no rule applies.
     Default,
 }
 
@@ -271,7 +272,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// A judgement, with the rule that decided.
+/// A decision, with the rule that made it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The destination may be reached.
@@ -291,7 +292,7 @@ impl Decision {
     }
 }
 
-/// The rules of an operator, of a caller and of its call. All must allow.
+/// The rules of an operator, of a caller and of its call. All of them must allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Policy {
     /// The operator's rules.
@@ -312,7 +313,7 @@ impl Policy {
         Self { operator, caller: None, call }
     }
 
-    /// Whether nobody has a rule.
+    /// Whether there are no rules.
     #[must_use]
     pub fn is_default(&self) -> bool {
         self.operator.is_default() && self.narrower().all(|(_, rules)| rules.is_default())
@@ -324,8 +325,8 @@ impl Policy {
         caller.chain(self.call.iter().map(|rules| (Owner::Call, rules)))
     }
 
-    /// Judges a destination: a host as it is named, and the address that it leads to, if that is known. A host that is
-    /// written as an address needs no `address`.
+    /// Checks a destination: a host as named in the request, and the address that it resolves to, if known. A host that
+    /// is written as an address needs no `address`.
     #[must_use]
     pub fn judge(&self, host: &Host<String>, port: u16, address: Option<IpAddr>) -> Decision {
         let address = super::pattern::literal(host).or(address);
@@ -333,7 +334,7 @@ impl Policy {
         let by_operator = self.operator.judge(Owner::Operator, host, port, forms.as_ref());
         self.narrower().fold(by_operator, |decided, (owner, rules)| match decided {
             Decision::Allowed(_) => match rules.judge(owner, host, port, forms.as_ref()) {
-                // Without a rule for the destination the decision stays what it was.
+                // No rule of this owner matches, so the earlier decision stands.
                 Decision::Allowed(Rule::Default) => decided,
                 narrowed => narrowed,
             },
@@ -341,7 +342,7 @@ impl Policy {
         })
     }
 
-    /// The rule that refuses a name whatever its addresses are: such a name is not even resolved.
+    /// The rule that refuses a name regardless of its addresses: such a name need not be resolved.
     #[must_use]
     pub fn refuses_name(&self, host: &Host<String>, port: u16) -> Option<Rule> {
         let rule = self.judge(host, port, None).refused()?;

@@ -1,4 +1,4 @@
-//! Copies bytes in both directions, and tells when a connection is idle.
+//! Copies bytes in both directions, and detects idle connections.
 
 use codemode_spec::limits::{NETWORK_IDLE_MS, NETWORK_TUNNEL_BUFFER_BYTES};
 use std::{
@@ -16,24 +16,24 @@ use tokio::{
     net::TcpStream,
 };
 
-/// A stream of bytes both ways.
-pub(super) trait Both: AsyncRead + AsyncWrite + Send + Unpin {}
-impl<T: AsyncRead + AsyncWrite + Send + Unpin> Both for T {}
+/// A bidirectional byte stream.
+pub(super) trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Copies until both sides have ended, or one has failed.
-pub(super) async fn join(client: &mut dyn Both, server: &mut dyn Both) {
+/// Copies until both sides have closed, or one has failed.
+pub(super) async fn copy_both_ways(client: &mut dyn Duplex, server: &mut dyn Duplex) {
     let (mut client, mut server) = (client, server);
     let bytes = NETWORK_TUNNEL_BUFFER_BYTES;
-    // How the tunnel ended concerns only its two sides.
+    // The outcome concerns only the two sides of the tunnel.
     let _ = copy_bidirectional_with_sizes(&mut client, &mut server, bytes, bytes).await;
 }
 
-/// Counts the bytes that go over a stream.
+/// A counter of the bytes on a stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Activity(Arc<AtomicU64>);
 
 impl Activity {
-    /// Ends when no byte has gone for the time that a connection may be idle.
+    /// Completes when no byte was transferred for the idle time limit.
     pub(super) async fn idle(&self) {
         let mut before = None;
         loop {
@@ -51,7 +51,7 @@ impl Activity {
     }
 }
 
-/// A stream whose bytes are counted.
+/// A stream that counts its bytes.
 #[derive(Debug)]
 pub(super) struct Counted {
     stream: TcpStream,

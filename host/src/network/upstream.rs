@@ -1,4 +1,4 @@
-//! The proxy further on that the environment of this process names, by the usual variables.
+//! Upstream proxies, configured by the usual environment variables of this process.
 
 use super::{
     address::Net,
@@ -33,8 +33,8 @@ pub(super) enum Scheme {
 
 /// The proxies of the environment, and the destinations for which they are not used. No proxy by default.
 ///
-/// A name that goes to such a proxy is judged unresolved, and the proxy resolves it: rules about addresses hold only
-/// for addresses that are written as such, and allow no name. Loopback never goes there.
+/// A name that goes to such a proxy is checked unresolved, and the proxy resolves it: rules about addresses then apply
+/// only to addresses that are written as such, and allow no name. Loopback destinations never use a proxy.
 #[derive(Clone, Debug, Default)]
 pub struct Upstream {
     http: Option<Arc<Proxy>>,
@@ -42,18 +42,18 @@ pub struct Upstream {
     except: Vec<Exception>,
 }
 
-/// A proxy of the environment whose address cannot be used. Its value may hold a password and is not told.
+/// A proxy of the environment that cannot be used. The value may contain a password and is not shown.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum UpstreamFault {
-    /// The value is no URL with a host.
+    /// The value is not a URL with a host.
     #[error("the proxy in {0} is no URL: write http://HOST:PORT")]
     NotAUrl(&'static str),
-    /// The URL has another scheme than `http`.
+    /// The URL's scheme is not `http`.
     #[error("the proxy in {0} has the scheme {1}: only http can be used")]
     Scheme(&'static str, String),
 }
 
-/// A proxy further on.
+/// An upstream proxy.
 pub(super) struct Proxy {
     host: Host<String>,
     port: u16,
@@ -66,7 +66,7 @@ impl fmt::Debug for Proxy {
     }
 }
 
-/// Without its password.
+/// Omits the password.
 impl fmt::Display for Proxy {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}:{}", self.host, self.port)
@@ -83,16 +83,16 @@ enum Exception {
 }
 
 impl Upstream {
-    /// As the environment of this process says: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case or
-    /// else in upper case. A tunnel goes through the proxy of `https_proxy`, other requests through `http_proxy`'s.
+    /// Reads the environment of this process: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, in lower case or
+    /// else in upper case. Tunnels use the proxy of `https_proxy`, other requests that of `http_proxy`.
     ///
     /// # Errors
-    /// When a proxy is named that cannot be used: it must not be bypassed in silence.
+    /// When a configured proxy cannot be used: it must not be bypassed silently.
     pub fn of_environment() -> Result<Self, UpstreamFault> {
         Self::of(|name| env::var(name).ok())
     }
 
-    /// As [`Self::of_environment`], with the variables read by `variable`.
+    /// Like [`Self::of_environment`], with the variables read by `variable`.
     ///
     /// # Errors
     /// As [`Self::of_environment`].
@@ -116,7 +116,7 @@ impl Upstream {
         self.http.is_none() && self.connect.is_none()
     }
 
-    /// The proxy to use for a destination; `None` connects directly.
+    /// The proxy to use for a destination; `None` to connect directly.
     pub(super) fn route(&self, scheme: Scheme, host: &Host<String>, port: u16) -> Option<Arc<Proxy>> {
         let proxy = match scheme {
             Scheme::Http => self.http.as_ref(),
@@ -151,7 +151,7 @@ impl Proxy {
         Ok(Self { host, port: url.port_or_known_default().unwrap_or(80), authorization })
     }
 
-    /// Connects to this proxy. An operator named the proxy, so no rule is asked.
+    /// Connects to this proxy. No rule is checked, because an operator configured it.
     pub(super) async fn connect(&self, resolver: &dyn Resolve) -> Result<(TcpStream, IpAddr), Failure> {
         let connecting = async {
             let addresses = match &self.host {
@@ -192,7 +192,7 @@ fn decoded(text: &str) -> Vec<u8> {
 }
 
 impl Exception {
-    /// An entry that cannot be read excepts no destination.
+    /// Parses an entry; an invalid one is ignored.
     fn parse(entry: &str) -> Option<Self> {
         if entry == "*" {
             return Some(Self::All);
@@ -239,7 +239,7 @@ mod tests {
         Upstream::of(|asked| variables.iter().find(|(name, _)| *name == asked).map(|(_, value)| (*value).to_owned()))
     }
 
-    fn way(upstream: &Upstream, scheme: Scheme, host: &str, port: u16) -> Option<String> {
+    fn proxy_for(upstream: &Upstream, scheme: Scheme, host: &str, port: u16) -> Option<String> {
         upstream.route(scheme, &parse_host(host).unwrap(), port).map(|proxy| proxy.to_string())
     }
 
@@ -253,8 +253,8 @@ mod tests {
         ])
         .unwrap();
         let (plain, tunnel) = (Some("plain.test:3128".to_owned()), Some("tunnel.test:8080".to_owned()));
-        assert_eq!(way(&upstream, Scheme::Http, "example.com", 80), plain);
-        assert_eq!(way(&upstream, Scheme::Connect, "example.com", 443), tunnel);
+        assert_eq!(proxy_for(&upstream, Scheme::Http, "example.com", 80), plain);
+        assert_eq!(proxy_for(&upstream, Scheme::Connect, "example.com", 443), tunnel);
         for host in [
             "internal.test",
             "a.internal.test",
@@ -270,12 +270,12 @@ mod tests {
             "[::ffff:10.0.0.1]",
             "0.0.0.0",
         ] {
-            assert_eq!(way(&upstream, Scheme::Http, host, 80), None, "{host}");
+            assert_eq!(proxy_for(&upstream, Scheme::Http, host, 80), None, "{host}");
         }
-        assert_eq!(way(&upstream, Scheme::Connect, "port.test", 8443), None);
-        assert_eq!(way(&upstream, Scheme::Connect, "port.test", 443), tunnel);
-        assert_eq!(way(&upstream, Scheme::Http, "xinternal.test", 80), plain);
-        assert_eq!(way(&upstream, Scheme::Http, "11.0.0.1", 80), plain);
+        assert_eq!(proxy_for(&upstream, Scheme::Connect, "port.test", 8443), None);
+        assert_eq!(proxy_for(&upstream, Scheme::Connect, "port.test", 443), tunnel);
+        assert_eq!(proxy_for(&upstream, Scheme::Http, "xinternal.test", 80), plain);
+        assert_eq!(proxy_for(&upstream, Scheme::Http, "11.0.0.1", 80), plain);
         assert!(super::Upstream::default().is_none());
     }
 

@@ -1,4 +1,4 @@
-//! Why a source is refused, and where.
+//! An error in a source, with its position.
 
 use codemode_spec::ErrorCode;
 use oxc::{
@@ -7,17 +7,17 @@ use oxc::{
 };
 use std::borrow::Cow;
 
-/// What to do instead of importing.
+/// The hint about imports.
 pub(super) const NO_MODULES_HINT: &str = "There are no modules in the sandbox: remove the import and use the namespaces \
      that the tool describes and the built-in globals (URL, TextEncoder, crypto, structuredClone, setTimeout …).";
 
-/// Why a source is refused, and where.
+/// The reason why a source is refused, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub code: ErrorCode,
     pub message: String,
     pub hint: Option<Cow<'static, str>>,
-    /// The byte of the code.
+    /// The byte offset in the code.
     pub offset: usize,
 }
 
@@ -32,7 +32,7 @@ impl Fault {
     }
 }
 
-/// The first of the diagnostics. `shift` is what their spans are ahead of the code, `length` the code's.
+/// The first of the diagnostics. `shift` is the offset of the code in the parsed text, `length` the code's length.
 pub(super) fn fault_of(diagnostics: &Diagnostics, shift: usize, length: usize) -> Option<Fault> {
     let redeclared = |it: &&LabeledSpan| it.label().is_some_and(|label| label.contains("redeclared"));
     let offset = |it: &OxcDiagnostic| {

@@ -1,17 +1,17 @@
-//! Where the code lies in what a model sent: all of it, or what one Markdown fence holds.
+//! Finds the code in a model's text: all of it, or the content of a Markdown fence.
 
 use std::ops::Range;
 
-/// Where the code lies.
+/// The location of the code.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Located {
-    /// The bytes that are code.
+    /// The byte range of the code.
     Code(Range<usize>),
-    /// There are several fences, and nothing says which is meant. The byte at which the second one begins.
+    /// There are several fences, and it is unclear which is meant. The byte offset of the second one.
     Several(usize),
 }
 
-/// A fence of three or more backticks or tildes, on a line of its own or, if that makes the difference, behind prose.
+/// A fence of three or more backticks or tildes, on a separate line or, in the lenient mode, after prose.
 #[derive(Debug)]
 struct Fence {
     begin: usize,
@@ -19,8 +19,8 @@ struct Fence {
     script: bool,
 }
 
-/// Finds the code. What looks like a fence but may be code, as tildes in the middle or a fence in a comment, counts only
-/// if `lenient`: that is the second try, when the whole is no script.
+/// Finds the code. A fence that might be part of the code, such as tildes in the middle or a fence in a comment, counts
+/// only if `lenient`: that is the second attempt, when the whole text is not a script.
 pub(super) fn locate(text: &str, lenient: bool) -> Located {
     let start = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
     let fences = fences(text, start, lenient);
@@ -57,7 +57,7 @@ fn fences(text: &str, start: usize, lenient: bool) -> Vec<Fence> {
             Some(marker) if !comment || lenient => {
                 let fence = read(text, at, end, marker);
                 at = fence.inside.end;
-                // Past the line that closes it.
+                // Skip the closing line.
                 at = text[at..].find('\n').map_or(text.len(), |length| at + length + 1).max(end);
                 fences.push(fence);
             }
@@ -70,8 +70,8 @@ fn fences(text: &str, start: usize, lenient: bool) -> Vec<Fence> {
     fences
 }
 
-/// The fence's characters, if the line opens one. No line of a script can begin with three backticks, but one may begin
-/// with three tildes.
+/// The fence's characters, if the line opens a fence. No line of a script can begin with three backticks, but one may
+/// begin with three tildes.
 fn opening(line: &str, tildes: bool) -> Option<&str> {
     let line = line.trim_start();
     let mark = line.chars().next().filter(|mark| *mark == '`' || *mark == '~' && tildes)?;
@@ -79,7 +79,7 @@ fn opening(line: &str, tildes: bool) -> Option<&str> {
     (length >= 3).then(|| &line[..length])
 }
 
-/// The backticks of a fence that begins behind prose, as in "Sure! ```js": nothing but its language may follow.
+/// The backticks of a fence that starts after prose, as in "Sure! ```js": only a language may follow.
 fn glued(line: &str) -> Option<&str> {
     let ticks = &line[line.find("```")?..];
     let after = ticks.trim_start_matches('`');
@@ -87,7 +87,7 @@ fn glued(line: &str) -> Option<&str> {
     (word.is_empty() || is_script(word)).then(|| &ticks[..ticks.len() - after.len()])
 }
 
-/// Whether the end of the line stands in a block comment.
+/// Whether a block comment is open at the end of the line.
 fn in_comment(line: &str, mut comment: bool) -> bool {
     let mut rest = line;
     while let Some(at) = rest.find(if comment { "*/" } else { "/*" }) {
@@ -97,11 +97,11 @@ fn in_comment(line: &str, mut comment: bool) -> bool {
     comment
 }
 
-/// The fence that the line opens.
+/// Reads the fence that the line opens.
 fn read(text: &str, begin: usize, line_end: usize, marker: &str) -> Fence {
     let after = begin + text[begin..].find(marker).unwrap_or(0) + marker.len();
     let info = text[after..line_end].trim_end();
-    // Opened and closed on one line.
+    // Opened and closed on the same line.
     if let Some(inside) = info.strip_suffix(marker) {
         let word = inside.split(char::is_whitespace).next().unwrap_or_default();
         let named = is_script(word) && word.len() < inside.len();
@@ -170,7 +170,7 @@ mod tests {
             ("```js\n1\n```\nor\n```js\n2\n```", "SEVERAL"),
             ("```js\n```", ""),
             ("```", ""),
-            // Code that only looks like it.
+            // Code that only looks like a fence.
             ("x = `\n\\`\\`\\`js\n1\n\\`\\`\\`\n`", "x = `\n\\`\\`\\`js\n1\n\\`\\`\\`\n`"),
             ("f(`\n~~~js\n1\n~~~\n`)", "f(`\n~~~js\n1\n~~~\n`)"),
             ("/*\n```js\n1\n```\n*/ 2", "/*\n```js\n1\n```\n*/ 2"),

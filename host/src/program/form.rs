@@ -1,7 +1,7 @@
-//! What a script's result is: the forms in which models write code, brought to one.
+//! Determines a script's result: brings the forms in which models write code to a single one.
 //!
-//! The result of a script is what `eval` would say, where that can be had by putting a `return` before the last
-//! expression. If that is a function, it is meant to be called.
+//! The result of a script is what `eval` would return, where that can be achieved by a `return` before the last
+//! expression. A function as the result is called.
 
 use oxc::{
     ast::ast::{AssignmentTarget, Expression, FunctionBody, Statement},
@@ -11,40 +11,40 @@ use oxc::{
 };
 use std::borrow::Cow;
 
-/// What a module offers its caller.
+/// The exports of a module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Exports {
-    /// The name of what was exported as the default.
+    /// The name of the default export.
     pub default: Option<String>,
-    /// The name of the one function that was exported by its name.
+    /// The name of the only exported function.
     pub function: Option<String>,
 }
 
-/// Names of the script.
+/// The names in the script.
 pub(super) struct Scope<'s> {
     pub scoping: &'s Scoping,
-    /// The function that is put around the code.
+    /// The scope of the function that wraps the code.
     pub function: Option<ScopeId>,
 }
 
-/// What to put into the body, so that it returns its result.
+/// The insertions that make the body return its result.
 #[derive(Debug, Default)]
 pub(super) struct Completion {
-    /// Before everything.
+    /// Inserted at the beginning.
     pub head: &'static str,
-    /// In between: before which byte, what.
+    /// Insertions in between: the byte offset before which the text goes, and the text.
     pub inserts: Vec<(u32, Cow<'static, str>)>,
-    /// After everything.
+    /// Inserted at the end.
     pub tail: Cow<'static, str>,
 }
 
-/// The function that is called if the script does not call it itself.
+/// The entry function, which is called if the script does not call it.
 const MAIN: &str = "main";
 const RETURN: &str = "return (";
-/// Around a value that may be a function: then its call is meant.
+/// Wraps a value that may be a function, which is then called.
 const CALLED: (&str, &str) = ("((f) => typeof f === 'function' ? f() : f)(", ")");
 
-/// The one function of which the code consists, if so: an expression, or a declaration that nothing calls.
+/// The single function of which the code consists, if it does: an expression, or a declaration that nothing calls.
 pub(super) fn callable(body: &FunctionBody<'_>) -> Option<Span> {
     if !body.directives.is_empty() {
         return None;
@@ -59,7 +59,7 @@ pub(super) fn callable(body: &FunctionBody<'_>) -> Option<Span> {
     }
 }
 
-/// How the body returns its result.
+/// Determines how the body returns its result.
 pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, exports: &Exports) -> Completion {
     let mut completion = Completion::default();
     if let Some(name) = &exports.default {
@@ -71,10 +71,10 @@ pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, exports: &E
         completion.tail = called("module.exports").into();
         return completion;
     }
-    // A text of nothing but a string is read as a directive.
+    // Code that consists of a string alone is parsed as a directive.
     if body.statements.is_empty() {
         if let Some(directive) = body.directives.last() {
-            give_back(directive.expression.span, false, &mut completion);
+            insert_return(directive.expression.span, false, &mut completion);
         }
         return completion;
     }
@@ -84,7 +84,7 @@ pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, exports: &E
     }
     if completion.inserts.is_empty() && last.is_none_or(is_declaration) {
         let entries = exports.function.as_deref().into_iter().chain([MAIN]);
-        if let Some(name) = entries.into_iter().find(|name| is_forgotten(name, body, scope)) {
+        if let Some(name) = entries.into_iter().find(|name| is_unreferenced(name, body, scope)) {
             completion.tail = format!("\n;return {name}()").into();
         } else if last.is_none()
             && let [Statement::FunctionDeclaration(only)] = &body.statements[..]
@@ -96,18 +96,18 @@ pub(super) fn completion(body: &FunctionBody<'_>, scope: &Scope<'_>, exports: &E
     completion
 }
 
-/// The last statement that does something when it is reached.
+/// The last statement that has an effect when executed.
 fn last_of<'s, 'a>(statements: &'s [Statement<'a>]) -> Option<&'s Statement<'a>> {
     let idle = |it: &&Statement<'_>| matches!(it, Statement::EmptyStatement(_) | Statement::FunctionDeclaration(_));
     statements.iter().rev().find(|statement| !idle(statement))
 }
 
-/// Makes the statement's value the result. No `await` is needed: what the body returns is awaited, and a `try` does not
-/// catch what becomes of a promise that it only mentions.
+/// Makes the statement's value the result. No `await` is needed: the body's return value is awaited, and a `try` does
+/// not catch the rejection of a promise that it does not await.
 fn complete(statement: &Statement<'_>, completion: &mut Completion) {
     match statement {
         Statement::ExpressionStatement(it) => {
-            give_back(it.expression.span(), may_be_function(&it.expression), completion)
+            insert_return(it.expression.span(), may_be_function(&it.expression), completion)
         }
         Statement::ReturnStatement(it) => {
             if let Some(value) = it.argument.as_ref().filter(|value| may_be_function(value)) {
@@ -138,7 +138,7 @@ fn complete_list(statements: &[Statement<'_>], completion: &mut Completion) {
     }
 }
 
-fn give_back(span: Span, may_be_function: bool, completion: &mut Completion) {
+fn insert_return(span: Span, may_be_function: bool, completion: &mut Completion) {
     let (open, close) = if may_be_function { CALLED } else { ("", "") };
     completion.inserts.push((span.start, [RETURN, open].concat().into()));
     completion.inserts.push((span.end, [close, ")"].concat().into()));
@@ -167,8 +167,8 @@ fn is_declaration(statement: &Statement<'_>) -> bool {
     matches!(statement, Statement::VariableDeclaration(_) | Statement::ClassDeclaration(_))
 }
 
-/// Whether the script declares a function of this name and never mentions it again.
-fn is_forgotten(name: &str, body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool {
+/// Whether the script declares a function of this name and never refers to it.
+fn is_unreferenced(name: &str, body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool {
     let symbol = scope.function.and_then(|function| scope.scoping.get_binding(function, name.into()));
     if !symbol.is_some_and(|symbol| scope.scoping.symbol_is_unused(symbol)) {
         return false;
@@ -184,7 +184,7 @@ fn is_forgotten(name: &str, body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool 
     body.statements.iter().any(declares)
 }
 
-/// Whether the script assigns to `module.exports`, without a `module` of its own.
+/// Whether the script assigns to `module.exports` and declares no `module`.
 fn exports_as_common_js(body: &FunctionBody<'_>, scope: &Scope<'_>) -> bool {
     let assigns = |statement: &Statement<'_>| {
         let Statement::ExpressionStatement(statement) = statement else { return false };

@@ -1,11 +1,11 @@
-//! The place in the model's own text that a message is about, as people and models read it best.
+//! Code frames: the lines around an error's position in the model's text.
 
 use super::position::{Lines, Place};
 use std::fmt::Write as _;
 
-/// Lines shown before the marked one, and after it.
+/// Lines shown before and after the marked one.
 const AROUND: usize = 2;
-/// Characters shown of a line.
+/// The most characters shown of a line.
 const WIDTH: usize = 110;
 
 /// The marked line with a caret under its column, and the lines around it:
@@ -20,7 +20,7 @@ pub(super) fn frame(lines: &Lines<'_>, place: Place) -> String {
     let first = marked.saturating_sub(AROUND).max(1);
     let last = (marked + AROUND).min(lines.count());
     let digits = last.to_string().len();
-    // Every line is cut to the same window, so that the caret stands where it belongs.
+    // Every line is cut to the same window, so that the caret is under its column.
     let column = place.column.max(1) as usize - 1;
     let from = if column < WIDTH - 10 { 0 } else { column - WIDTH / 2 };
 
@@ -40,7 +40,7 @@ pub(super) fn frame(lines: &Lines<'_>, place: Place) -> String {
     out
 }
 
-/// The characters of a line from one on, with what would act on a terminal made harmless.
+/// A line's characters from an index on, with control characters replaced, which a terminal could obey.
 fn window(line: &str, from: usize) -> String {
     let mut rest = line.chars().skip(from);
     let harmless = |c: char| if c.is_control() && c != '\t' { '\u{FFFD}' } else { c };

@@ -1,13 +1,13 @@
-//! From what a model sent to the script that the guest evaluates.
+//! Turns a model's source text into the script that the guest evaluates.
 //!
-//! Models send code in many forms: an expression, statements, a function, a module with a default export, any of them in
-//! JavaScript or TypeScript, bare or in a Markdown fence with prose around it. [`Program::prepare`] makes one form of
-//! them all: a classic script whose completion value is a function without parameters. Nothing is printed anew unless
-//! types have to be stripped: the model's own text runs, with a few words put in.
+//! Models send code in many forms: an expression, statements, a function, a module with a default export, any of them
+//! in JavaScript or TypeScript, bare or in a Markdown fence with prose around it. [`Program::prepare`] converts them
+//! all to one form: a classic script whose completion value is a function without parameters. The text is regenerated
+//! only if types must be stripped; otherwise the model's own text runs, with a few insertions.
 //!
-//! Sources are hostile. A parser that descends by recursion can be made to overflow the stack of its thread, which would
-//! end the host; so [`nesting`] measures first, shallow sources are parsed where the caller stands, and the others on a
-//! thread of their own whose stack fits.
+//! Sources are hostile. A recursive parser can be made to overflow its thread's stack, which would abort the host; so
+//! [`nesting`] measures the depth first, shallow sources are parsed on the caller's thread, and the others on a
+//! dedicated thread with a sufficient stack.
 
 mod fault;
 mod fence;
@@ -42,44 +42,44 @@ use std::{borrow::Cow, cell::OnceCell, thread};
 
 pub use script::SOURCE_NAME;
 
-/// Stack of the thread that parses what nests deeply: what the deepest tree takes that is let through, ...
+/// The stack of the thread that parses deeply nested sources: what the deepest accepted tree takes, ...
 const STACK_BYTES: usize = 64 << 20;
-/// ... and what a parser may take for one byte of source, before it is known how deep that is. Only address space: what
-/// is not used is never there.
+/// ... and what a parser may take per byte of source before its depth is known. This only reserves address space:
+/// unused pages are never mapped.
 const STACK_BYTES_PER_SOURCE_BYTE: usize = 2 << 10;
 
-/// Regular expressions with more brackets within each other are left to the engine to check.
+/// The deepest brackets of a regular expression that the parser checks; deeper ones are left to the engine.
 const PATTERN_BRACKETS_MAX: usize = 50;
 
-/// A script for the guest, and the way back to the model's own text.
+/// A script for the guest, and the mapping of its positions back to the model's text.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// Plain JavaScript. Evaluated as a classic script, its completion value is a function without parameters, and what
-    /// that returns, awaited, is the result.
+    /// Plain JavaScript. Evaluated as a classic script, its completion value is a function without parameters, whose
+    /// awaited return value is the result.
     pub source: String,
-    /// Its name in stacks.
+    /// Its file name in stack traces.
     pub source_name: String,
     map: PositionMap,
 }
 
-/// From the script's bytes to those of the text as it was sent.
+/// Maps byte offsets in the script to those in the text as it was sent.
 #[derive(Clone, Debug)]
 struct PositionMap {
     text: String,
-    /// Where in the text the code begins.
+    /// The offset of the code in the text.
     base: usize,
-    /// From the code to the script.
+    /// The transformations from the code to the script.
     steps: Vec<Step>,
 }
 
 impl Program {
-    /// Accepts what a model sent, or says why not. Takes time in proportion to the text: microseconds for what models
-    /// write, up to a second for the largest text allowed.
+    /// Parses and transforms a model's text. The time is proportional to the text: microseconds for what models write,
+    /// up to a second for the largest text allowed.
     ///
     /// # Errors
-    /// `SYNTAX_ERROR`, `SOURCE_TOO_LARGE`, `SOURCE_TOO_NESTED`, or `UNSUPPORTED_OPERATION` for an import. Where there is
-    /// a place in the text, `details` has `line` and `column`, counted from 1 in the text as it was sent, and `frame`,
-    /// which also ends the message.
+    /// `SYNTAX_ERROR`, `SOURCE_TOO_LARGE`, `SOURCE_TOO_NESTED`, or `UNSUPPORTED_OPERATION` for an import. If the error
+    /// has a position in the text, `details` has `line` and `column`, counted from 1 in the text as it was sent, and
+    /// `frame`, which also ends the message.
     #[expect(clippy::result_large_err, reason = "a report is made for a reader, once, where something has failed")]
     pub fn prepare(text: &str) -> Result<Self, ErrorReport> {
         if text.len() > SOURCE_BYTES_MAX {
@@ -91,20 +91,20 @@ impl Program {
         Ok(Self { source: prepared.source, source_name: SOURCE_NAME.to_owned(), map })
     }
 
-    /// The place in the model's own text of a place in the script; both are counted from 1, columns in characters.
+    /// Maps a position in the script to the model's text; both are counted from 1, columns in characters.
     #[must_use]
     pub fn map_position(&self, line: u32, column: u32) -> (u32, u32) {
         let place = Mapper::new(self).map(Place { line, column });
         (place.line, place.column)
     }
 
-    /// The way from texts of the guest to those that the model is told.
+    /// The mapper of stack traces from the guest's positions to the model's text.
     #[must_use]
     pub fn stacks(&self) -> Stacks<'_> {
         Stacks { program: self, mapper: OnceCell::new() }
     }
 
-    /// The lines around a place of the model's own text, as [`Self::map_position`] says it, with a caret under the column.
+    /// The lines around a position from [`Self::map_position`] in the model's text, with a caret under the column.
     #[must_use]
     pub fn code_frame(&self, line: u32, column: u32) -> String {
         let lines = Lines::new(&self.map.text, Unit::Char);
@@ -113,17 +113,17 @@ impl Program {
     }
 }
 
-/// Makes the positions of stacks positions in the model's own text, wherever stacks stand: in an error, on the console,
-/// in a result.
+/// Maps the positions in stack traces to the model's text, wherever stack traces occur: in an error, on the console, in
+/// a result.
 pub struct Stacks<'p> {
     program: &'p Program,
-    /// Most texts need none.
+    /// Built on first use: most texts need none.
     mapper: OnceCell<Mapper<'p>>,
 }
 
 impl Stacks<'_> {
-    /// Maps what a text has of the script's stacks. Only the frames of the guest are taken for that: `at script.js:1:2`
-    /// and `at f (script.js:1:2)`. A page's own `script.js` stands behind its address.
+    /// Maps the stack frames of the script in a text. Only the guest's frames are recognised: `at script.js:1:2` and
+    /// `at f (script.js:1:2)`. A page's own `script.js` has its URL in front.
     pub fn map(&self, text: &mut String) {
         let name = &self.program.source_name;
         if !text.contains(name) {
@@ -147,7 +147,7 @@ impl Stacks<'_> {
         *text = out;
     }
 
-    /// Maps whatever texts a value has.
+    /// Maps all texts in a value.
     pub fn map_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.map_text(text),
@@ -178,7 +178,7 @@ impl Stacks<'_> {
     }
 }
 
-/// What is built once for any number of positions.
+/// The line tables, built once for any number of positions.
 struct Mapper<'p> {
     source: Lines<'p>,
     text: Lines<'p>,
@@ -198,7 +198,7 @@ impl<'p> Mapper<'p> {
     }
 }
 
-/// `:line:column` at the beginning of a text, and how long it is.
+/// Parses `:line:column` at the beginning of a text; returns the position and its length.
 fn position_in(text: &str) -> Option<(Place, usize)> {
     let number = |text: &str| {
         let digits = text.strip_prefix(':')?;
@@ -228,7 +228,7 @@ fn report(text: &str, fault: &Fault) -> ErrorReport {
     }
 }
 
-/// Finds the code and prepares it. Positions of a fault are those of the text.
+/// Finds the code and prepares it. A fault's position refers to the text.
 fn locate_and_prepare(text: &str) -> Result<(usize, Prepared), Fault> {
     let attempt = |located: &Located| match located {
         Located::Code(range) => prepare_code(&text[range.clone()])
@@ -269,7 +269,7 @@ fn prepare_code(code: &str) -> Result<Prepared, Fault> {
     })
 }
 
-/// Tries the readings of the code, the likeliest first. Recursive in the depth of the code.
+/// Tries the possible readings of the code, the likeliest first. Recursive in the depth of the code.
 fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
     let Some(first) = scan.first else {
         let fault = Fault::new(ErrorCode::SyntaxError, "there is no code in the script", 0);
@@ -279,7 +279,7 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
     };
     let patterns = !scan.unsure && scan.pattern_brackets <= PATTERN_BRACKETS_MAX;
     let begin = &code[first..];
-    // An object and a function without a name are values only where a value is expected.
+    // An object literal and an anonymous function are values only in expression position.
     let braced = begin.starts_with('{');
     let value = (braced || begin.starts_with("function") || begin.starts_with("async")).then(|| as_value(code, scan));
     let none = Exports::default();
@@ -329,7 +329,7 @@ fn read(code: &str, scan: &Scan) -> Result<Prepared, Fault> {
     })
 }
 
-/// The script of TypeScript code.
+/// The script for TypeScript code.
 fn typed(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
     let (stripped, step) = typescript::strip(code)?;
     let back = |fault: Fault| Fault { offset: step.back(fault.offset), ..fault };
@@ -340,7 +340,7 @@ fn typed(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refu
     }
 }
 
-/// The code in parentheses, without the semicolons at its end.
+/// The code in parentheses, without its trailing semicolons.
 fn as_value(code: &str, scan: &Scan) -> (String, Step) {
     let end = (scan.last + 1).min(code.len());
     let end =

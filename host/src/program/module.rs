@@ -1,7 +1,7 @@
-//! Exports and imports, in a sandbox that has no modules: an exported value is the script's result, an import is an
-//! error that says what to use instead.
+//! Handles exports and imports, since the sandbox has no modules: an exported value is the script's result, and an
+//! import is an error whose hint names the alternatives.
 //!
-//! The code is rewritten without moving a byte, so that positions stay what they are.
+//! The code is rewritten without moving a byte, so that positions do not change.
 
 use super::{
     fault::{Fault, NO_MODULES_HINT},
@@ -68,7 +68,7 @@ pub(super) fn rewrite(code: &str) -> Result<Option<Rewritten>, Fault> {
             _ => {}
         }
     }
-    // What was written is ASCII over whole tokens.
+    // Only ASCII was written, over whole tokens.
     let rewritten = String::from_utf8(bytes).unwrap_or_else(|_| code.to_owned());
     let function = if functions.len() == 1 { functions.pop() } else { None };
     let exports = Exports { default: entry, function };
@@ -101,7 +101,7 @@ fn name_of<'n>(name: &'n ModuleExportName<'_>) -> Option<&'n str> {
     }
 }
 
-/// Makes a default export a declaration, and says its name.
+/// Turns a default export into a declaration, and returns its name.
 fn default_export(
     code: &str,
     export: &ExportDefaultDeclaration<'_>,
@@ -149,13 +149,13 @@ fn parameters_of(function: &Function<'_>) -> u32 {
     function.type_parameters.as_ref().map_or(function.params.span.start, |it| it.span.start)
 }
 
-/// A name that the code does not use, short enough to stand where `export default` stood.
+/// A name that the code does not use, short enough to replace `export default`.
 fn unused_name(code: &str) -> &'static str {
     const NAMES: &[&str] = &["$default", "$export", "$exported", "_default_", "$$default", "$result_"];
     NAMES.iter().copied().find(|name| !code.contains(name)).unwrap_or("$_$_$_$")
 }
 
-/// Overwrites what the span holds with the text and then space; line ends behind the text stay.
+/// Overwrites the span with the text, padded with spaces; line ends after the text are preserved.
 fn blank(bytes: &mut [u8], span: Span, text: &[u8]) {
     let place = &mut bytes[span.start as usize..span.end as usize];
     for (index, byte) in place.iter_mut().enumerate() {

@@ -1,71 +1,71 @@
-//! How deep a source nests, found in one pass before a recursive parser sees it.
+//! Measures how deeply a source nests, in one pass before a recursive parser sees it.
 //!
-//! The scanner knows no grammar. It tells strings, comments, templates and regular expressions from code, follows the
-//! brackets, and counts tokens where nesting needs no bracket: within one statement or list item, a parser can go no
-//! deeper than there are tokens (`!!!!x`, `a?b:c?d:e`, `x=>x=>x`, `if(a)if(b)`). So the sum over the open brackets bounds
-//! the depth of the parser's recursion and that of the tree.
+//! The scanner has no grammar. It distinguishes strings, comments, templates and regular expressions from code, follows
+//! the brackets, and counts tokens where nesting needs no bracket: within one statement or list item, a parser can
+//! recurse no deeper than there are tokens (`!!!!x`, `a?b:c?d:e`, `x=>x=>x`, `if(a)if(b)`). So the sum over the open
+//! brackets bounds the depth of the parser's recursion and that of the tree.
 
 use codemode_spec::limits::{SOURCE_NESTING_MAX, SOURCE_TOKENS_MAX};
 
-/// Tokens on the way from the outermost statement to the innermost. A statement with more has no business in a script,
-/// and would use more of the host's stack than one script should.
+/// The most tokens on the path from the outermost statement to the innermost. A longer statement does not occur in real
+/// scripts, and would use too much of the host's stack.
 const TOKENS_MAX: usize = 50_000;
-/// A source that the scanner is not sure how to read may hold so many characters that could nest.
+/// The most characters that could nest in a source that the scanner may have misread.
 const UNSURE_NESTING_MAX: usize = 150_000;
-/// Bytes that a parser may read again. At `(a=` it tries the parameters of an arrow function first; if they are none, it
-/// goes back and reads all again, on every level.
+/// The most bytes that a parser may re-read. At `(a=` it tries an arrow function's parameters first; if that fails, it
+/// goes back and reads everything again, on every level.
 const REREAD_BYTES_MAX: usize = 4 << 20;
-/// The same, of what a parser of TypeScript tries to read as type arguments, at every `a<`. What it read in vain keeps its
-/// memory until the end.
+/// The same for a TypeScript parser, which tries to read type arguments at every `a<`. The memory of its failed
+/// attempts is not released until the end.
 const TYPES_REREAD_BYTES_MAX: usize = 2 << 20;
-/// Up to here, a parser stays within the stack of an ordinary thread; a test proves it.
+/// Up to this depth, a parser stays within the stack of an ordinary thread; a test proves it.
 pub(super) const SHALLOW_BRACKETS_MAX: usize = 64;
-/// Up to here, a parser stays within the stack of an ordinary thread; a test proves it.
+/// Up to this number of tokens, a parser stays within the stack of an ordinary thread; a test proves it.
 pub(super) const SHALLOW_TOKENS_MAX: usize = 800;
 
-/// What the scan found.
+/// The result of a scan.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scan {
-    /// Brackets within brackets.
+    /// The depth of brackets.
     pub brackets: usize,
-    /// Tokens on the way to the innermost, at the worst place.
+    /// The most tokens on the path to an innermost token.
     pub tokens: usize,
-    /// Whether the scanner could not be sure how to read the source, as at a slash after a brace.
+    /// Whether the reading of the source was ambiguous, as at a slash after a brace.
     pub unsure: bool,
-    /// The first byte of code, past space and comments.
+    /// The offset of the first byte of code, after space and comments.
     pub first: Option<usize>,
-    /// The last byte of code.
+    /// The offset of the last byte of code.
     pub last: usize,
-    /// Whether `import` or `export` occurs as a word of code.
+    /// Whether `import` or `export` occurs as a word in code.
     pub module_words: bool,
-    /// Brackets within brackets of a regular expression.
+    /// The depth of brackets in regular expressions.
     pub pattern_brackets: usize,
-    /// Bytes that a parser of TypeScript may read again.
+    /// Bytes that a TypeScript parser may re-read.
     types_reread: usize,
 }
 
-/// The source nests deeper than the bound.
+/// The source exceeds a limit on nesting.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooNested {
-    /// The byte at which it does.
+    /// The byte offset at which it does.
     pub offset: usize,
-    /// In what way.
+    /// The limit that was exceeded.
     pub how: &'static str,
 }
 
 const BRACKETS: &str = "there are too many brackets within each other";
 const TOKENS: &str = "a single statement goes on for too long";
 const REREAD: &str = "there is too much code within nested parentheses";
-/// Not nesting, but what the tree of a source takes in memory.
+/// Not a limit on nesting, but on the memory of the syntax tree.
 pub(super) const LENGTH: &str = "there are too many words and signs";
 
 impl Scan {
-    /// Whether the source can be parsed and walked on the caller's own stack.
+    /// Whether the source can be parsed and walked on the caller's stack.
     pub fn is_shallow(&self) -> bool {
         !self.unsure && self.brackets <= SHALLOW_BRACKETS_MAX && self.tokens <= SHALLOW_TOKENS_MAX
     }
 
-    /// Whether the source may be read as TypeScript without taking too long.
+    /// Whether the source can be parsed as TypeScript in acceptable time.
     pub fn is_fit_for_types(&self) -> bool {
         self.types_reread <= TYPES_REREAD_BYTES_MAX
     }
@@ -74,31 +74,31 @@ impl Scan {
 /// Scans a source.
 ///
 /// # Errors
-/// When it has more than [`SOURCE_TOKENS_MAX`] tokens, nests deeper than [`SOURCE_NESTING_MAX`] brackets, or deeper than
-/// [`TOKENS_MAX`] without brackets, or holds so much in what may be an arrow function's parameters that reading it would
+/// When it has more than [`SOURCE_TOKENS_MAX`] tokens, nests deeper than [`SOURCE_NESTING_MAX`] brackets or deeper than
+/// [`TOKENS_MAX`] without brackets, or has so much code in possible parameters of arrow functions that parsing it would
 /// take too long.
 pub(super) fn scan(source: &str) -> Result<Scan, TooNested> {
     Scanner { source, bytes: source.as_bytes(), levels: vec![Level::new(b'\0')], ..Scanner::default() }.run()
 }
 
-/// What stands between two brackets.
+/// The state of the scan between two brackets.
 #[derive(Debug)]
 struct Level {
-    /// The bracket that opened it; `$` for a template's `${`.
+    /// The opening bracket; `$` for a template's `${`.
     open: u8,
-    /// Whether it is the head of an `if` or a loop, after which a statement begins.
+    /// Whether it is the head of an `if` or a loop, after which a statement starts.
     head: bool,
-    /// Where it began, if it may be the parameters of an arrow function.
+    /// Its offset, if it may be the parameters of an arrow function.
     parameters: Option<usize>,
     /// Tokens since the last comma.
     tokens: usize,
-    /// The most tokens between two commas of this statement; what an `else` goes on from.
+    /// The most tokens between two commas of this statement; an `else` continues from this count.
     peak: usize,
     /// The peak of the statement that has just ended, which an `else` may continue.
     ended: usize,
-    /// `<` that may be open type arguments, which a comma does not end.
+    /// The number of `<` that may be open type arguments, which a comma does not end.
     angles: usize,
-    /// Up to where it is counted what they make a parser read again.
+    /// The offset up to which their re-reading has been counted.
     counted: usize,
 }
 
@@ -108,23 +108,23 @@ impl Level {
     }
 }
 
-/// What the token before means for the next one.
+/// The meaning of the previous token for the next one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Prev {
-    /// An operator, or nothing yet: an operand follows.
+    /// An operator, or the start: an operand follows.
     #[default]
     Operator,
-    /// `.` or `?.`: a name follows, whatever it is.
+    /// `.` or `?.`: a name follows, even a reserved word.
     Dot,
-    /// An operand: an operator follows, or the end of the statement.
+    /// An operand: an operator or the end of the statement follows.
     Operand,
-    /// The head of a statement, as `if (…)`: a statement follows.
+    /// The head of a statement, such as `if (…)`: a statement follows.
     Head,
     /// `}`: anything may follow.
     Brace,
-    /// A word that an operand follows.
+    /// A word before an operand.
     Word,
-    /// `if`, `while`, `for` or `with`, or `await` after `for`.
+    /// `if`, `while` or `with`, or `await` after `for`.
     HeadWord,
     /// `for`, after which `await` is part of the head.
     For,
@@ -136,7 +136,7 @@ struct Scanner<'a> {
     bytes: &'a [u8],
     at: usize,
     levels: Vec<Level>,
-    /// Peaks of all levels but the innermost.
+    /// The sum of the peaks of all levels but the innermost.
     outer: usize,
     prev: Prev,
     newline: bool,
@@ -194,7 +194,7 @@ impl Scanner<'_> {
             self.reread(parameters)?;
         }
         if self.found.unsure {
-            // What was misread may hide anything: no more of it than a stack can take.
+            // Misread code may hide any nesting: limit it to what a stack can take.
             let nests = |byte: &&u8| !byte.is_ascii_alphanumeric() && !byte.is_ascii_whitespace();
             if self.bytes.iter().filter(nests).count() > UNSURE_NESTING_MAX {
                 return Err(TooNested { offset: 0, how: BRACKETS });
@@ -225,7 +225,7 @@ impl Scanner<'_> {
         self.token()
     }
 
-    /// A statement has ended; an `else` may still continue it.
+    /// Ends a statement, which an `else` may still continue.
     fn end_statement(&mut self) {
         self.count_types();
         let level = self.level();
@@ -235,7 +235,7 @@ impl Scanner<'_> {
         level.angles = 0;
     }
 
-    /// Counts what the type arguments that may be open have made a parser read again.
+    /// Counts what possibly open type arguments have made a parser re-read.
     fn count_types(&mut self) {
         let at = self.at;
         let level = self.level();
@@ -264,7 +264,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// `false` if the bracket closes nothing.
+    /// Returns `false` if the bracket closes nothing.
     fn close(&mut self, bracket: u8) -> Result<bool, TooNested> {
         self.count_types();
         let level = self.level();
@@ -294,7 +294,7 @@ impl Scanner<'_> {
         Ok(true)
     }
 
-    /// Counts what is read again if the bracket's content was tried as parameters.
+    /// Counts what is re-read if the bracket's content was tried as parameters.
     fn reread(&mut self, parameters: Option<usize>) -> Result<(), TooNested> {
         let Some(offset) = parameters else { return Ok(()) };
         self.reread += self.at - offset;
@@ -333,7 +333,7 @@ impl Scanner<'_> {
                 self.newline |= text[..length].contains(['\n', '\r', '\u{2028}', '\u{2029}']);
                 self.at += length;
             }
-            // Comments of old, which scripts still have.
+            // HTML-like comments, which classic scripts still support.
             b'<' if rest.starts_with(b"<!--") => {
                 self.found.unsure = true;
                 self.line();
@@ -352,7 +352,7 @@ impl Scanner<'_> {
         self.at += rest.find(['\n', '\r', '\u{2028}', '\u{2029}']).unwrap_or(rest.len());
     }
 
-    /// Past a string, or to the end of the line if it is not closed there.
+    /// Skips a string, or the rest of the line if the string is not closed on it.
     fn string(&mut self, quote: u8) {
         self.at += 1;
         while let Some(byte) = self.bytes.get(self.at).copied() {
@@ -366,12 +366,12 @@ impl Scanner<'_> {
         }
     }
 
-    /// Past what a backslash escapes; a line's end may be two bytes.
+    /// Skips an escaped character; a line end may be two bytes.
     fn escaped(&mut self) {
         self.at += if self.bytes[self.at.min(self.bytes.len())..].starts_with(b"\r\n") { 2 } else { 1 };
     }
 
-    /// The rest of a template up to its end or to the next `${`.
+    /// Skips the rest of a template, up to its end or the next `${`.
     fn template(&mut self) -> Result<(), TooNested> {
         while let Some(byte) = self.bytes.get(self.at).copied() {
             self.at += 1;
@@ -394,7 +394,7 @@ impl Scanner<'_> {
         let regex = match self.prev {
             Prev::Operand | Prev::Dot => false,
             Prev::Operator | Prev::Head | Prev::HeadWord | Prev::For => true,
-            // `} / 2` or `} /x/.test(y)`, `await / 2` or `await /x/`: it takes a grammar to tell.
+            // `} / 2` or `} /x/.test(y)`, `await / 2` or `await /x/`: only a grammar can tell.
             Prev::Brace | Prev::Word => {
                 self.found.unsure |= self.prev == Prev::Brace || self.unsure_word();
                 true
@@ -406,7 +406,7 @@ impl Scanner<'_> {
         self.punctuator(b'/')
     }
 
-    /// Whether the word before can also be a name.
+    /// Whether the previous word can also be an identifier.
     fn unsure_word(&self) -> bool {
         let before = self.source[..self.at].trim_end();
         !["return", "typeof", "case", "in", "instanceof", "void", "delete", "throw", "new", "else", "do"]
@@ -414,7 +414,7 @@ impl Scanner<'_> {
             .any(|word| before.ends_with(word))
     }
 
-    /// Past a regular expression, if there is one.
+    /// Skips a regular expression, if there is one.
     fn regex(&mut self) -> bool {
         let mut at = self.at + 1;
         let (mut class, mut depth) = (false, 0_usize);
@@ -495,7 +495,7 @@ impl Scanner<'_> {
         self.token()
     }
 
-    /// Whether a statement ends before the word, semicolon or not.
+    /// Whether a statement ends before the word, with or without a semicolon.
     fn begins_statement(&self, word: &str) -> bool {
         let ended = self.prev == Prev::Brace || self.newline && self.prev == Prev::Operand;
         ended && !CONTINUES.contains(&word)
@@ -533,7 +533,7 @@ impl Scanner<'_> {
         self.prev = match byte {
             b'.' => Prev::Dot,
             b'?' if length == 2 => Prev::Dot,
-            // `a++` is an operand, `++a` waits for one.
+            // `a++` is an operand, `++a` still needs one.
             b'+' | b'-' if length == 2 && operand && !self.newline => Prev::Operand,
             _ => Prev::Operator,
         };
@@ -545,7 +545,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'$' | b'#' | b'@' | b'\\') || byte >= 0x80
 }
 
-/// Words that an operand follows, so that a slash after them begins a regular expression and a line's end no statement.
+/// Words before an operand: a slash after them starts a regular expression, and a line break does not end the
+/// statement.
 const OPERAND_FOLLOWS: &[&str] = &[
     "abstract",
     "as",
@@ -577,7 +578,7 @@ const OPERAND_FOLLOWS: &[&str] = &[
     "yield",
 ];
 
-/// Words that go on with the statement before them.
+/// Words that continue the previous statement.
 const CONTINUES: &[&str] = &[
     "as",
     "catch",

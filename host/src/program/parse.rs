@@ -1,4 +1,4 @@
-//! The parser, and the best explanation of why it does not accept a source.
+//! Runs the parser, and selects the best explanation of a syntax error.
 
 use super::fault::{Fault, fault_of};
 use codemode_spec::ErrorCode;
@@ -8,7 +8,7 @@ use oxc::{
     span::SourceType,
 };
 
-/// Parses, without looking further.
+/// Parses the source in one way, without trying others.
 pub(super) fn parse<'a>(
     allocator: &'a Allocator,
     source: &'a str,
@@ -23,8 +23,8 @@ pub(super) fn parse<'a>(
     Parser::new(allocator, source, kind).with_options(options).parse()
 }
 
-/// The best explanation of why the code is not accepted. Parsed on its own, unclosed brackets are told apart from what
-/// stands around the code when it runs.
+/// The best explanation of why the code is refused. The code is parsed without its wrapper, so that an unclosed bracket
+/// is not reported at the wrapper's end.
 pub(super) fn explain(code: &str, wrapped: Fault) -> Fault {
     let fault_as = |kind: SourceType| {
         let allocator = Allocator::default();
@@ -35,7 +35,7 @@ pub(super) fn explain(code: &str, wrapped: Fault) -> Fault {
         return Fault::new(ErrorCode::SyntaxError, "JSX is not supported", javascript.offset)
             .with_hint("There is no React in the sandbox; build strings or plain objects instead. Nothing has run.");
     }
-    // Whichever reading got further is more likely the one that was meant.
+    // The reading that got further is more likely the intended one.
     match fault_as(SourceType::ts().with_module(true)) {
         Some(typescript) if typescript.offset > javascript.offset => typescript,
         _ => javascript,

@@ -1,23 +1,23 @@
-//! Where a place of one text lies in another: from the guest's positions back to the model's own text.
+//! Maps positions between texts: from the guest's positions back to the model's text.
 
 use std::{borrow::Cow, ops::Range};
 
-/// A place in the model's text, as people count: lines and characters from 1.
+/// A position in the model's text: line and character, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub line: u32,
     pub column: u32,
 }
 
-/// Bytes between two of [`Lines`]' marks: what is counted afresh for one column.
+/// The distance in bytes between two of [`Lines`]' marks, which bounds the counting for one column.
 const MARK_BYTES: usize = 512;
 
-/// In what columns are counted.
+/// The unit of columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unit {
     /// Characters, as the engine and people count.
     Char,
-    /// Code units, as source maps count.
+    /// UTF-16 code units, as source maps count.
     Utf16,
 }
 
@@ -30,15 +30,15 @@ impl Unit {
     }
 }
 
-/// The lines of a text, as JavaScript divides them, and a quick way from bytes to characters and back.
+/// The lines of a text, by JavaScript's line terminators, with a fast conversion between bytes and characters.
 ///
-/// Built in one pass, so that any number of positions of a stack cost little each, also on one line of a mebibyte.
+/// Built in one pass, so that each position of a stack trace is cheap to convert, also on a line of a mebibyte.
 pub(super) struct Lines<'a> {
     text: &'a str,
-    /// The byte at which each line begins.
+    /// The byte offset at which each line starts.
     starts: Vec<usize>,
     unit: Unit,
-    /// Here and there a byte and the units before it; empty if every character is one byte.
+    /// Byte offsets at intervals, with the number of units before each; empty if every character is one byte.
     marks: Vec<(usize, usize)>,
 }
 
@@ -72,17 +72,17 @@ impl<'a> Lines<'a> {
         Self { text, starts, unit, marks }
     }
 
-    /// How many lines there are.
+    /// The number of lines.
     pub fn count(&self) -> usize {
         self.starts.len()
     }
 
-    /// The line, counted from 1, without what ends it.
+    /// A line, counted from 1, without its terminator.
     pub fn line(&self, line: usize) -> &'a str {
         self.text[self.range(line)].trim_end_matches(['\n', '\r', '\u{2028}', '\u{2029}'])
     }
 
-    /// Where the byte lies.
+    /// The position of a byte.
     pub fn place(&self, offset: usize) -> Place {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -93,7 +93,7 @@ impl<'a> Lines<'a> {
         Place { line: saturate(line), column: saturate(column) }
     }
 
-    /// The byte at the place, or the nearest one if the text has no such place.
+    /// The byte offset of a position, or the nearest one if the text has no such position.
     pub fn offset(&self, place: Place) -> usize {
         let line = (place.line.max(1) as usize).min(self.count());
         let range = self.range(line);
@@ -132,27 +132,27 @@ fn saturate(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A step from one text to the next, read backwards.
+/// A transformation of one text into the next, for mapping offsets back.
 #[derive(Clone, Debug)]
 pub(super) enum Step {
-    /// Text was put in; nothing was taken out.
+    /// Texts were inserted; nothing was removed.
     Inserted(Vec<Insertion>),
-    /// The text was printed anew: pairs of a byte in the new text and its byte in the old one, ascending in the new.
+    /// The text was regenerated: pairs of a byte offset in the new text and in the old one, ascending in the new.
     Printed(Vec<(usize, usize)>),
 }
 
-/// Text that was put in.
+/// An inserted text.
 #[derive(Clone, Debug)]
 pub(super) struct Insertion {
-    /// The bytes it takes in the new text.
+    /// Its byte range in the new text.
     pub new: Range<usize>,
-    /// Before which byte of the old text.
+    /// The byte offset in the old text before which it was inserted.
     pub old: usize,
 }
 
 impl Step {
-    /// Puts texts in, each before a byte of the old text, and says how to find the way back. At the same byte, the
-    /// earlier of the list comes first.
+    /// Inserts texts, each before a byte of the old text, and returns the new text with the mapping back. Insertions at
+    /// the same byte keep the order of the list.
     pub fn insert(old: &str, mut inserts: Vec<(usize, Cow<'static, str>)>) -> (String, Self) {
         inserts.sort_by_key(|(at, _)| *at);
         let mut new = String::with_capacity(old.len() + inserts.iter().map(|(_, text)| text.len()).sum::<usize>());
@@ -169,7 +169,7 @@ impl Step {
         (new, Self::Inserted(insertions))
     }
 
-    /// The byte of the old text from which the byte of the new one came.
+    /// Maps an offset in the new text to the old one.
     pub fn back(&self, offset: usize) -> usize {
         match self {
             Self::Inserted(insertions) => {

@@ -1,7 +1,8 @@
-//! `this` in an arrow function within an arrow function. The engine keeps a function's `this` for the arrow functions that
-//! stand directly in it and mention `this`; one further inside alone makes it keep nothing, and then has the `this` of
-//! whatever is further out, or the global object: `list.map((row) => row.map((cell) => this.format(cell)))` would not find
-//! its method. So `this` is put into the outermost arrow function, where it is not evaluated.
+//! Repairs `this` in an arrow function within an arrow function. The engine captures a function's `this` only for the
+//! arrow functions directly inside it that mention `this`. If only a nested arrow function mentions it, nothing is
+//! captured, and `this` is that of an enclosing function or the global object: `list.map((row) => row.map((cell) =>
+//! this.format(cell)))` would not find its method. So a mention of `this`, which is never evaluated, is inserted into
+//! the outermost arrow function.
 
 use oxc::{
     ast::ast::{
@@ -16,7 +17,7 @@ use oxc::{
 };
 use std::borrow::Cow;
 
-/// Before which byte of the program's text what is put in.
+/// The insertions: byte offsets of the program's text, and the texts to insert before them.
 pub(super) fn inserts(program: &Program<'_>) -> Vec<(u32, Cow<'static, str>)> {
     // Most scripts need no walk.
     if !program.source_text.contains("this") {
@@ -27,19 +28,19 @@ pub(super) fn inserts(program: &Program<'_>) -> Vec<(u32, Cow<'static, str>)> {
     arrows.inserts
 }
 
-/// What is around the place of the walk.
+/// The innermost construct that determines `this` at the current node.
 #[derive(Clone, Copy, Debug, Default)]
 enum Around {
-    /// Nothing that has a `this` of its own but the program.
+    /// Only the program.
     #[default]
     Program,
-    /// A function, a method, or what gives a field its value.
+    /// A function, a method, or a field's initialiser.
     Receiver,
     /// An arrow function.
     Arrow(Mentions),
 }
 
-/// Where in an arrow function `this` is mentioned.
+/// Where an arrow function mentions `this`.
 #[derive(Clone, Copy, Debug, Default)]
 struct Mentions {
     itself: bool,
@@ -53,7 +54,7 @@ struct Arrows {
 }
 
 impl Arrows {
-    /// Walks what is within something else; gives back what that came to.
+    /// Walks the inside of a construct, and returns what the walk has recorded for it.
     fn within(&mut self, inner: Around, walk: impl FnOnce(&mut Self)) -> Around {
         let outer = std::mem::replace(&mut self.around, inner);
         walk(self);

@@ -1,4 +1,4 @@
-//! The script that the guest evaluates, made of code that parses.
+//! Makes the script that the guest evaluates from code that parses.
 
 use super::{
     fault::{Fault, fault_of},
@@ -18,41 +18,41 @@ use oxc::{
 };
 use std::borrow::Cow;
 
-/// The name of a script in its stacks.
+/// A script's file name in stack traces.
 pub const SOURCE_NAME: &str = "script.js";
 
-/// Why a source is no body of a script.
+/// Why code cannot be the body of a script.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// It does not parse. As TypeScript it may, or with something around it.
+    /// It does not parse. It may parse as TypeScript, or as an expression.
     Syntax(Fault),
-    /// It parses and cannot run all the same; no other reading helps.
+    /// It parses but cannot run; no other reading helps.
     Final(Fault),
 }
 
-/// A script for the guest, and the steps that led to it.
+/// A script for the guest, and the transformations that led to it.
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub source: String,
     pub steps: Vec<Step>,
-    /// Whether it may well have been meant as TypeScript, see [`Survey::generic_call`].
+    /// Whether it was probably meant as TypeScript, see [`Survey::generic_call`].
     pub generic_call: bool,
 }
 
 impl Prepared {
-    /// With the steps that were made before.
+    /// Prepends earlier transformations.
     pub fn after(mut self, steps: impl IntoIterator<Item = Step>) -> Self {
         self.steps.splice(0..0, steps);
         self
     }
 }
 
-/// What the code stands in while it is parsed, and when it runs: there `await` and `return` are allowed, and the code is
-/// as sloppy as any script. On the same line, so that line numbers stay.
+/// The wrapper around the code, for parsing and for running: it allows `await` and `return`, and does not make the code
+/// strict. It is on the same line, so that line numbers do not change.
 const HEAD: &str = "(async () => {";
 const TAIL: &str = "\n})";
 
-/// Makes the script of JavaScript code, the result of which may be what it exports.
+/// Makes the script from JavaScript code, whose result may be one of its exports.
 pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Prepared, Refused> {
     let whole = [HEAD, code, TAIL].concat();
     let allocator = Allocator::default();
@@ -62,7 +62,7 @@ pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Pr
         return Err(Refused::Syntax(fault));
     }
     let Some(function) = function_of(&parsed.program) else {
-        // The code closed a bracket that it had not opened. Parsed on its own, that is found.
+        // The code closes a bracket that it did not open. Parsing it without the wrapper will find that.
         return Err(Refused::Syntax(Fault::new(ErrorCode::SyntaxError, "Unexpected token", code.len())));
     };
     let ArrowFunctionBody::FunctionBody(body) = &function.body else {
@@ -78,7 +78,7 @@ pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Pr
     }
     let scope = form::Scope { scoping: semantic.semantic.scoping(), function: function.scope_id.get() };
     let at = |offset: u32| (offset as usize).saturating_sub(HEAD.len());
-    // First: what ends where an expression ends belongs to it.
+    // Insert the repairs first: an insertion at the end of an expression belongs inside it.
     let repairs = receiver::inserts(&parsed.program).into_iter().chain(template::inserts(&parsed.program));
     let mut inserts: Vec<_> = repairs.map(|(offset, text)| (at(offset), text)).collect();
     match form::callable(body) {
@@ -97,7 +97,7 @@ pub(super) fn script(code: &str, exports: &Exports, patterns: bool) -> Result<Pr
     Ok(Prepared { source, steps: vec![step], generic_call: survey.generic_call })
 }
 
-/// The function that was put around the code, unless the code closed it.
+/// The function that wraps the code, unless the code closed it.
 fn function_of<'p, 'a>(program: &'p Program<'a>) -> Option<&'p ArrowFunctionExpression<'a>> {
     let [Statement::ExpressionStatement(statement)] = &program.body[..] else { return None };
     let Expression::ParenthesizedExpression(parens) = &statement.expression else { return None };

@@ -1,6 +1,6 @@
-//! An arrow function whose body is an expression that ends with a template. The engine loses what comes after the template's
-//! last substitution from the text of such a function, and the texts of functions go to pages, where they are evaluated:
-//! `page.evaluate((name) => `Hello ${name}!`, "Ada")`. In parentheses the body keeps its end.
+//! Repairs arrow functions whose body is an expression that ends with a template. The engine loses the text after the
+//! template's last substitution when it converts such a function to a string, and functions are sent to pages as
+//! strings: `page.evaluate((name) => `Hello ${name}!`, "Ada")`. Parentheses around the body preserve its end.
 
 use oxc::{
     ast::ast::{ArrowFunctionBody, ArrowFunctionExpression, Program},
@@ -9,7 +9,7 @@ use oxc::{
 };
 use std::borrow::Cow;
 
-/// Before which byte of the program's text what is put in.
+/// The insertions: byte offsets of the program's text, and the texts to insert before them.
 pub(super) fn inserts(program: &Program<'_>) -> Vec<(u32, Cow<'static, str>)> {
     // Most scripts need no walk.
     if !program.source_text.contains("${") {

@@ -1,4 +1,4 @@
-//! What there is to know of a syntax tree before anything else walks it: how deep it is, and what the sandbox lacks.
+//! Surveys a syntax tree before anything else walks it: its depth, and the features that the sandbox lacks.
 
 use super::fault::{Fault, NO_MODULES_HINT};
 use codemode_spec::ErrorCode;
@@ -20,28 +20,28 @@ use oxc::{
     syntax::{operator::BinaryOperator, scope::ScopeFlags},
 };
 
-/// Expressions, statements and types within each other. What walks a tree later needs stack for each; a sum of so many
-/// terms is beyond what the engine evaluates, and not found in real scripts.
+/// The deepest nesting of expressions, statements and types. Later tree walks need stack for each level. A sum of that
+/// many terms is more than the engine can evaluate, and does not occur in real scripts.
 pub(super) const TREE_DEPTH_MAX: usize = 6_000;
 
-/// What a walk over the tree found. Offsets are those of the tree's spans.
+/// The findings of a walk over the tree. Offsets are those of the tree's spans.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     depth: usize,
-    /// Where the tree is too deep. What lies below was not looked at.
+    /// Where the tree is too deep. The nodes below were not visited.
     too_deep: Option<u32>,
     import_call: Option<u32>,
     decorator: Option<u32>,
     using: Option<u32>,
-    /// A function, a class or `arguments` in the computed name of a class's method: the engine does not look for variables
-    /// there, and breaks.
+    /// A function, a class or `arguments` in the computed name of a class's method: the engine does not resolve
+    /// variables there, and breaks.
     function_in_method_name: Option<u32>,
     in_method_name: bool,
-    /// An object literal or a class without a prototype that has a conversion of its own: the engine answers for it where
-    /// the conversion comes to it again.
+    /// An object literal or a class without a prototype that defines a conversion: the engine gives a wrong result when
+    /// the conversion recurses into it.
     converted_without_prototype: Option<u32>,
-    /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and no author means
-    /// the former.
+    /// Whether `a<b>(c)` occurs: two comparisons in JavaScript, a generic call in TypeScript, and no author means the
+    /// former.
     pub generic_call: bool,
 }
 
@@ -52,7 +52,7 @@ impl Survey {
         survey
     }
 
-    /// Why the program cannot run, if so. `shift` is what its spans are ahead of the code.
+    /// The reason why the program cannot run, if any. `shift` is the offset of the code in the parsed text.
     pub fn fault(&self, shift: usize) -> Option<Fault> {
         let at = |offset: u32| (offset as usize).saturating_sub(shift);
         if let Some(offset) = self.too_deep {
@@ -110,7 +110,7 @@ impl Survey {
     }
 }
 
-/// Whether a key names a method by which the language makes an object a primitive value.
+/// Whether a key names a method that converts an object to a primitive value.
 fn is_conversion(key: &PropertyKey<'_>) -> bool {
     ["toString", "valueOf"].iter().any(|name| key.is_specific_static_name(name))
 }

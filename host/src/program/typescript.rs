@@ -1,4 +1,4 @@
-//! From TypeScript to JavaScript: types go, enums and namespaces become objects.
+//! Converts TypeScript to JavaScript: removes types, and turns enums and namespaces into objects.
 
 use super::{
     fault::{Fault, fault_of},
@@ -17,10 +17,10 @@ use oxc::{
 };
 use std::path::Path;
 
-/// JavaScript that does what the TypeScript does, and the step back from its bytes.
+/// Returns equivalent JavaScript, and the mapping of its bytes back to the TypeScript.
 pub(super) fn strip(code: &str) -> Result<(String, Step), Refused> {
     let allocator = Allocator::default();
-    // As a module: there `await` stands at the top, and there namespaces are allowed.
+    // Parse as a module, which allows top-level `await` and namespaces.
     let mut parsed = parse(&allocator, code, SourceType::ts().with_module(true), false);
     if let Some(fault) = fault_of(&parsed.diagnostics, 0, code.len()) {
         return Err(Refused::Syntax(fault));

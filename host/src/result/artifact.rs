@@ -1,4 +1,5 @@
-//! What an answer has no room for, in files that only their owner reads: the whole of a result that was cut, and data.
+//! Files for what does not fit into an answer: the whole of a result that was cut, and binary data. Only their owner
+//! can read them.
 
 use super::lossless::{Unshown, lossless};
 use codemode_chromium::PrivateDir;
@@ -10,41 +11,41 @@ use std::{
 };
 use thiserror::Error;
 
-/// The file's name in the execution's folder.
+/// The name of the result's file in the execution's folder.
 const FILE_NAME: &str = "result.json";
 
-/// Why a result was not kept.
+/// Why a file could not be stored.
 #[derive(Debug, Error)]
 pub(super) enum KeepError {
     /// It has more bytes than an artifact may have.
     #[error("it has more than {} MiB", ARTIFACT_BYTES_MAX >> 20)]
     TooLarge,
-    /// The folder or the file could not be written. The path stays in the log.
+    /// The folder or the file could not be written. Its path appears only in the log.
     #[error("its file could not be written ({})", .0.kind())]
     Io(#[from] io::Error),
-    /// It could not be made JSON.
+    /// It could not be converted to JSON.
     #[error(transparent)]
     Unshown(#[from] Unshown),
 }
 
-/// The files of one execution. Their folder is made when there is one.
+/// The files of one execution. Their folder is created with the first file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files<'f> {
     pub folder: &'f Path,
 }
 
 impl Files<'_> {
-    /// Writes the result's lossless JSON, and says where.
+    /// Writes the result's lossless JSON, and returns the file's path.
     pub fn keep_result(self, result: &Value) -> Result<String, KeepError> {
         self.keep(FILE_NAME, |file| write(result, file))
     }
 
-    /// Writes data under a name of ours, and says where.
+    /// Writes data under a name chosen by codemode, and returns the file's path.
     pub fn keep_data(self, name: &str, data: &[u8]) -> Result<String, KeepError> {
         self.keep(name, |mut file| Ok(file.write_all(data)?))
     }
 
-    /// Writes what can be read under a name of ours: where it is, and its size.
+    /// Writes a stream under a name chosen by codemode, and returns the file's path and size.
     pub fn keep_read(self, name: &str, content: &mut dyn Read) -> Result<(String, u64), KeepError> {
         let mut bytes = 0;
         let path = self.keep(name, |file| {
@@ -58,7 +59,7 @@ impl Files<'_> {
         Ok((path, bytes))
     }
 
-    /// Removes what stands there under a name of ours, if anything does.
+    /// Removes the file with a name chosen by codemode, if it exists.
     pub fn remove(self, name: &str) {
         if let Ok(folder) = PrivateDir::make(self.folder) {
             let _ = folder.remove_file(name);
@@ -68,13 +69,13 @@ impl Files<'_> {
     fn keep(self, name: &str, write: impl FnOnce(File) -> Result<(), KeepError>) -> Result<String, KeepError> {
         let folder = PrivateDir::make(self.folder)?;
         let path = folder.path().join(name);
-        // What is there is not ours to write to.
+        // Remove an existing entry first: it must not be written through.
         folder.remove_file(name)?;
         let file = folder.create(name)?;
         let written = write(file);
         if let Err(why) = &written {
             tracing::warn!(path = %path.display(), error = %why, "not kept");
-            // A part of it is of no use.
+            // A partial file is useless.
             let _ = folder.remove_file(name);
         }
         written.map(|()| path.display().to_string())
@@ -90,7 +91,7 @@ fn write(result: &Value, file: File) -> Result<(), KeepError> {
     }
 }
 
-/// A file that takes so many bytes and no more.
+/// A file writer that fails beyond a number of bytes.
 struct Bounded {
     file: BufWriter<File>,
     left: usize,

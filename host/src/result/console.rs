@@ -3,13 +3,13 @@
 use super::text::{Ends, cut};
 use codemode_spec::{limits::LOG_CHARS_MAX, message::ConsoleLine};
 
-/// What a line takes beside its characters: its break, and bytes of the marker that are more than its characters.
+/// What a line takes besides its text: its line break, and the marker's bytes in excess of its characters.
 const AROUND_BYTES: usize = 8;
-/// What one of many lines may take: half of the budget, so that it has room at either end.
+/// The largest size of one line among several: half of the budget, so that it fits at either end.
 const LINE_BYTES_MAX: usize = LOG_CHARS_MAX / 2 - AROUND_BYTES;
 
-/// The first and the last lines within the model's budget. A line that is too long for it is cut in the middle, so that no
-/// line is missing because of its own length; the bytes that fall out are added to `dropped_bytes`.
+/// Fits console lines into the model's budget by keeping the first and the last ones. An oversized line is cut in the
+/// middle, so that no line is dropped because of its own length; the dropped bytes are added to `dropped_bytes`.
 #[must_use]
 pub fn within_budget(mut lines: Vec<ConsoleLine>, dropped_bytes: &mut u64) -> Vec<ConsoleLine> {
     if size(&lines) <= LOG_CHARS_MAX {
@@ -45,7 +45,7 @@ pub fn within_budget(mut lines: Vec<ConsoleLine>, dropped_bytes: &mut u64) -> Ve
     lines
 }
 
-/// Bytes of lines, each with its line break.
+/// The size of lines in bytes, each with its line break.
 fn size(lines: &[ConsoleLine]) -> usize {
     lines.iter().map(|line| line.text.len() + 1).sum()
 }

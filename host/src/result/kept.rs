@@ -1,4 +1,4 @@
-//! Files that a script has put into its answer: what is too large to be in its result, as downloads.
+//! Files that a script attaches to its answer because they are too large for its result, such as downloads.
 
 use super::artifact::{Files, KeepError};
 use codemode_provider::{AnswerFiles, KeptFile};
@@ -14,54 +14,54 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// Where such files stand in the data of an answer.
+/// The path of these files in an answer's data.
 const PATH: &str = "/files";
-/// Of what has no type of its own.
+/// The type of content that is not recognised.
 const OCTETS: &str = "application/octet-stream";
-/// Bytes enough to see what the content is: a tar archive says so after 257.
+/// Enough bytes to recognise the content: a tar archive's signature is at byte 257.
 const HEAD_BYTES: u64 = 300;
 
-/// Those of one execution.
+/// The attached files of one execution.
 pub struct KeptFiles {
     folder: PathBuf,
     kept: Mutex<Vec<DataFile>>,
-    of_surface: Mutex<OfSurface>,
+    surface_files: Mutex<SurfaceFiles>,
 }
 
-/// Files that a surface has put there.
+/// The files that a surface has stored.
 #[derive(Default)]
-struct OfSurface {
+struct SurfaceFiles {
     count: u64,
     names: VecDeque<String>,
 }
 
 impl KeptFiles {
-    /// None yet. They go into the execution's folder, which need not exist.
+    /// An empty set of files. They will be written to the execution's folder, which need not exist yet.
     #[must_use]
     pub fn new(folder: PathBuf) -> Self {
-        Self { folder, kept: Mutex::default(), of_surface: Mutex::default() }
+        Self { folder, kept: Mutex::default(), surface_files: Mutex::default() }
     }
 
-    /// Puts a file there for the client of a surface. The oldest goes when there are [`DIRECT_FILES_MAX`]. Blocks.
+    /// Stores a file for the client of a surface, and removes the oldest one at [`DIRECT_FILES_MAX`]. Blocks.
     ///
     /// # Errors
     /// `RESULT_TOO_LARGE` or `IO_ERROR`.
     pub fn put(&self, name: &str, content: &[u8]) -> Result<DataFile, ErrorReport> {
-        let mut of_surface = self.of_surface.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut surface_files = self.surface_files.lock().unwrap_or_else(PoisonError::into_inner);
         let files = Files { folder: &self.folder };
-        while of_surface.names.len() >= DIRECT_FILES_MAX {
-            let oldest = of_surface.names.pop_front().unwrap_or_default();
+        while surface_files.names.len() >= DIRECT_FILES_MAX {
+            let oldest = surface_files.names.pop_front().unwrap_or_default();
             files.remove(&oldest);
         }
-        of_surface.count += 1;
-        let name = format!("{}-{}", of_surface.count, plain(name));
+        surface_files.count += 1;
+        let name = format!("{}-{}", surface_files.count, safe_name(name));
         let (file, bytes) = files.keep_read(&name, &mut &*content).map_err(not_kept)?;
-        of_surface.names.push_back(name);
+        surface_files.names.push_back(name);
         let mime_type = infer::get(content).map_or(OCTETS, |known| known.mime_type()).to_owned();
         Ok(DataFile { path: PATH.to_owned(), mime_type, bytes, file })
     }
 
-    /// Those that there are; there are none afterwards.
+    /// Takes the attached files out.
     #[must_use]
     pub fn take(&self) -> Vec<DataFile> {
         std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner))
@@ -70,14 +70,14 @@ impl KeptFiles {
 
 impl AnswerFiles for KeptFiles {
     fn keep(&self, name: &str, content: &mut dyn Read) -> Result<KeptFile, ErrorReport> {
-        // Held while the file is written: the number is part of its name.
+        // Hold the lock while the file is written: the file's number is part of its name.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.len() >= KEPT_FILES_MAX {
             let message = format!("an answer can have {KEPT_FILES_MAX} files of a script's own");
             return Err(ErrorReport::new(ErrorCode::ResultTooLarge, message)
                 .with_hint("Return now, and go on in the next script."));
         }
-        let name = format!("kept-{}-{}", kept.len() + 1, plain(name));
+        let name = format!("kept-{}-{}", kept.len() + 1, safe_name(name));
         let mut head = Vec::new();
         let unreadable = |error: std::io::Error| ErrorReport::new(ErrorCode::IoError, format!("{}", error.kind()));
         content.take(HEAD_BYTES).read_to_end(&mut head).map_err(unreadable)?;
@@ -95,12 +95,13 @@ fn not_kept(why: KeepError) -> ErrorReport {
     ErrorReport::new(code, format!("the file was not kept: {why}"))
 }
 
-/// A name of letters that every file may have.
-fn plain(name: &str) -> String {
+/// A safe file name: the last component, with all but ASCII letters, digits, hyphens, full stops and underscores
+/// replaced.
+fn safe_name(name: &str) -> String {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let of_ours = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' };
-    // The end says what it is.
-    let letters: Vec<char> = last.chars().map(of_ours).collect();
+    let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_') { c } else { '_' };
+    // Keep the end of a long name, which has the extension.
+    let letters: Vec<char> = last.chars().map(safe).collect();
     let from = letters.len().saturating_sub(KEPT_FILE_NAME_CHARS_MAX);
     letters[from..].iter().collect()
 }
@@ -120,10 +121,10 @@ mod tests {
             ("a b\n\u{202e}c.pdf", "a_b__c.pdf"),
             ("", ""),
         ] {
-            assert_eq!(plain(name), expected);
+            assert_eq!(safe_name(name), expected);
         }
-        assert_eq!(plain(&("x".repeat(300) + ".zip")).len(), KEPT_FILE_NAME_CHARS_MAX);
-        assert!(plain(&("x".repeat(300) + ".zip")).ends_with("x.zip"));
+        assert_eq!(safe_name(&("x".repeat(300) + ".zip")).len(), KEPT_FILE_NAME_CHARS_MAX);
+        assert!(safe_name(&("x".repeat(300) + ".zip")).ends_with("x.zip"));
     }
 
     #[test]

@@ -1,22 +1,22 @@
-//! A value's lossless JSON, whatever its depth.
+//! A value's lossless JSON, for values of any depth.
 
 use codemode_spec::Value;
 use serde_json::Value as Json;
 use std::{iter, thread};
 use thiserror::Error;
 
-/// The conversion recurses; so deep it may on any thread.
+/// The deepest value that is converted on the caller's thread; the conversion is recursive.
 const SHALLOW_DEPTH_MAX: usize = 32;
-/// Stack for the deepest value that crosses the boundary, without optimisation.
+/// Stack for the deepest value that crosses the boundary, in a build without optimisation.
 const STACK_BYTES: usize = 16 << 20;
 
-/// No thread could be started for a value that needs one of its own.
+/// The thread that a deep value needs could not be started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the result nests too deeply to be shown on this machine")]
 pub(super) struct Unshown;
 
-/// [`Value::to_json`], on a thread of its own if the value is deep: an ordinary thread's stack could overflow, which would
-/// end the host.
+/// [`Value::to_json`], run on a dedicated thread if the value is deep: it could overflow an ordinary thread's stack,
+/// which would abort the host.
 pub(super) fn lossless(value: &Value) -> Result<Json, Unshown> {
     if !is_deep(value) {
         return Ok(value.to_json());

@@ -1,8 +1,8 @@
-//! How many characters a value takes as JSON, without writing it.
+//! Measures how many characters a value takes as JSON, without writing it.
 
 use serde_json::Value as Json;
 
-/// Characters of a character within a JSON string.
+/// The number of characters that one character takes in a JSON string.
 pub(super) fn escaped(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -11,7 +11,7 @@ pub(super) fn escaped(c: char) -> usize {
     }
 }
 
-/// Characters of a string as JSON, or some number above `most` if they are more.
+/// The number of characters of a string as JSON, or any number above `most` if it exceeds that.
 pub(super) fn string(text: &str, most: usize) -> usize {
     let mut size = 2;
     for c in text.chars() {
@@ -23,8 +23,8 @@ pub(super) fn string(text: &str, most: usize) -> usize {
     size
 }
 
-/// Characters of a value as JSON, or some number above `most` if they are more. Takes no longer than it takes to read so
-/// many, and no stack however deep the value is.
+/// The number of characters of a value as JSON, or any number above `most` if it exceeds that. The time is proportional
+/// to `most` at worst, and the stack does not grow with the value's depth.
 pub(super) fn json(value: &Json, most: usize) -> usize {
     let mut size = 0;
     let mut open = vec![Parts::One(value)];

@@ -1,7 +1,8 @@
-//! Data in a result that is no text: screenshots, PDFs, archives, fonts, audio come as base64, which is of no use to a model
-//! and would take the place of what is. Images become images of the answer; the rest, and images beyond the bounds, files.
+//! Extracts binary data from a result: screenshots, PDFs, archives, fonts and audio arrive as base64, which is useless
+//! to a model and would use up the result's budget. Images become the answer's images; other data, and images beyond
+//! the limits, become files.
 //!
-//! Data is known by what it begins with, and by its declared type where it stands in a `data:` URL.
+//! Data is recognised by its first bytes, or by the declared type of a `data:` URL.
 
 use super::artifact::Files;
 use base64::{
@@ -18,23 +19,24 @@ use codemode_spec::{
 use serde_json::Value as Json;
 use std::{borrow::Cow, ops::Range};
 
-/// Deeper than this, nothing is taken for data.
+/// The depth beyond which values are not searched for data.
 const DEPTH_MAX: usize = 64;
-/// Fewer bytes are no data, whatever they begin with.
+/// The smallest number of bytes that is treated as data, whatever its first bytes are.
 const BYTES_MIN: usize = 32;
-/// As many bytes without a type that is known are shown as they are.
+/// Bytes of an unrecognised type are shown in the result up to this number.
 const UNKNOWN_BYTES_MAX: usize = 1_024;
-/// Base64 enough to see what its bytes begin with: a tar archive says so after 257 bytes.
+/// Enough base64 to recognise the first bytes: a tar archive's signature is at byte 257.
 const HEAD_CHARS: usize = 400;
-/// Fewer characters of base64 alone may be a word, a key or a hash, unless they are an image.
+/// The smallest string of bare base64 that is treated as data unless it is an image: a shorter one may be a word, a key
+/// or a hash.
 const BARE_CHARS_MIN: usize = 128;
-/// The same among other text.
+/// The same limit for base64 within other text.
 const EMBEDDED_CHARS_MIN: usize = 200;
-/// Of what has no type of its own.
+/// The type of data that is not recognised.
 const OCTETS: &str = "application/octet-stream";
-/// Between a `data:` URL's type and its data.
+/// The separator between a `data:` URL's type and its data.
 const BASE64_MARK: &str = ";base64,";
-/// A declared type has no more characters; a longer one is a page's attempt to enlarge the answer.
+/// The longest declared type; a longer one is a page's attempt to enlarge the answer.
 const DECLARED_CHARS_MAX: usize = 200;
 
 const LENIENT: GeneralPurpose = GeneralPurpose::new(
@@ -42,25 +44,25 @@ const LENIENT: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The data of one answer.
-pub(super) struct Taken<'f> {
+/// The data extracted from one answer.
+pub(super) struct Extracted<'f> {
     pub images: Vec<Image>,
     pub files: Vec<DataFile>,
     kept_in: Files<'f>,
-    /// How the names of the files begin.
+    /// Prefix of the files' names.
     name: &'static str,
     image_bytes: usize,
     not_kept: usize,
-    /// Why a file could not be written.
+    /// The error of the first file that could not be written.
     fault: Option<String>,
 }
 
-impl<'f> Taken<'f> {
+impl<'f> Extracted<'f> {
     pub fn new(kept_in: Files<'f>, name: &'static str) -> Self {
         Self { images: Vec::new(), files: Vec::new(), kept_in, name, image_bytes: 0, not_kept: 0, fault: None }
     }
 
-    /// What the reader should know of data that is neither attached nor kept.
+    /// A warning about data that is neither attached nor stored.
     pub fn warning(&self) -> Option<String> {
         let why = match &self.fault {
             Some(fault) => fault.clone(),
@@ -69,13 +71,13 @@ impl<'f> Taken<'f> {
         (self.not_kept > 0).then(|| format!("{} pieces of data are not kept: {why}", self.not_kept))
     }
 
-    /// Takes the data out of a result and leaves words in its place. Paths are JSON pointers from `at` on.
-    pub fn take_from(&mut self, result: &mut Json, at: &str) {
+    /// Replaces the data in a result by placeholders. Paths are JSON pointers that start at `at`.
+    pub fn extract_from(&mut self, result: &mut Json, at: &str) {
         self.walk(result, &mut at.to_owned(), 0);
     }
 
-    /// The same for a text of its own, as a console line; its images are files too.
-    pub fn take_from_text(&mut self, text: &mut String, at: &str) {
+    /// Does the same for a separate text, such as a console line; its images become files too.
+    pub fn extract_from_text(&mut self, text: &mut String, at: &str) {
         if let Some(without) = self.without_data(text, at, false) {
             *text = without;
         }
@@ -112,7 +114,7 @@ impl<'f> Taken<'f> {
         }
     }
 
-    /// The text with words in the place of its data; `None` if it has none.
+    /// The text with its data replaced by placeholders; `None` if it contains no data.
     fn without_data(&mut self, text: &str, path: &str, attach: bool) -> Option<String> {
         if let Some(data) = Data::of_text(text.trim()) {
             return Some(self.add(path, data, attach));
@@ -133,11 +135,11 @@ impl<'f> Taken<'f> {
         (end > 0).then(|| without + &text[end..])
     }
 
-    /// The words that stand for the data from now on.
+    /// Attaches or stores the data, and returns its placeholder.
     fn add(&mut self, path: &str, data: Data<'_>, attach: bool) -> String {
         let size = super::text::grouped(data.bytes.len() as u64);
         let Data { mime_type, extension, bytes, base64 } = data;
-        // A page chooses the names of keys, of which a pointer consists.
+        // Clip the path: it consists of keys, which a page can choose.
         let mut path = path.to_owned();
         clip(&mut path, DATA_PATH_CHARS_MAX);
         let is_image = attach && ATTACHED.contains(&&*mime_type);
@@ -146,18 +148,18 @@ impl<'f> Taken<'f> {
             let is_canonical = base64.len().is_multiple_of(4) && !base64.contains(char::is_whitespace);
             let data = if is_canonical { base64.to_owned() } else { BASE64_STANDARD.encode(bytes) };
             let path = path.strip_prefix(RESULT).unwrap_or(&path).to_owned();
-            let words = format!("[image {}: {mime_type}, {size} bytes]", self.images.len() + 1);
+            let placeholder = format!("[image {}: {mime_type}, {size} bytes]", self.images.len() + 1);
             self.images.push(Image { path, mime_type: mime_type.into_owned(), data });
-            return words;
+            return placeholder;
         }
         if self.files.len() < DATA_FILES_MAX && self.fault.is_none() {
             let number = self.files.len() + 1;
             match self.kept_in.keep_data(&format!("{}-{number}.{extension}", self.name), &bytes) {
                 Ok(file) => {
-                    let words = format!("[{} {number}: {mime_type}, {size} bytes]", self.name);
+                    let placeholder = format!("[{} {number}: {mime_type}, {size} bytes]", self.name);
                     let bytes = bytes.len() as u64;
                     self.files.push(DataFile { path, mime_type: mime_type.into_owned(), bytes, file });
-                    return words;
+                    return placeholder;
                 }
                 Err(why) => self.fault = Some(why.to_string()),
             }
@@ -167,10 +169,10 @@ impl<'f> Taken<'f> {
     }
 }
 
-/// Where a result stands in the data of an answer.
+/// The path of the result in an answer's data.
 pub(super) const RESULT: &str = "/result";
 
-/// The types that models take as images.
+/// The image types that models accept.
 const ATTACHED: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// A piece of data.
@@ -178,12 +180,12 @@ struct Data<'t> {
     mime_type: Cow<'t, str>,
     extension: &'static str,
     bytes: Vec<u8>,
-    /// As it stood there.
+    /// The base64 as it was in the result.
     base64: &'t str,
 }
 
 impl<'t> Data<'t> {
-    /// The data that a whole text is: base64 that begins as data does, or a `data:` URL.
+    /// The data if a whole text consists of it: base64 with a recognised beginning, or a `data:` URL.
     fn of_text(text: &'t str) -> Option<Self> {
         if let Some((declared, base64)) = text.strip_prefix("data:").and_then(|url| url.split_once(BASE64_MARK)) {
             return Self::of(base64, declared_type(declared), BYTES_MIN);
@@ -192,18 +194,18 @@ impl<'t> Data<'t> {
         (text.len() >= BARE_CHARS_MIN || ATTACHED.contains(&&*data.mime_type)).then_some(data)
     }
 
-    /// The data that a run of base64 within a text is.
+    /// The data in a run of base64 within a text.
     fn of_run(run: &'t str, declared: Option<&'t str>) -> Option<Self> {
         Self::of(run, declared.and_then(declared_type), BYTES_MIN)
     }
 
-    /// The data that bytes are, which are not shown as such if their type is known or they are many.
+    /// The data in a byte array, if its type is recognised or it is too large to be shown.
     fn of_bytes(base64: &'t str) -> Option<Self> {
         Self::of(base64, None, BYTES_MIN).or_else(|| Self::of(base64, Some(OCTETS), UNKNOWN_BYTES_MAX + 1))
     }
 
     fn of(base64: &'t str, declared: Option<&'t str>, bytes_min: usize) -> Option<Self> {
-        // Most strings are no data: decided by their length and their beginning.
+        // Most strings are no data: decide by their length and their first bytes.
         if base64.len() < bytes_min * 4 / 3 {
             return None;
         }
@@ -224,7 +226,7 @@ fn compact(base64: &str) -> Cow<'_, str> {
     if base64.contains(['\r', '\n']) { base64.replace(['\r', '\n'], "").into() } else { base64.into() }
 }
 
-/// The type of a `data:` URL without its parameters, if it is one.
+/// The type of a `data:` URL without its parameters, if it is a valid type.
 fn declared_type(declared: &str) -> Option<&str> {
     let mime_type = declared.split(';').next().filter(|declared| declared.len() <= DECLARED_CHARS_MAX)?;
     let is_word = |c: char| c.is_ascii_alphanumeric() || "!#$&-^_.+".contains(c);
@@ -233,7 +235,7 @@ fn declared_type(declared: &str) -> Option<&str> {
     is_type.then_some(mime_type)
 }
 
-/// How the name of a file of a declared type ends.
+/// The file extension for a declared type.
 fn extension_of(mime_type: &str) -> &'static str {
     match mime_type {
         "image/svg+xml" => "svg",
@@ -245,7 +247,7 @@ fn extension_of(mime_type: &str) -> &'static str {
     }
 }
 
-/// The next run of base64 that is long enough to be data; line breaks within it belong to it.
+/// The next run of base64 that is long enough to be data; it may contain line breaks.
 fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
@@ -269,7 +271,7 @@ fn next_run(text: &str, from: usize) -> Option<Range<usize>> {
     None
 }
 
-/// Where the `data:` URL begins whose data begins here, and what it says of its type.
+/// The start and the declared type of the `data:` URL whose data starts at `start`.
 fn declared_before(text: &str, start: usize) -> Option<(usize, &str)> {
     let before = text[..start].strip_suffix(BASE64_MARK)?;
     let mut from = before.len().saturating_sub(DECLARED_CHARS_MAX);
@@ -290,7 +292,7 @@ pub(super) fn push_token(path: &mut String, token: &str) {
     }));
 }
 
-/// The base64 of the bytes that the object stands for, if it does.
+/// The base64 of a tagged byte array, if the object is one.
 fn bytes_of(entries: &serde_json::Map<String, Json>) -> Option<&str> {
     BufferKind::of_name(entries.get(JSON_TAG)?.as_str()?)?;
     entries.get("value").and_then(Json::as_str)
@@ -316,11 +318,11 @@ mod tests {
         base64(b"%PDF-1.7", bytes)
     }
 
-    fn taken<T>(result: &mut Json, look: impl FnOnce(&Taken<'_>, &Path) -> T) -> T {
+    fn extracted<T>(result: &mut Json, look: impl FnOnce(&Extracted<'_>, &Path) -> T) -> T {
         let folder = tempfile::tempdir().unwrap();
-        let mut taken = Taken::new(Files { folder: folder.path() }, "file");
-        taken.take_from(result, RESULT);
-        look(&taken, folder.path())
+        let mut extracted = Extracted::new(Files { folder: folder.path() }, "file");
+        extracted.extract_from(result, RESULT);
+        look(&extracted, folder.path())
     }
 
     #[test]
@@ -341,7 +343,7 @@ mod tests {
             (base64(b"ID3\x04", 400), Some(("audio/mpeg", 400))),
             (format!("data:image/svg+xml;base64,{}", base64(b"<svg>", 50)), Some(("image/svg+xml", 50))),
             (format!("data:text/csv;charset=utf-8;base64,{}", base64(b"a,b", 50)), Some(("text/csv", 50))),
-            // What is too short, or not base64, or has no type is text.
+            // Text that is too short, not base64, or of no recognised type is not data.
             (pdf(60), None),
             (png(20), None),
             (format!("{}!", png(100)), None),
@@ -370,28 +372,28 @@ mod tests {
             "h": buffer("ArrayBuffer", pdf(40)),
         });
         let small = result["f"].clone();
-        taken(&mut result, |taken, folder| {
-            let paths: Vec<_> = taken.images.iter().map(|image| image.path.as_str()).collect();
+        extracted(&mut result, |extracted, folder| {
+            let paths: Vec<_> = extracted.images.iter().map(|image| image.path.as_str()).collect();
             assert_eq!(paths, ["/a~1b/0/data", "/c"]);
-            assert_eq!(taken.images[0].data, png(100));
+            assert_eq!(extracted.images[0].data, png(100));
             let files: Vec<_> =
-                taken.files.iter().map(|it| (it.path.as_str(), it.mime_type.as_str(), it.bytes)).collect();
+                extracted.files.iter().map(|it| (it.path.as_str(), it.mime_type.as_str(), it.bytes)).collect();
             let expected = [
                 ("/result/e", "application/pdf", 1_000),
                 ("/result/g", "application/octet-stream", 1_025),
                 ("/result/h", "application/pdf", 40),
             ];
             assert_eq!(files, expected);
-            assert_eq!(taken.files[0].file, folder.join("file-1.pdf").display().to_string());
-            assert_eq!(BASE64_STANDARD.encode(fs::read(&taken.files[0].file).unwrap()), pdf(1_000));
-            assert_eq!(taken.warning(), None);
+            assert_eq!(extracted.files[0].file, folder.join("file-1.pdf").display().to_string());
+            assert_eq!(BASE64_STANDARD.encode(fs::read(&extracted.files[0].file).unwrap()), pdf(1_000));
+            assert_eq!(extracted.warning(), None);
         });
-        let words = json!({
+        let placeholder = json!({
             "a/b": [{"data": "[image 1: image/png, 100 bytes]"}], "c": "[image 2: image/png, 12,345 bytes]", "d": "text",
             "e": "[file 1: application/pdf, 1,000 bytes]", "f": small,
             "g": "[file 2: application/octet-stream, 1,025 bytes]", "h": "[file 3: application/pdf, 40 bytes]",
         });
-        assert_eq!(result, words);
+        assert_eq!(result, placeholder);
     }
 
     #[test]
@@ -416,12 +418,12 @@ mod tests {
         ];
         for (text, expected) in rows {
             let mut result = json!([text]);
-            taken(&mut result, |_, _| ());
+            extracted(&mut result, |_, _| ());
             assert_eq!(result, json!([expected]));
         }
         for text in [format!("see {}", png(100)), format!("token {}", "0123456789abcdef".repeat(100))] {
             let mut result = json!(text);
-            taken(&mut result, |taken, _| assert!(taken.images.is_empty() && taken.files.is_empty()));
+            extracted(&mut result, |extracted, _| assert!(extracted.images.is_empty() && extracted.files.is_empty()));
             assert_eq!(result, json!(text));
         }
     }
@@ -433,12 +435,12 @@ mod tests {
         let mut result =
             json!({ long.as_str(): [png(100), pdf(300)], "a": url(&long), "b": format!("<{}>", url(&long)) });
         let texts = (result["a"].clone(), result["b"].clone());
-        taken(&mut result, |taken, _| {
-            let paths = [&taken.images[0].path, &taken.files[0].path];
+        extracted(&mut result, |extracted, _| {
+            let paths = [&extracted.images[0].path, &extracted.files[0].path];
             for path in paths {
                 assert!(path.chars().count() <= DATA_PATH_CHARS_MAX + 1 && path.ends_with('…'), "{}", path.len());
             }
-            assert_eq!((taken.images.len(), taken.files.len()), (1, 1), "a type of such length is none");
+            assert_eq!((extracted.images.len(), extracted.files.len()), (1, 1), "a type of such length is none");
         });
         assert_eq!((&result["a"], &result["b"]), (&texts.0, &texts.1));
     }
@@ -446,15 +448,18 @@ mod tests {
     #[test]
     fn images_beyond_the_bounds_are_files_and_files_beyond_the_bounds_are_told_of() {
         let mut result = json!(vec![png(100); IMAGES_MAX + DATA_FILES_MAX + 2]);
-        taken(&mut result, |taken, _| {
-            assert_eq!((taken.images.len(), taken.files.len(), taken.not_kept), (IMAGES_MAX, DATA_FILES_MAX, 2));
-            assert!(taken.warning().unwrap().starts_with("2 pieces of data are not kept"));
+        extracted(&mut result, |extracted, _| {
+            assert_eq!(
+                (extracted.images.len(), extracted.files.len(), extracted.not_kept),
+                (IMAGES_MAX, DATA_FILES_MAX, 2)
+            );
+            assert!(extracted.warning().unwrap().starts_with("2 pieces of data are not kept"));
         });
         assert_eq!(result[IMAGES_MAX], "[file 1: image/png, 100 bytes]");
         assert_eq!(result[IMAGES_MAX + DATA_FILES_MAX], "[data: image/png, 100 bytes, not kept]");
 
         let mut result = json!([png(IMAGE_BYTES_MAX + 1), png(100)]);
-        taken(&mut result, |taken, _| assert_eq!((taken.images.len(), taken.files.len()), (1, 1)));
+        extracted(&mut result, |extracted, _| assert_eq!((extracted.images.len(), extracted.files.len()), (1, 1)));
         assert_eq!(result[1], "[image 1: image/png, 100 bytes]");
     }
 
@@ -463,11 +468,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "").unwrap();
-        let mut taken = Taken::new(Files { folder: &file }, "log");
+        let mut extracted = Extracted::new(Files { folder: &file }, "log");
         let mut line = format!("pdf: {}", pdf(400));
-        taken.take_from_text(&mut line, "/logs/0/text");
+        extracted.extract_from_text(&mut line, "/logs/0/text");
         assert_eq!(line, "pdf: [data: application/pdf, 400 bytes, not kept]");
-        let warning = taken.warning().unwrap();
+        let warning = extracted.warning().unwrap();
         assert!(warning.contains("could not be written") && !warning.contains("tmp"), "{warning}");
     }
 }

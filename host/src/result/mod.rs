@@ -1,4 +1,4 @@
-//! From a script's result to what an answer carries of it.
+//! Shapes a script's result and console for the answer: extracts images and files, and cuts the rest to a budget.
 
 mod artifact;
 pub mod console;
@@ -15,58 +15,58 @@ use codemode_spec::{
     envelope::{Cut, DataFile, Image},
     message::ConsoleLine,
 };
-use media::{RESULT, Taken};
+use media::{Extracted, RESULT};
 use serde_json::Value as Json;
 use std::path::Path;
 
 pub use kept::KeptFiles;
 pub use truncate::{Truncated, truncate};
 
-/// What an answer carries of a result.
+/// The parts of an answer that come from a result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shaped {
-    /// The result within its budget, of the same shape.
+    /// The result, cut to its budget, with its shape preserved.
     pub result: Json,
-    /// Images that stood in it.
+    /// Images that were extracted from it.
     pub images: Vec<Image>,
-    /// Other data that stood in it.
+    /// Other data that was extracted from it.
     pub files: Vec<DataFile>,
     /// Where it was cut.
     pub cuts: Vec<Cut>,
-    /// Cuts beyond those that are listed.
+    /// The number of cuts that are not listed.
     pub cuts_unlisted: u64,
-    /// Where the whole result was kept, if it was cut.
+    /// The path of the file with the whole result, if it was cut.
     pub artifact: Option<String>,
-    /// What the reader should know of it.
+    /// Problems that the reader should know of.
     pub warnings: Vec<String>,
 }
 
-/// What an answer carries of the console.
+/// The parts of an answer that come from the console.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShapedConsole {
     /// The lines.
     pub lines: Vec<ConsoleLine>,
-    /// Data that stood in them.
+    /// Data that was extracted from them.
     pub files: Vec<DataFile>,
-    /// What the reader should know of it.
+    /// Problems that the reader should know of.
     pub warnings: Vec<String>,
 }
 
-/// The step of a tool between a script's result and its answer. An option of the executor, never of a provider.
+/// The step between a script's result and its answer. It is an option of the executor, not of a provider.
 pub trait Transform: Send + Sync {
-    /// Shapes a result for a reader of so many characters. `artifacts` is the execution's own folder, which need not exist
-    /// yet; what is kept goes there.
+    /// Shapes a result for a budget of so many characters. `artifacts` is the folder for files of the execution; it
+    /// need not exist yet.
     ///
     /// Blocks while it works and while it writes: up to a second for the largest result.
     fn transform(&self, result: Value, chars: usize, artifacts: &Path) -> Shaped;
 
-    /// Shapes what the script wrote to the console, of an execution that failed too. As [`Self::transform`] otherwise.
+    /// Shapes the script's console output, also when the execution failed. It may block like [`Self::transform`].
     fn console(&self, lines: Vec<ConsoleLine>, _artifacts: &Path) -> ShapedConsole {
         ShapedConsole { lines, ..ShapedConsole::default() }
     }
 }
 
-/// The result as it is, for programs.
+/// Passes the result through unchanged, for programs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Identity;
 
@@ -79,8 +79,8 @@ impl Transform for Identity {
     }
 }
 
-/// The result as a model can take it in: images as images, other data as files, and the rest cut to a budget, so that it
-/// stays valid and of the same shape. What was left out is kept whole in a file.
+/// Shapes the result for a model: extracts images and other data, and cuts the rest to a budget so that it stays valid
+/// JSON of the same shape. The whole of a cut result is stored in a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ForModel;
 
@@ -91,11 +91,11 @@ impl Transform for ForModel {
             Err(why) => return Shaped { warnings: vec![why.to_string()], ..Shaped::default() },
         };
         let kept_in = Files { folder: artifacts };
-        let mut taken = Taken::new(kept_in, "file");
-        taken.take_from(&mut json, RESULT);
+        let mut extracted = Extracted::new(kept_in, "file");
+        extracted.extract_from(&mut json, RESULT);
         let Truncated { json, cuts, cuts_unlisted } = truncate(json, chars);
-        let warning = taken.warning();
-        let Taken { images, files, .. } = taken;
+        let warning = extracted.warning();
+        let Extracted { images, files, .. } = extracted;
         let mut shaped = Shaped { result: json, images, files, cuts, cuts_unlisted, ..Shaped::default() };
         if !shaped.cuts.is_empty() || warning.is_some() {
             match kept_in.keep_result(&result) {
@@ -108,12 +108,12 @@ impl Transform for ForModel {
     }
 
     fn console(&self, mut lines: Vec<ConsoleLine>, artifacts: &Path) -> ShapedConsole {
-        let mut taken = Taken::new(Files { folder: artifacts }, "log");
+        let mut extracted = Extracted::new(Files { folder: artifacts }, "log");
         for line in &mut lines {
-            taken.take_from_text(&mut line.text, "/logs");
+            extracted.extract_from_text(&mut line.text, "/logs");
         }
-        let warnings = taken.warning().into_iter().collect();
-        ShapedConsole { lines, files: taken.files, warnings }
+        let warnings = extracted.warning().into_iter().collect();
+        ShapedConsole { lines, files: extracted.files, warnings }
     }
 }
 

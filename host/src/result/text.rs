@@ -1,16 +1,15 @@
-//! Cutting text. This is the plain form of `truncateResponse` of the seed; structured values are cut by
-//! [`truncate`](super::truncate()).
+//! Cutting plain text to a budget; structured values are cut by [`truncate`](super::truncate()).
 
 use super::measure;
 
-/// A text within its budget.
+/// A text cut to its budget.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextCut {
-    /// The text, with a marker where something was left out.
+    /// The text, with a marker in place of what was left out.
     pub text: String,
-    /// Characters of the text before.
+    /// The number of characters of the original text.
     pub original_chars: usize,
-    /// Characters of it that are still there. The same number, if nothing was left out.
+    /// The number of characters retained; equal to `original_chars` if nothing was left out.
     pub kept_chars: usize,
 }
 
@@ -22,24 +21,24 @@ impl TextCut {
     }
 }
 
-/// Cuts a text in the middle, so that it has at most so many characters, the marker with the number of those left out
-/// included. Below the length of a marker, the marker alone is what is left. Text within the budget is not touched, nor is
-/// a text that was cut before and still is within it.
+/// Cuts a text in the middle to at most so many characters, including a marker with the number of characters left out.
+/// If the budget is shorter than a marker, the marker alone remains. A text within the budget is unchanged, also one
+/// that was cut before.
 #[must_use]
 pub fn truncate_text(text: &str, chars_max: usize) -> TextCut {
     cut(text, chars_max, |_| 1, Ends::Both)
 }
 
-/// What of a text stays.
+/// Which parts of a text are retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// Its beginning and, less of it, its end.
+    /// The beginning and a shorter part of the end.
     Both,
-    /// Its beginning, in groups of four characters: base64.
+    /// The beginning, in groups of four characters, for base64.
     HeadInFours,
 }
 
-/// As [`truncate_text`], where each character has a size of its own.
+/// [`truncate_text`] with an individual size for each character.
 pub(super) fn cut(text: &str, size_max: usize, size_of: impl Fn(char) -> usize, ends: Ends) -> TextCut {
     let (mut size, mut original) = (0, 0);
     for c in text.chars() {
@@ -49,7 +48,7 @@ pub(super) fn cut(text: &str, size_max: usize, size_of: impl Fn(char) -> usize, 
     if size <= size_max {
         return TextCut { text: text.to_owned(), original_chars: original, kept_chars: original };
     }
-    // The marker is never longer than if all were left out.
+    // Reserve the marker's greatest length, which it has if everything is left out.
     let left = size_max.saturating_sub(marker(original).chars().count());
     let head_size = if ends == Ends::Both { left - left / 4 } else { left };
     let take = |chars: &mut dyn Iterator<Item = char>, mut left: usize| {
@@ -72,12 +71,12 @@ pub(super) fn cut(text: &str, size_max: usize, size_of: impl Fn(char) -> usize, 
     TextCut { text, original_chars: original, kept_chars: kept }
 }
 
-/// What stands where characters were left out.
+/// The marker in place of characters that were left out.
 pub(super) fn marker(left_out: usize) -> String {
     format!("…[{} characters left out]…", grouped(left_out as u64))
 }
 
-/// A number with its thousands apart.
+/// A number with thousands separators.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);
@@ -90,7 +89,7 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// A string of JSON cut to so many characters, its quotes and escapes counted.
+/// Cuts a string so that, as JSON with its quotes and escapes, it has at most so many characters.
 pub(super) fn cut_json_string(text: &str, chars_max: usize, ends: Ends) -> TextCut {
     cut(text, chars_max.saturating_sub(2), measure::escaped, ends)
 }

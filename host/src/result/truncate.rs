@@ -1,9 +1,9 @@
-//! Cutting a value to a budget of characters, so that it stays valid JSON of the same shape.
+//! Cuts a value to a budget of characters, so that it stays valid JSON of the same shape.
 //!
-//! The budget is spread like water: among the parts of an object or array, each gets the same share, what small parts do
-//! not need goes to the large ones, and the same again within each part that is too large for its share. So one huge
-//! string does not hide its neighbours, and a thousand rows are shown as the first that fit rather than as a thousand
-//! stumps.
+//! The budget is divided by water-filling: each part of an object or array gets the same share, what small parts do not
+//! need is redistributed to the large ones, and each part that is too large for its share is divided in the same way.
+//! So one huge string does not hide its neighbours, and of a thousand rows the first ones are shown in full, instead of
+//! fragments of all.
 
 use super::{
     measure,
@@ -17,32 +17,32 @@ use codemode_spec::{
 };
 use serde_json::{Map, Value as Json};
 
-/// Deeper than this, what does not fit is summarised and not cut part by part.
+/// The depth beyond which a value that does not fit is summarised instead of cut part by part.
 const DEPTH_MAX: usize = 64;
-/// Entries of an object that do not fit, before the search for smaller ones ends.
+/// The number of entries of an object that may not fit before the search for smaller ones stops.
 const MISSES_MAX: usize = 64;
-/// The key under which an object says how many of its keys were left out.
+/// The key of the entry that reports how many keys of an object were left out.
 const LEFT_OUT_KEY: &str = "…";
-/// The field of a tagged value, see [`codemode_spec::Value::to_json`].
+/// The value's field of a tagged value, see [`codemode_spec::Value::to_json`].
 const VALUE_KEY: &str = "value";
 
-/// A value within its budget.
+/// A value cut to its budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Truncated {
     /// The value.
     pub json: Json,
     /// Where it was cut.
     pub cuts: Vec<Cut>,
-    /// Cuts beyond those that are listed.
+    /// The number of cuts that are not listed.
     pub cuts_unlisted: u64,
 }
 
-/// Cuts a value to at most `chars_max` characters of compact JSON; fewer than [`RESULT_CHARS_MIN`] count as that many. A
-/// value within the budget is not touched, so what was cut is not cut again.
+/// Cuts a value to at most `chars_max` characters of compact JSON, but no fewer than [`RESULT_CHARS_MIN`]. A value
+/// within the budget is unchanged, so a result that was cut is not cut again.
 ///
-/// Of a string the beginning and the end stay, of an array the first items, of an object the keys that fit; each says how
-/// much was left out. Tagged values keep their tag, so none turns into another kind; bytes and big integers that were cut
-/// no longer decode.
+/// A string keeps its beginning and end, an array its first items, an object the keys that fit; each reports how much
+/// was left out. Tagged values keep their tag, so that their kind does not change; byte arrays and big integers that
+/// were cut can no longer be decoded.
 #[must_use]
 pub fn truncate(json: Json, chars_max: usize) -> Truncated {
     let mut cutter = Cutter::default();
@@ -50,7 +50,7 @@ pub fn truncate(json: Json, chars_max: usize) -> Truncated {
     Truncated { json, cuts: cutter.cuts, cuts_unlisted: cutter.unlisted }
 }
 
-/// What a value is to the value around it.
+/// The role of a value in its parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Plain,
@@ -58,7 +58,7 @@ enum Role {
     Base64,
     /// The entries of a map, or of an object with keys that JSON cannot have.
     Entries,
-    /// One of them: a key and a value, neither of which may be missing.
+    /// A key and a value of `Entries`; both must be retained.
     Entry,
 }
 
@@ -80,20 +80,20 @@ impl Role {
 /// A part of a value that shares its budget with others.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Its size, or some number above the budget.
+    /// Its size, or any number above the budget.
     size: usize,
-    /// What it takes when it is summarised.
+    /// Its size when summarised.
     least: usize,
 }
 
 impl Part {
     fn of(value: &Json, role: Role, most: usize) -> Self {
         let least = least(value, role);
-        // Measured at least so far that a size beyond is not taken for less than the least.
+        // Measured up to `least`, so that a size beyond the budget is never taken for less than `least`.
         Self { size: measure::json(value, most.max(least)), least }
     }
 
-    /// What it needs so that showing it is of use.
+    /// The space that the part needs to be useful.
     fn need(self, floor: usize) -> usize {
         self.size.min(floor).max(self.least.min(self.size))
     }
@@ -111,7 +111,7 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// The value within the budget, which is at least [`least`] of it.
+    /// Fits a value into a budget, which must be at least its [`least`] size.
     fn fit(&mut self, value: Json, budget: usize, role: Role, depth: usize) -> Json {
         if measure::json(&value, budget) <= budget {
             return value;
@@ -138,7 +138,7 @@ impl Cutter {
         let count = items.len();
         let marker = 1 + measure::string(&items_marker(count, count), usize::MAX);
         let floor = (budget / 32).max(120);
-        // As many of the first items as fit; if not all do, the marker must fit too.
+        // Select as many of the first items as fit; if not all do, the marker must fit too.
         let select = |room: usize| {
             let (mut parts, mut used) = (Vec::new(), 0);
             for item in items.iter().take(if depth < DEPTH_MAX { count } else { 0 }) {
@@ -172,7 +172,7 @@ impl Cutter {
         Json::Array(out)
     }
 
-    /// A key and its value: both stay.
+    /// A key and its value, both of which are retained.
     fn entry(&mut self, items: Vec<Json>, budget: usize, depth: usize) -> Json {
         let parts: Vec<_> = items.iter().map(|item| Part::of(item, Role::Plain, budget)).collect();
         let shares = shares(&parts, budget - 1 - items.len());
@@ -199,7 +199,7 @@ impl Cutter {
         let count = entries.len();
         let marker = 1 + left_out_size(count);
         let floor = (budget / 64).max(48);
-        // Rather small values than few keys: what does not fit is passed over for what may.
+        // Prefer many keys with small values: skip an entry that does not fit, since a later one may.
         let select = |room: usize| {
             let (mut parts, mut used, mut misses) = (Vec::new(), 0, 0);
             for (key, value) in entries.iter().take(if depth < DEPTH_MAX { count } else { 0 }) {
@@ -241,7 +241,7 @@ impl Cutter {
         Json::Object(out)
     }
 
-    /// Does something one step further down.
+    /// Runs `work` with the path extended by one token.
     fn at(&mut self, token: &str, work: impl FnOnce(&mut Self) -> Json) -> Json {
         let length = self.path.len();
         push_token(&mut self.path, token);
@@ -260,8 +260,8 @@ impl Cutter {
     }
 }
 
-/// Spreads a budget over parts, so that as few as can be get less than they have, and those the same. The parts' least is
-/// within it.
+/// Divides a budget among parts so that as few as possible are cut, all of those to the same size. The sum of the
+/// parts' least sizes must fit.
 fn shares(parts: &[Part], budget: usize) -> Vec<usize> {
     let total = |level: usize| parts.iter().map(|part| part.share(level)).fold(0, usize::saturating_add);
     let (mut low, mut high) = (0, budget);
@@ -279,9 +279,9 @@ fn shares(parts: &[Part], budget: usize) -> Vec<usize> {
     parts.iter().map(&mut share).collect()
 }
 
-/// What a value takes when it is summarised as far as it can be.
+/// The size of a value when it is summarised as far as possible.
 fn least(value: &Json, role: Role) -> usize {
-    // More than any summary but an entry's takes.
+    // Larger than any summary except that of an `Entry`.
     const MOST: usize = 160;
     let summary = match value {
         Json::String(text) => 2 + text::marker(text.len()).chars().count(),
@@ -301,12 +301,12 @@ fn least(value: &Json, role: Role) -> usize {
     measure::json(value, MOST).min(summary)
 }
 
-/// Whether the object is a tag and a value.
+/// Whether an object consists of a tag and a value.
 fn is_tagged(entries: &Map<String, Json>) -> bool {
     entries.len() == 2 && entries.contains_key(JSON_TAG) && entries.contains_key(VALUE_KEY)
 }
 
-/// What stands around the value of a tagged value: `{"$type":"map","value":}`.
+/// The size of a tagged value without its inner value: `{"$type":"map","value":}`.
 fn around(entries: &Map<String, Json>) -> usize {
     let tag = measure::json(&entries[JSON_TAG], usize::MAX);
     r#"{"$type":,"value":}"#.len() + tag
@@ -320,7 +320,7 @@ fn keys_marker(left_out: usize, all: usize) -> String {
     format!("…[{} more of {} keys]…", text::grouped(left_out as u64), text::grouped(all as u64))
 }
 
-/// The entry that says how many keys were left out: `"…":"…[…]…"`.
+/// The size of the entry that reports how many keys were left out: `"…":"…[…]…"`.
 fn left_out_size(count: usize) -> usize {
     measure::string(LEFT_OUT_KEY, usize::MAX) + 1 + measure::string(&keys_marker(count, count), usize::MAX)
 }

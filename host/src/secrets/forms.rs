@@ -1,6 +1,6 @@
-//! The forms in which a value usually appears where pages, protocols and programs hand it on.
+//! The encodings of a secret in which pages, protocols and programs usually pass it on.
 //!
-//! A value that was changed in any other way, cut in two or turned round, has a form that is not here.
+//! A value that was transformed in any other way, split or reversed is not recognised.
 
 use base64::{
     Engine as _,
@@ -9,13 +9,13 @@ use base64::{
 use codemode_spec::limits::SECRET_BASE64_BYTES_MIN;
 use std::{collections::BTreeSet, fmt::Write as _};
 
-/// All forms of a value, as the bytes that they are in UTF-8, Latin-1 and UTF-16.
+/// All encodings of a value, as bytes in UTF-8, Latin-1 and UTF-16.
 pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
     let collapsed = value.split_whitespace().collect::<Vec<_>>().join(" ");
     let plain = BTreeSet::from([value.to_owned(), collapsed]);
     let mut texts: BTreeSet<String> =
         plain.iter().flat_map(|text| escaped_in_json(text)).chain(plain.clone()).collect();
-    // Once more around it: JSON in JSON, in an address, in markup.
+    // Apply one more level of escaping: JSON in JSON, in a URL, in markup.
     let around: Vec<String> = texts
         .iter()
         .flat_map(|text| escaped_in_json(text).into_iter().chain(escaped_in_markup(text)).chain(escaped_in_urls(text)))
@@ -32,14 +32,14 @@ pub(super) fn forms(value: &str) -> BTreeSet<Vec<u8>> {
     forms
 }
 
-/// A text in UTF-8, in UTF-16, and in Latin-1 where that can hold it.
+/// A text in UTF-8, in UTF-16, and in Latin-1 if that can represent it.
 fn encodings(text: &str) -> Vec<Vec<u8>> {
     let utf16 = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let latin1: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect();
     [text.as_bytes().to_vec(), utf16].into_iter().chain(latin1).collect()
 }
 
-/// A text within a string of JSON or JavaScript, as different writers escape it.
+/// A text within a JSON or JavaScript string, as different serialisers escape it.
 fn escaped_in_json(text: &str) -> Vec<String> {
     let plain = |c: char| match c {
         '"' | '\\' => format!("\\{c}"),
@@ -69,7 +69,7 @@ fn escaped_in_json(text: &str) -> Vec<String> {
     ]
 }
 
-/// A text within HTML, as text and as an attribute.
+/// A text within HTML, as text content and as an attribute.
 fn escaped_in_markup(text: &str) -> Vec<String> {
     let escape = |of: &dyn Fn(char) -> Option<&'static str>| -> String {
         text.chars().map(|c| of(c).map_or_else(|| c.to_string(), str::to_owned)).collect()
@@ -93,7 +93,7 @@ fn escaped_in_markup(text: &str) -> Vec<String> {
         escape(&|c| quoted(c, "&quot;", Some("&#x27;"))),
         escape(&|c| quoted(c, "&quot;", Some("&apos;"))),
         escape(&|c| quoted(c, "&#34;", Some("&#39;"))),
-        // Attributes of older writers.
+        // Attributes as older serialisers write them.
         escape(&|c| match c {
             '&' => Some("&amp;"),
             '"' => Some("&quot;"),
@@ -102,10 +102,10 @@ fn escaped_in_markup(text: &str) -> Vec<String> {
     ]
 }
 
-/// A text within an address or the body of a form.
+/// A text within a URL or the body of a form.
 fn escaped_in_urls(text: &str) -> Vec<String> {
-    // What each writer leaves as it is, beside letters and digits: encodeURIComponent, forms, RFC 3986, encodeURI, a query,
-    // a path, a fragment.
+    // The characters that each serialiser leaves unescaped, besides letters and digits: encodeURIComponent, forms, RFC
+    // 3986, encodeURI, a query, a path, a fragment.
     const LEFT: [&str; 7] = [
         "-_.!~*'()",
         "*-._",
@@ -136,8 +136,8 @@ fn escaped_in_urls(text: &str) -> Vec<String> {
     escaped
 }
 
-/// What of a text's base64 is the same whatever stands before and after it, for each of the three places at which the text
-/// may begin.
+/// The part of a text's base64 that does not depend on the surrounding bytes, for each of the three possible
+/// alignments.
 fn in_base64(bytes: &[u8]) -> Vec<String> {
     if bytes.len() < SECRET_BASE64_BYTES_MIN {
         return Vec::new();
@@ -145,7 +145,7 @@ fn in_base64(bytes: &[u8]) -> Vec<String> {
     let mut encoded = Vec::new();
     for before in 0..3 {
         let padded = [&vec![0; before], bytes].concat();
-        // Six bits a letter: the first that is the text's alone, and the first that is not.
+        // Each letter encodes six bits: the first letter that holds bits of the text alone, and the first after those.
         let (first, end) = ((before * 8).div_ceil(6), padded.len() * 8 / 6);
         for text in [BASE64_STANDARD_NO_PAD.encode(&padded), BASE64_URL_SAFE_NO_PAD.encode(&padded)] {
             encoded.push(text[first..end].to_owned());

@@ -1,4 +1,4 @@
-//! Overwriting the values of secrets, in all their forms, wherever text goes to a script or leaves the host.
+//! Masking: overwrites the values of secrets, in all their encodings, in text that goes to a script or leaves the host.
 
 use super::forms::forms;
 use aho_corasick::{AhoCorasick, AhoCorasickBuilder, MatchKind};
@@ -11,21 +11,21 @@ use codemode_spec::{
 use serde_json::{Map, Value as Json};
 use std::{fmt, ops::Range};
 
-/// What stands in the place of each character.
+/// The byte that replaces each character.
 const MASK: u8 = b'*';
 
-/// Overwrites values with asterisks, as many as they have bytes, or characters in what a script has held, so that what holds
-/// them keeps its form. Free where there is no value; else each text is looked through once.
+/// Overwrites values with asterisks: one per byte, or per character in strings that a script has held, so that the
+/// surrounding format stays valid. Does nothing if there are no values; otherwise searches each text once.
 #[derive(Clone, Default)]
 pub struct Masker {
     search: Option<AhoCorasick>,
 }
 
 impl Masker {
-    /// Masks these values.
+    /// Creates a masker for these values.
     ///
     /// # Errors
-    /// When they are too many to be looked for at once.
+    /// When there are too many for one search automaton.
     pub fn of<'v>(values: impl IntoIterator<Item = &'v str>) -> Result<Self, aho_corasick::BuildError> {
         let mut patterns: Vec<Vec<u8>> = values.into_iter().flat_map(forms).collect();
         if patterns.is_empty() {
@@ -33,7 +33,7 @@ impl Masker {
         }
         patterns.sort_unstable();
         patterns.dedup();
-        // One form may begin within another one, so all that match are looked for.
+        // One form may begin inside another, so search for all overlapping matches.
         let search = AhoCorasickBuilder::new().match_kind(MatchKind::Standard).build(patterns)?;
         Ok(Self { search: Some(search) })
     }
@@ -45,7 +45,7 @@ impl Masker {
         for found in found_in(search, &bytes, TextForm::Utf8) {
             bytes[found].fill(MASK);
         }
-        // Whole characters were replaced by ASCII.
+        // Only whole characters were replaced, by ASCII.
         *text = String::from_utf8(bytes).unwrap_or_default();
     }
 
@@ -56,10 +56,10 @@ impl Masker {
         text
     }
 
-    /// Masks the texts of a value in the codec's bytes. Numbers are no texts.
+    /// Masks the texts in an encoded value. Numbers are not masked.
     ///
     /// # Errors
-    /// `HOST_FAULT` when the bytes hold one of the values and are no value of the codec.
+    /// `HOST_FAULT` when the bytes contain a secret and are not a valid encoding.
     pub fn encoded(&self, value: &mut Encoded) -> Result<(), ErrorReport> {
         let Some(search) = self.search.as_ref().filter(|search| search.is_match(&value.0)) else { return Ok(()) };
         let mut ranges: Vec<(TextForm, Range<usize>)> = Vec::new();
@@ -78,7 +78,7 @@ impl Masker {
         Ok(())
     }
 
-    /// Masks all strings of JSON, its keys among them.
+    /// Masks all strings in JSON, including keys.
     pub fn json(&self, json: &mut Json) {
         if self.search.is_none() {
             return;
@@ -109,7 +109,7 @@ impl Masker {
         report
     }
 
-    /// Masks what an execution was about.
+    /// Masks the URL and the title of an execution's context.
     pub fn context(&self, context: &mut Context) {
         for text in [&mut context.url, &mut context.title].into_iter().flatten() {
             self.text(text);
@@ -123,7 +123,7 @@ impl fmt::Debug for Masker {
     }
 }
 
-/// Where forms stand in a text, widened to whole characters.
+/// The ranges of matches in a text, widened to whole characters.
 fn found_in(search: &AhoCorasick, text: &[u8], form: TextForm) -> Vec<Range<usize>> {
     let is_inside = |at: usize| match form {
         TextForm::Bytes => false,

@@ -1,8 +1,9 @@
-//! Values of the operator's that pages get and scripts never see: kept sealed in the state folder, handed to the verb engine
-//! for pages of their own origin, and masked in everything that goes to a script or leaves the host.
+//! Secrets: values set by the operator that pages receive and scripts never see. They are stored encrypted in the state
+//! folder, handed to the verb engine for pages of their own origin, and masked in everything that goes to a script or
+//! leaves the host.
 //!
-//! The [`SecretStore`] keeps them, each under a `seal`; a [`Masker`] overwrites their values in all `forms` in which a value
-//! usually appears. This module knows no execution, no namespace and no browser.
+//! The [`SecretStore`] stores them, encrypted by `seal`; a [`Masker`] overwrites their values in all `forms` in which a
+//! value usually appears. This module does not depend on executions, namespaces or browsers.
 
 mod forms;
 mod mask;

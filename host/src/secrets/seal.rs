@@ -1,5 +1,5 @@
-//! Sealing: ChaCha20-Poly1305 under a random key in a file of its own. What a sealed text is about is authenticated with it, so
-//! that a record which was moved to another name or origin does not open.
+//! Authenticated encryption of stored texts: ChaCha20-Poly1305 with a random key in a file. The purpose of a text is
+//! authenticated as associated data, so that a record moved to another name or origin does not decrypt.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use codemode_chromium::PrivateDir;
@@ -13,24 +13,24 @@ use std::{
 };
 use zeroize::Zeroizing;
 
-/// The file of the key.
+/// The name of the key's file.
 const KEY: &str = "key";
-/// Bytes of a key.
+/// The key's length.
 const KEY_BYTES: usize = 32;
 
-/// The key of a folder.
+/// A folder's encryption key.
 pub(crate) struct Seal {
     key: LessSafeKey,
-    /// A name for the key that tells nothing of it.
-    mark: blake3::Hash,
+    /// A fingerprint that reveals nothing of the key.
+    fingerprint: blake3::Hash,
 }
 
-/// Why a sealed text does not open: it was changed, or is about something else, or another key sealed it.
+/// A sealed text does not open: it was changed, belongs to another purpose, or was sealed with another key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Broken;
 
 impl Seal {
-    /// The key of a folder. `None` if there is none, or the file holds no key.
+    /// Reads a folder's key. `None` if there is no file, or its content is not a key.
     pub(crate) fn find(folder: &PrivateDir) -> io::Result<Option<Self>> {
         let Some(file) = folder.read(KEY)? else { return Ok(None) };
         let mut bytes = Zeroizing::new(Vec::new());
@@ -38,7 +38,7 @@ impl Seal {
         Ok(Self::of(&bytes))
     }
 
-    /// Makes a key, in the place of one that opens nothing any more.
+    /// Creates a key, and replaces an existing one.
     pub(crate) fn make(folder: &PrivateDir) -> io::Result<Self> {
         let mut bytes = Zeroizing::new([0; KEY_BYTES]);
         random(&mut *bytes)?;
@@ -48,15 +48,15 @@ impl Seal {
 
     fn of(bytes: &[u8]) -> Option<Self> {
         let key = UnboundKey::new(&CHACHA20_POLY1305, bytes).ok()?;
-        Some(Self { key: LessSafeKey::new(key), mark: blake3::hash(bytes) })
+        Some(Self { key: LessSafeKey::new(key), fingerprint: blake3::hash(bytes) })
     }
 
-    /// Tells two keys apart.
-    pub(crate) fn mark(&self) -> blake3::Hash {
-        self.mark
+    /// The key's fingerprint, to detect a changed key.
+    pub(crate) fn fingerprint(&self) -> blake3::Hash {
+        self.fingerprint
     }
 
-    /// Seals a text that is about these words.
+    /// Encrypts a text, with `about` as associated data.
     pub(crate) fn seal(&self, about: &[&str], text: &str) -> io::Result<String> {
         let mut nonce = [0; NONCE_LEN];
         random(&mut nonce)?;
@@ -64,18 +64,18 @@ impl Seal {
         sealed.extend_from_slice(text.as_bytes());
         let nonce_used = Nonce::assume_unique_for_key(nonce);
         self.key
-            .seal_in_place_append_tag(nonce_used, Aad::from(words(about)), &mut sealed)
+            .seal_in_place_append_tag(nonce_used, Aad::from(associated_data(about)), &mut sealed)
             .map_err(|_| io::Error::other("it could not be sealed"))?;
         sealed.splice(0..0, nonce);
         Ok(BASE64_STANDARD.encode(sealed))
     }
 
-    /// Opens what was sealed about these words.
+    /// Decrypts a text that was sealed with the same `about`.
     pub(crate) fn open(&self, about: &[&str], sealed: &str) -> Result<Zeroizing<String>, Broken> {
         let mut bytes = Zeroizing::new(BASE64_STANDARD.decode(sealed).map_err(|_| Broken)?);
         let (nonce, sealed) = bytes.split_at_mut_checked(NONCE_LEN).ok_or(Broken)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| Broken)?;
-        let text = self.key.open_in_place(nonce, Aad::from(words(about)), sealed).map_err(|_| Broken)?;
+        let text = self.key.open_in_place(nonce, Aad::from(associated_data(about)), sealed).map_err(|_| Broken)?;
         std::str::from_utf8(text).map(|text| Zeroizing::new(text.to_owned())).map_err(|_| Broken)
     }
 }
@@ -86,8 +86,8 @@ impl fmt::Debug for Seal {
     }
 }
 
-/// Words as bytes from which the words can be told again: no two lists have the same.
-fn words(about: &[&str]) -> Vec<u8> {
+/// An unambiguous encoding of a list of words: no two lists have the same bytes.
+fn associated_data(about: &[&str]) -> Vec<u8> {
     serde_json::to_vec(about).unwrap_or_default()
 }
 
@@ -116,7 +116,10 @@ mod tests {
             assert!(seal.open(&["SHOP", "https://shop.example"], &sealed[..end]).is_err(), "cut at {end}");
         }
         let other = Seal::make(&folder).unwrap();
-        assert!(other.mark() != seal.mark() && other.open(&["SHOP", "https://shop.example"], &sealed).is_err());
+        assert!(
+            other.fingerprint() != seal.fingerprint()
+                && other.open(&["SHOP", "https://shop.example"], &sealed).is_err()
+        );
         folder.replace(KEY, b"short").unwrap();
         assert!(Seal::find(&folder).unwrap().is_none(), "five bytes are no key");
     }

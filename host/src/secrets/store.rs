@@ -1,4 +1,5 @@
-//! The secrets of a state folder: names and origins as they are, values sealed, in one file that is written whole.
+//! The store of a state folder's secrets: one file, always rewritten whole, with names and origins in plain text and
+//! values encrypted.
 
 use super::{mask::Masker, seal::Seal};
 use codemode_chromium::PrivateDir;
@@ -16,30 +17,30 @@ use std::{
 };
 use url::Url;
 
-/// The file of the records.
+/// The name of the records' file.
 const SEALED: &str = "sealed.json";
-/// The lock of those who write.
+/// The file that writers lock.
 const LOCK: &str = "lock";
-/// The form of the file.
+/// The version of the file format.
 const VERSION: u32 = 1;
-/// The first of the words that a value is sealed about.
+/// The first word of each value's associated data.
 const PURPOSE: &str = "codemode secret";
 
-/// The secrets of a state folder. Cheap to clone; all methods block, for as long as small files take.
+/// The secrets of a state folder. Cheap to clone; all methods block for the time of reading or writing small files.
 #[derive(Clone, Debug)]
 pub struct SecretStore {
     folder: PathBuf,
-    /// What was opened last.
+    /// The secrets that were decrypted last.
     opened: Arc<Mutex<Option<Opened>>>,
 }
 
-/// What was opened, and of which file and key it was made.
+/// Decrypted secrets, with a hash of the file and the key from which they were read.
 type Opened = (blake3::Hash, Arc<SecretsOpened>);
 
-/// The secrets as they are at a moment.
+/// The decrypted secrets at a point in time.
 #[derive(Debug, Default)]
 pub struct SecretsOpened {
-    /// In the order of their names.
+    /// Sorted by name.
     pub secrets: Vec<Secret>,
     /// Masks their values.
     pub masker: Masker,
@@ -78,7 +79,7 @@ pub struct SecretRemoved {
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct RecordsFile {
     version: u32,
     secrets: Vec<Record>,
 }
@@ -99,17 +100,17 @@ impl Record {
 }
 
 impl SecretStore {
-    /// The secrets that lie in a folder, which need not exist yet.
+    /// The store in a folder, which need not exist yet.
     #[must_use]
     pub fn new(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), opened: Arc::default() }
     }
 
-    /// All secrets, for an execution that begins. Opened anew only when they have changed.
+    /// All secrets, for an execution that starts. They are decrypted again only if the file or the key has changed.
     ///
     /// # Errors
-    /// `NOT_READY` when one of them does not open: what cannot be read cannot be masked. `IO_ERROR` when a file cannot be
-    /// read or is not this user's alone.
+    /// `NOT_READY` when one of them does not decrypt, since a value that cannot be read cannot be masked. `IO_ERROR`
+    /// when a file cannot be read or is accessible to other users.
     pub fn open(&self) -> Result<Arc<SecretsOpened>, ErrorReport> {
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
             return Ok(Arc::default());
@@ -119,7 +120,7 @@ impl SecretStore {
             return Ok(Arc::default());
         }
         let seal = Seal::find(&folder).map_err(|error| unreadable(&error))?;
-        let key = seal.as_ref().map_or([0; 32], |seal| *seal.mark().as_bytes());
+        let key = seal.as_ref().map_or([0; 32], |seal| *seal.fingerprint().as_bytes());
         let state = blake3::keyed_hash(&key, &bytes);
         let mut last = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, opened)) = last.as_ref().filter(|(of, _)| *of == state) {
@@ -130,10 +131,11 @@ impl SecretStore {
         Ok(opened)
     }
 
-    /// Names and origins, in the order of the names.
+    /// The names and origins of all secrets, sorted by name.
     ///
     /// # Errors
-    /// `IO_ERROR` when a file cannot be read or is not this user's alone, `NOT_READY` when the file of the records is none.
+    /// `IO_ERROR` when a file cannot be read or is accessible to other users, `NOT_READY` when the records' file is
+    /// invalid.
     pub fn list(&self) -> Result<Vec<SecretListed>, ErrorReport> {
         let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
             return Ok(Vec::new());
@@ -148,11 +150,11 @@ impl SecretStore {
         Ok(listed.collect())
     }
 
-    /// Keeps a value under a name, in the place of another one of that name.
+    /// Stores a value under a name, replacing any secret of that name.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with all that is wrong with name, origin and value; `NOT_READY` when others are there and the key
-    /// is not; `IO_ERROR` when it cannot be written.
+    /// `INVALID_ARGUMENT` with everything that is wrong with name, origin and value; `NOT_READY` when there are other
+    /// secrets but no key; `IO_ERROR` when it cannot be written.
     pub fn set(&self, name: &str, origin: &str, value: &SecretValue) -> Result<SecretStored, ErrorReport> {
         let origin = checked(name, origin, value)?;
         self.change(|folder, kept| {
@@ -175,10 +177,10 @@ impl SecretStore {
         })
     }
 
-    /// Forgets a secret, also one that does not open.
+    /// Removes a secret, also one that does not decrypt.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none of the name; `IO_ERROR` when that cannot be written.
+    /// `NOT_FOUND` when there is no secret of that name; `IO_ERROR` when the change cannot be written.
     pub fn remove(&self, name: &str) -> Result<SecretRemoved, ErrorReport> {
         self.change(|_, kept| {
             let Some(place) = kept.secrets.iter().position(|record| record.name == name) else {
@@ -190,13 +192,13 @@ impl SecretStore {
         })
     }
 
-    /// Changes the records, one writer at a time.
+    /// Changes the records under the writers' lock.
     fn change<T>(
         &self,
-        change: impl FnOnce(&PrivateDir, &mut Kept) -> Result<T, ErrorReport>,
+        change: impl FnOnce(&PrivateDir, &mut RecordsFile) -> Result<T, ErrorReport>,
     ) -> Result<T, ErrorReport> {
         let folder = PrivateDir::make(&self.folder).map_err(|error| unwritable(&error))?;
-        // Held until the end: the lock is the open file's.
+        // The lock is released when the file is closed, so hold the file until the end.
         let _lock = locked(&folder).map_err(|error| unwritable(&error))?;
         let mut kept = parsed(&read_records(&folder).map_err(|error| unreadable(&error))?)?;
         let changed = change(&folder, &mut kept)?;
@@ -221,11 +223,11 @@ fn read_records(folder: &PrivateDir) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn parsed(bytes: &[u8]) -> Result<Kept, ErrorReport> {
+fn parsed(bytes: &[u8]) -> Result<RecordsFile, ErrorReport> {
     if bytes.is_empty() {
-        return Ok(Kept { version: VERSION, secrets: Vec::new() });
+        return Ok(RecordsFile { version: VERSION, secrets: Vec::new() });
     }
-    let kept = serde_json::from_slice(bytes).ok().filter(|kept: &Kept| {
+    let kept = serde_json::from_slice(bytes).ok().filter(|kept: &RecordsFile| {
         kept.version == VERSION && bytes.len() <= SECRETS_FILE_BYTES_MAX && kept.secrets.len() <= SECRETS_MAX
     });
     kept.ok_or_else(|| {
@@ -235,7 +237,7 @@ fn parsed(bytes: &[u8]) -> Result<Kept, ErrorReport> {
     })
 }
 
-fn open_all(kept: Kept, seal: Option<&Seal>) -> Result<SecretsOpened, ErrorReport> {
+fn open_all(kept: RecordsFile, seal: Option<&Seal>) -> Result<SecretsOpened, ErrorReport> {
     if seal.is_none() && !kept.secrets.is_empty() {
         return Err(no_key());
     }
@@ -259,7 +261,7 @@ fn open_all(kept: Kept, seal: Option<&Seal>) -> Result<SecretsOpened, ErrorRepor
     Ok(SecretsOpened { secrets, masker })
 }
 
-/// The origin as browsers write it, if name, origin and value are what they must be.
+/// Checks name, origin and value, and returns the origin as browsers serialise it.
 fn checked(name: &str, origin: &str, value: &SecretValue) -> Result<String, ErrorReport> {
     let mut faults = Vec::new();
     let of_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -285,7 +287,7 @@ fn checked(name: &str, origin: &str, value: &SecretValue) -> Result<String, Erro
     }
 }
 
-/// The origin that a text names and nothing else.
+/// The serialised origin, if the text is an origin and nothing else.
 fn canonical_origin(text: &str) -> Option<String> {
     let url = Url::parse(text).ok()?;
     let is_bare = matches!(url.scheme(), "http" | "https")
@@ -302,7 +304,7 @@ fn invalid(message: String) -> ErrorReport {
 }
 
 fn not_ready(message: String) -> ErrorReport {
-    // Only a person can change it.
+    // Retrying does not help: only a person can repair it.
     ErrorReport { retryable: false, ..ErrorReport::new(ErrorCode::NotReady, message) }
 }
 

@@ -1,4 +1,4 @@
-//! The one shape of what is answered, made of what came out.
+//! Builds the envelope, the common format of all answers, from the results of commands and executions.
 
 use super::request::TOOL;
 use crate::{exec::Execution, result::console};
@@ -9,7 +9,7 @@ use codemode_spec::{
 use serde::Serialize;
 use std::time::Duration;
 
-/// The answer to anything that is no execution.
+/// The answer to a command other than an execution.
 #[must_use]
 pub fn answer<T: Serialize>(command: &str, outcome: Result<T, ErrorReport>, duration: Duration) -> Envelope {
     let (data, error) = match outcome {
@@ -26,7 +26,7 @@ pub fn answer<T: Serialize>(command: &str, outcome: Result<T, ErrorReport>, dura
     }
 }
 
-/// The answer to a call of the tool that was refused before there was an execution.
+/// The answer to a call of the tool that was refused before an execution was created.
 #[must_use]
 pub fn refused(error: ErrorReport) -> Envelope {
     answer::<()>(TOOL, Err(error), Duration::ZERO)

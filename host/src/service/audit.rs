@@ -1,4 +1,4 @@
-//! The audit as an operator reads it.
+//! Access to the audit for operators: query and verification.
 
 use super::host::Service;
 use crate::session::store::audit::{AuditFilter, AuditRow, KnownRow, Verdict};
@@ -7,35 +7,35 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Which rows of the audit.
+/// A query for rows of the audit. All conditions must hold.
 #[derive(Clone, Debug, Default)]
 pub struct AuditQuery {
-    /// Of this key.
+    /// Rows of this key.
     pub key: Option<String>,
-    /// Of this session.
+    /// Rows of this session.
     pub session: Option<String>,
-    /// Of this execution.
+    /// Rows of this execution.
     pub execution: Option<String>,
-    /// At most so old, in milliseconds.
+    /// The maximum age, in milliseconds.
     pub since_ms: Option<u64>,
-    /// Before this row.
+    /// Rows before the row with this number.
     pub before: Option<u64>,
-    /// The last of them, at most so many.
+    /// The maximum number of rows: the last that match.
     pub limit: Option<usize>,
 }
 
 /// Rows of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AuditShown {
-    /// The rows that were asked for, oldest first.
+    /// The requested rows, oldest first.
     pub rows: Vec<AuditRow>,
-    /// The first of them, if there are earlier ones: those come when it is asked for what was before it.
+    /// If there are earlier rows: the number of the first row, to pass as `before` in the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }
 
 impl Service {
-    /// The rows that are asked for, oldest first.
+    /// The rows that match a query, oldest first.
     ///
     /// # Errors
     /// When the store cannot be opened or read.
@@ -50,7 +50,7 @@ impl Service {
         Ok(AuditShown { rows, before })
     }
 
-    /// The last rows that pass a filter, at most so many, and the first of them if there are earlier ones.
+    /// The last `limit` rows that match a filter, and the number of the first one if there are earlier rows.
     pub(super) async fn audit_page(
         &self,
         filter: AuditFilter,
@@ -64,7 +64,7 @@ impl Service {
         Ok((rows, before))
     }
 
-    /// Whether the audit is what was written, and still has a row that was noted.
+    /// Verifies the hash chain of the audit, and that it still contains a row that an operator noted.
     ///
     /// # Errors
     /// `AUDIT_BROKEN` with the verdict in its details, and when the store cannot be opened or read.

@@ -1,13 +1,13 @@
-//! What an embedder puts into a service.
+//! The builder by which an embedder configures a service.
 
 use super::{
     host::{Inner, Service},
     insight::Insight,
     metrics::Metrics,
-    parts::{Ingredients, registry},
     request::ExecuteRequest,
     settings::Settings,
     startup::Startup,
+    subsystems::{ServiceConfig, registry},
 };
 use crate::result::{ForModel, Transform};
 use codemode_browser::BrowserProvider;
@@ -18,7 +18,7 @@ use codemode_spec::{ErrorReport, limits::DIRECT_EXECUTIONS_MAX};
 use std::sync::{Arc, RwLock};
 use tokio::sync::Semaphore;
 
-/// A service that is being put together.
+/// Configures a [`Service`].
 pub struct ServiceBuilder {
     settings: Settings,
     providers: Vec<Arc<dyn Provider>>,
@@ -28,7 +28,8 @@ pub struct ServiceBuilder {
 }
 
 impl Service {
-    /// A service to be put together: by default with the browser, its namespaces, and answers shaped for a model.
+    /// A builder for a service. By default the service has the browser and its namespaces, and shapes answers for a
+    /// model.
     #[must_use]
     pub fn builder(settings: Settings) -> ServiceBuilder {
         let transform = Arc::new(ForModel);
@@ -37,39 +38,39 @@ impl Service {
 }
 
 impl ServiceBuilder {
-    /// With a namespace more. Namespaces stand in the order in which they were added, those of the browser first.
+    /// Adds a namespace. Namespaces are ordered as they were added, after those of the browser.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider) -> Self {
         self.providers.push(Arc::new(provider));
         self
     }
 
-    /// With something that namespaces share, by its type. The browser is made before it.
+    /// Adds a service that namespaces share, identified by its type. It is created after the browser.
     #[must_use]
     pub fn service(mut self, service: impl ServiceProvider) -> Self {
         self.services.push(Arc::new(service));
         self
     }
 
-    /// With another step between a script's result and its answer than the one for models.
+    /// Replaces the transform from a script's result to its answer; the default is for models.
     #[must_use]
     pub fn transform(mut self, transform: impl Transform + 'static) -> Self {
         self.transform = Arc::new(transform);
         self
     }
 
-    /// Without the browser and its namespaces: scripts reach what was added, and nothing else.
+    /// Leaves out the browser and its namespaces: scripts can reach only the namespaces that were added.
     #[must_use]
     pub fn without_browser(mut self) -> Self {
         self.has_browser = false;
         self
     }
 
-    /// The service. Nothing is opened before its first use: listing the namespaces needs no state folder, administration
-    /// needs no sandbox.
+    /// Builds the service. Nothing is opened before its first use: listing the namespaces needs no state folder, and
+    /// administration needs no sandbox.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the settings are wrong, or two of the namespaces cannot be offered together.
+    /// `INVALID_ARGUMENT` when a setting is invalid, or two of the namespaces cannot be offered together.
     pub fn build(self) -> Result<Service, ErrorReport> {
         let Self { settings, mut providers, services, transform, has_browser } = self;
         let (session, result_chars) = (Some(settings.session.clone()), Some(settings.result_chars));
@@ -81,22 +82,22 @@ impl ServiceBuilder {
         }
         let registry = registry(&providers)?;
         let manifests = registry.providers().map(|provider| provider.manifest().clone()).collect();
-        let of_calls = RwLock::new((settings.session.clone(), settings.result_chars));
+        let call_defaults = RwLock::new((settings.session.clone(), settings.result_chars));
         let insight = settings.insight.then(Insight::default);
-        let ingredients = Ingredients { settings, providers, services, transform, has_browser };
+        let config = ServiceConfig { settings, providers, services, transform, has_browser };
         let (administration, execution) = (Startup::default(), Startup::default());
         let (metrics, running) = (Arc::new(Metrics::new()), Arc::default());
-        let direct_places = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
+        let direct_permits = Arc::new(Semaphore::new(DIRECT_EXECUTIONS_MAX));
         let inner = Inner {
-            ingredients,
+            config,
             manifests,
             administration,
             execution,
             metrics,
             running,
             insight,
-            of_calls,
-            direct_places,
+            call_defaults,
+            direct_permits,
         };
         Ok(Service { inner: Arc::new(inner) })
     }

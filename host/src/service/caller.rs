@@ -1,4 +1,4 @@
-//! On whose behalf a service executes, and what that caller may have.
+//! The caller on whose behalf a service executes, and the caller's rights.
 
 use crate::{exec::Share, network::NetworkRules};
 use codemode_spec::{
@@ -7,32 +7,34 @@ use codemode_spec::{
 };
 use std::sync::Arc;
 
-/// A caller of a service. What is not said is as the service has it; the default is the user of the process itself.
+/// A caller of a service. Rights that are `None` are those of the service. The default is the user of the process
+/// itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Caller {
-    /// As the operator calls it; it stands in the audit. Executions of callers of one name wait in one line.
+    /// The name that the operator gave it; recorded in the audit. Callers of the same name share one queue.
     pub name: String,
-    /// Its executions that run at the same time.
+    /// The maximum number of its executions that run at the same time.
     pub concurrent_max: Option<usize>,
-    /// Its executions that wait for a place.
+    /// The maximum number of its executions that wait for a permit.
     pub queued_max: Option<usize>,
     /// The session keys that it may use; `None` is every key.
     pub keys: Option<Vec<KeyPattern>>,
-    /// What the browsers of its executions may reach, within what the operator allows all. A call can narrow it.
+    /// The network rules of its executions, within those of the operator. A call can narrow them.
     pub network: Option<NetworkLists>,
-    /// Whether it may administer the host, and so see and end what others have. The user of the process always may.
+    /// Whether it may administer the host, and so see and end sessions of other callers. The user of the process always
+    /// may.
     pub admin: bool,
 }
 
-/// A session key, or with `*` as its last character all that begin so.
+/// A session key, or a prefix of session keys if its last character is `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyPattern(String);
 
 impl KeyPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// A message that describes the fault.
     pub fn parse(text: &str) -> Result<Self, String> {
         let start = text.strip_suffix('*').unwrap_or(text);
         if text != "*" {
@@ -50,7 +52,7 @@ impl KeyPattern {
 }
 
 impl Caller {
-    /// What it may have of the places for executions.
+    /// The caller's share of the permits for executions.
     pub(super) fn share(&self) -> Share {
         Share {
             caller: Arc::from(self.name.as_str()),
@@ -59,7 +61,7 @@ impl Caller {
         }
     }
 
-    /// Refuses what it may not have.
+    /// Checks that the caller may use the session's key.
     pub(super) fn check(&self, session: &SessionRequest) -> Result<(), ErrorReport> {
         let (Some(keys), Some(key)) = (&self.keys, &session.key) else { return Ok(()) };
         if keys.iter().any(|pattern| pattern.admits(key)) {
@@ -73,7 +75,7 @@ impl Caller {
         }))
     }
 
-    /// Refuses a caller who may not administer.
+    /// Checks that the caller may administer the host.
     ///
     /// # Errors
     /// `POLICY_REFUSED`.
@@ -86,10 +88,10 @@ impl Caller {
             .with_hint("Use the token of a caller with `admin = true` in the file of tokens, or the command line."))
     }
 
-    /// Checks what it was given.
+    /// Validates the caller's rights.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with what is wrong with its network rules.
+    /// `INVALID_ARGUMENT` with the faults of its network rules.
     pub fn checked(self) -> Result<Self, ErrorReport> {
         let rules = self.network.as_ref().map(NetworkRules::parse).transpose();
         rules.map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?;

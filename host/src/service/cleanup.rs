@@ -1,4 +1,4 @@
-//! Cleanup before the first execution: browsers of dead hosts, and files that were kept for a while.
+//! Cleanup before the first execution: removes browsers of dead hosts, and files whose retention is over.
 
 use crate::state_dir::StateDir;
 use codemode_chromium::PrivateDir;
@@ -9,7 +9,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-/// Ends the browsers of dead hosts and removes files that are too old. What cannot be removed now is tried again at the next
+/// Ends the browsers of dead hosts and removes files that are too old. Failures are logged, and retried at the next
 /// start.
 pub(super) fn remove_old(state: &StateDir) {
     match codemode_chromium::reap(&state.profiles()) {
@@ -19,7 +19,7 @@ pub(super) fn remove_old(state: &StateDir) {
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "what a dead host left could not be removed"),
     }
-    for folder in state.kept_for_a_while() {
+    for folder in state.retained_folders() {
         if let Err(error) = remove_old_folders(&folder, SystemTime::now()) {
             tracing::warn!(%error, folder = %folder.display(), "old files could not be removed");
         }
@@ -47,7 +47,7 @@ mod tests {
     fn files_go_when_they_are_old() {
         let state = tempfile::tempdir().unwrap();
         let state = StateDir::open(state.path()).unwrap();
-        let [folder, _] = state.kept_for_a_while();
+        let [folder, _] = state.retained_folders();
         fs::create_dir_all(folder.join("x-1")).unwrap();
         fs::write(folder.join("x-1/result.json"), "{}").unwrap();
         remove_old(&state);

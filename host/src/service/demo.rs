@@ -1,4 +1,4 @@
-//! The whole road once: a site, a browser, a script that logs in.
+//! The demo: serves a small site and runs a script that logs in to it in a browser.
 
 use super::{answer::millis, host::Service, request::ExecuteRequest, startup::Progress};
 use crate::{
@@ -16,18 +16,18 @@ const LOGIN: &str = include_str!("../../demo/login.js");
 /// A run of the demo.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DemoData {
-    /// What was executed.
+    /// The script that was executed.
     pub script: String,
-    /// What it answered.
+    /// The answer of the execution.
     pub answer: Envelope,
     /// How long each step took.
     pub timings_ms: Timings,
 }
 
-/// Where the demo site was served.
+/// The demo site that was served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SiteServed {
-    /// Its address.
+    /// The URL of the site.
     pub url: String,
 }
 
@@ -36,18 +36,19 @@ pub struct SiteServed {
 pub struct Timings {
     /// Finding the browser, or installing it.
     pub browser: u64,
-    /// Loading the sandbox image, or making it.
+    /// Loading the sandbox image, or building it.
     pub sandbox: u64,
     /// The script: starting the browser, logging in, closing the browser.
     pub script: u64,
 }
 
 impl Service {
-    /// Serves the demo site and logs in to it through the tool. Installs a browser and makes the sandbox image if they are
-    /// missing.
+    /// Serves the demo site and logs in to it through the tool. Installs a browser and builds the sandbox image if they
+    /// are missing.
     ///
     /// # Errors
-    /// When site, browser or sandbox cannot be had. A script that failed is told by [`DemoData::failure`].
+    /// When the site, the browser or the sandbox cannot be prepared. [`DemoData::failure`] reports a script that
+    /// failed.
     ///
     /// # Cancellation
     /// Dropping the future, or cancelling the token, ends the execution and closes its browser.
@@ -80,7 +81,7 @@ impl Service {
 }
 
 impl DemoData {
-    /// Why a demo that ran did not come to what it should.
+    /// The error of a demo whose script ran but did not return the expected result.
     #[must_use]
     pub fn failure(&self) -> Option<ErrorReport> {
         if let Some(error) = &self.answer.error {
@@ -94,10 +95,10 @@ impl DemoData {
     }
 }
 
-/// Serves the demo site, whose address is told to `progress`, until it is cancelled.
+/// Serves the demo site until it is cancelled. Reports the site's URL to `progress`.
 ///
 /// # Errors
-/// When no port can be had.
+/// When no port can be bound.
 pub async fn serve_site(progress: &Progress, cancel: CancellationToken) -> Result<SiteServed, ErrorReport> {
     let site = serve().await?;
     let (url, user, password) = (site.url(), site::USER, site::PASSWORD);

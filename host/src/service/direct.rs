@@ -1,7 +1,8 @@
-//! Executions without a script, which a surface keeps for its clients: one for each caller and session key. Each begins with
-//! the first call and ends when no call has been made for a while; the browser stays with its keeper, as one of `reuse`.
+//! Executions without a script, by which a surface calls methods of namespaces for its clients: one for each caller and
+//! session key. Each starts with the first call and ends after some idle time; its browser stays with its keeper, as in
+//! the mode `reuse`.
 
-use super::{caller::Caller, host::Service, parts::Execution};
+use super::{caller::Caller, host::Service, subsystems::Execution};
 use crate::{
     exec::{Direct, DirectRequest},
     history::History,
@@ -22,19 +23,19 @@ use tokio::{
     time::{Instant, sleep},
 };
 
-/// The executions without a script of one surface. `T` is what the surface keeps with each, new with it.
+/// The executions without a script of one surface. `T` is the surface's state for each of them.
 pub struct DirectSessions<T> {
     service: Service,
     program: &'static str,
-    seats: Arc<Seats<T>>,
+    slots: Arc<Slots<T>>,
 }
 
-/// By caller and key.
-type Seats<T> = Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<Option<Arc<DirectSession<T>>>>>>>;
+/// A slot for each caller and key.
+type Slots<T> = Mutex<HashMap<(String, String), Arc<tokio::sync::Mutex<Option<Arc<DirectSession<T>>>>>>>;
 
-/// One of them.
+/// An execution without a script.
 pub struct DirectSession<T> {
-    /// What the surface keeps with it.
+    /// The surface's state for this execution.
     pub state: T,
     direct: Direct,
     usage: Mutex<Usage>,
@@ -46,32 +47,32 @@ struct Usage {
 }
 
 impl<T: Default + Send + Sync + 'static> DirectSessions<T> {
-    /// None yet. `program` is what the audit knows them by.
+    /// An empty set. `program` is the name of these executions in the audit.
     #[must_use]
     pub fn new(service: Service, program: &'static str) -> Self {
-        Self { service, program, seats: Arc::default() }
+        Self { service, program, slots: Arc::default() }
     }
 
-    /// The one of a caller and a key, begun if there is none. Opens no browser: the first call does.
+    /// The execution of a caller and a key, started if there is none. Opens no browser: the first call does.
     ///
     /// # Errors
-    /// `POLICY_REFUSED` when the key is not for the caller, `CAPACITY_EXCEEDED` when there are too many, and as an
-    /// execution that cannot begin.
+    /// `POLICY_REFUSED` when the caller may not use the key, `CAPACITY_EXCEEDED` when there are too many such
+    /// executions, and the errors of an execution that cannot start.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn begin(&self, caller: &Caller, key: &str) -> Result<Arc<DirectSession<T>>, ErrorReport> {
-        let asked = self.service.direct_session(caller, key)?;
-        let seat = {
-            let mut seats = lock(&self.seats);
-            // A seat that is locked is one where an execution begins.
-            seats.retain(|_, seat| {
-                Arc::strong_count(seat) > 1
-                    || seat.try_lock().is_ok_and(|held| held.as_ref().is_some_and(|of| !of.direct.is_over()))
+        let requested = self.service.direct_session(caller, key)?;
+        let slot = {
+            let mut slots = lock(&self.slots);
+            // A locked slot is in use: an execution starts there.
+            slots.retain(|_, slot| {
+                Arc::strong_count(slot) > 1
+                    || slot.try_lock().is_ok_and(|held| held.as_ref().is_some_and(|of| !of.direct.is_over()))
             });
-            Arc::clone(seats.entry((caller.name.clone(), key.to_owned())).or_default())
+            Arc::clone(slots.entry((caller.name.clone(), key.to_owned())).or_default())
         };
-        let mut held = seat.lock().await;
+        let mut held = slot.lock().await;
         if let Some(session) = held.as_ref() {
             if session.touch() {
                 return Ok(Arc::clone(session));
@@ -79,28 +80,28 @@ impl<T: Default + Send + Sync + 'static> DirectSessions<T> {
             session.direct.ended().await;
         }
         *held = None;
-        let (begun, place) = self.service.begin_direct(self.program, caller, asked).await?;
+        let (begun, permit) = self.service.begin_direct(self.program, caller, requested).await?;
         let begun = Arc::new(begun);
         *held = Some(Arc::clone(&begun));
-        tokio::spawn(Arc::clone(&begun).end_when_idle(place));
+        tokio::spawn(Arc::clone(&begun).end_when_idle(permit));
         Ok(begun)
     }
 
-    /// The one of a caller and a key, if it goes on.
+    /// The execution of a caller and a key, if it has not ended.
     pub async fn find(&self, caller: &Caller, key: &str) -> Option<Arc<DirectSession<T>>> {
-        let seat = lock(&self.seats).get(&(caller.name.clone(), key.to_owned())).cloned()?;
-        let held = seat.lock().await;
+        let slot = lock(&self.slots).get(&(caller.name.clone(), key.to_owned())).cloned()?;
+        let held = slot.lock().await;
         held.as_ref().filter(|session| session.touch()).cloned()
     }
 
-    /// Ends all, and waits until they are disposed of.
+    /// Ends all executions, and waits until they are disposed of.
     ///
     /// # Cancellation
-    /// May be dropped at any time: those that were not reached go on.
+    /// May be dropped at any time: executions that were not reached continue.
     pub async fn end_all(&self) {
-        let seats: Vec<_> = lock(&self.seats).drain().map(|(_, seat)| seat).collect();
-        let ends = seats.into_iter().map(|seat| async move {
-            if let Some(session) = seat.lock().await.take() {
+        let slots: Vec<_> = lock(&self.slots).drain().map(|(_, slot)| slot).collect();
+        let ends = slots.into_iter().map(|slot| async move {
+            if let Some(session) = slot.lock().await.take() {
                 session.end().await;
             }
         });
@@ -109,16 +110,16 @@ impl<T: Default + Send + Sync + 'static> DirectSessions<T> {
 }
 
 impl<T> DirectSession<T> {
-    /// The execution that it is.
+    /// The id of the execution.
     #[must_use]
     pub fn id(&self) -> &str {
         self.direct.id().as_str()
     }
 
-    /// Calls a method of a namespace with one argument, as a script would. When the session is lost, this is the last call.
+    /// Calls a method of a namespace with one argument, as a script would. If the session is lost, the execution ends.
     ///
     /// # Errors
-    /// What the method fails with; `CANCELLED` when the execution ends first.
+    /// The error of the method; `CANCELLED` when the execution ends first.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -139,7 +140,7 @@ impl<T> DirectSession<T> {
         result
     }
 
-    /// Keeps a file for the client, for as long as results of scripts are kept.
+    /// Stores a file for the client, with the same retention as results of scripts.
     ///
     /// # Errors
     /// `RESULT_TOO_LARGE` or `IO_ERROR`.
@@ -147,16 +148,16 @@ impl<T> DirectSession<T> {
         self.direct.keep(name, content).await
     }
 
-    /// Ends it, and waits until it is disposed of.
+    /// Ends the execution, and waits until it is disposed of.
     ///
     /// # Cancellation
-    /// May be dropped at any time; it ends all the same.
+    /// May be dropped at any time; the execution ends all the same.
     pub async fn end(&self) {
         self.direct.end();
         self.direct.ended().await;
     }
 
-    /// Counts as a use. `false` when it is over.
+    /// Resets the idle timer. `false` if the execution has ended.
     fn touch(&self) -> bool {
         let mut usage = lock(&self.usage);
         usage.last = Instant::now();
@@ -168,15 +169,15 @@ impl<T> DirectSession<T> {
         Using(&self.usage)
     }
 
-    /// Has its place until it has ended.
-    async fn end_when_idle(self: Arc<Self>, _place: OwnedSemaphorePermit) {
+    /// Ends the execution when it is idle. Holds its permit until it has ended.
+    async fn end_when_idle(self: Arc<Self>, _permit: OwnedSemaphorePermit) {
         let idle = Duration::from_millis(DIRECT_IDLE_MS);
         loop {
             let left = {
                 let usage = lock(&self.usage);
                 let left = if usage.calls > 0 { idle } else { idle.saturating_sub(usage.last.elapsed()) };
                 if left.is_zero() {
-                    // While the usage is locked: nobody is told that it goes on.
+                    // While the usage is locked, so that no concurrent `touch` reports the execution as running.
                     self.direct.end();
                 }
                 left
@@ -189,7 +190,7 @@ impl<T> DirectSession<T> {
     }
 }
 
-/// A call that runs.
+/// Counts a running call until it is dropped.
 struct Using<'a>(&'a Mutex<Usage>);
 
 impl Drop for Using<'_> {
@@ -201,7 +202,7 @@ impl Drop for Using<'_> {
 }
 
 impl Service {
-    /// What clients of contracts over HTTP did.
+    /// The history of the clients of HTTP contracts.
     ///
     /// # Errors
     /// When the state folder cannot be used.
@@ -209,15 +210,15 @@ impl Service {
         Ok(self.administration().await?.history.clone())
     }
 
-    /// Refuses a session key that is not for a caller.
+    /// Checks that a caller may use a session key.
     ///
     /// # Errors
-    /// `POLICY_REFUSED`, or `INVALID_ARGUMENT` where it is no key.
+    /// `POLICY_REFUSED`, or `INVALID_ARGUMENT` for an invalid key.
     pub fn may_use(&self, caller: &Caller, key: &str) -> Result<(), ErrorReport> {
         self.direct_session(caller, key).map(drop)
     }
 
-    /// Whether a browser of this key lives.
+    /// Whether this key has a browser that has not ended.
     ///
     /// # Errors
     /// When the store cannot be opened or read.
@@ -226,7 +227,8 @@ impl Service {
         Ok(sessions.iter().any(|session| session.key.as_deref() == Some(key)))
     }
 
-    /// Ends the browser of a key, even while an execution uses it. What is kept of the key stays. `false` if there was none.
+    /// Ends the browser of a key, even while an execution uses it. The profile and the cookies of the key stay. `false`
+    /// if the key had no browser.
     ///
     /// # Errors
     /// When the store cannot be opened or read, or the browser cannot be ended.
@@ -238,7 +240,7 @@ impl Service {
         sessions.stop(&sessions.find(key).await?).await.map(|()| true)
     }
 
-    /// The session of a caller's execution without a script.
+    /// The session request of an execution without a script.
     fn direct_session(&self, caller: &Caller, key: &str) -> Result<SessionRequest, ErrorReport> {
         if self.settings().is_external() {
             return self.session(caller, SessionRequest::default());
@@ -253,7 +255,7 @@ impl Service {
         caller: &Caller,
         session: SessionRequest,
     ) -> Result<(DirectSession<T>, OwnedSemaphorePermit), ErrorReport> {
-        let place = Arc::clone(&self.inner.direct_places).try_acquire_owned().map_err(|_| {
+        let permit = Arc::clone(&self.inner.direct_permits).try_acquire_owned().map_err(|_| {
             let message = format!("{DIRECT_EXECUTIONS_MAX} clients have a browser open through this host");
             ErrorReport::new(ErrorCode::CapacityExceeded, message)
                 .with_hint("Stop one of them, or wait until one is idle.")
@@ -261,7 +263,7 @@ impl Service {
         let Execution { executor, .. } = self.execution(&|_| {}).await?;
         let direct = executor.direct(DirectRequest { program, session, share: caller.share() }).await?;
         let usage = Mutex::new(Usage { calls: 0, last: Instant::now() });
-        Ok((DirectSession { state: T::default(), direct, usage }, place))
+        Ok((DirectSession { state: T::default(), direct, usage }, permit))
     }
 }
 

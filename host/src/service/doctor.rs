@@ -1,11 +1,11 @@
-//! Whether everything is there that an execution needs, and what to do if not.
+//! The doctor: checks everything that an execution needs, and names the remedy for what is missing.
 
 use super::{
     answer::millis,
     host::Service,
-    parts::layers,
     request::ExecuteRequest,
     startup::{Progress, blocking},
+    subsystems::layers,
 };
 use crate::{
     engine::{Image, Kernel},
@@ -24,40 +24,40 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Room for a browser's profile and the sandbox image.
+/// The free space for a browser's profile and the sandbox image.
 const FREE_BYTES_MIN: u64 = 256 * 1024 * 1024;
-/// A first start from a slow disk takes its time.
+/// The time limit of the trial scripts: the first start from a slow disk takes long.
 const EXECUTION_MS_MAX: u64 = 45_000;
 const _: () = assert!(EXECUTION_MS_MAX <= WALL_MS_MAX);
 
-/// What a look at everything that an execution needs found.
+/// The result of all checks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Diagnosis {
-    /// What was looked at, in order.
+    /// The checks, in order.
     pub checks: Vec<Check>,
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Check {
-    /// Its name: stable, as `browser start`.
+    /// The stable name of the check, such as `browser start`.
     pub name: String,
-    /// How it was found.
+    /// The status.
     pub status: Status,
-    /// What was found, in a sentence.
+    /// The finding, in one sentence.
     pub message: String,
     /// What an operator can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
 
-/// How a thing is.
+/// The status of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// As it should be.
+    /// The requirement is met.
     Ok,
-    /// It works, and could be better.
+    /// It works, but could be better.
     Note,
     /// Not tried, because something that it needs failed.
     Skipped,
@@ -66,10 +66,11 @@ pub enum Status {
 }
 
 impl Service {
-    /// Looks at everything that an execution needs, makes what can be made, and starts the browser once.
+    /// Checks everything that an execution needs, builds the sandbox image if it is missing, and starts the browser
+    /// once.
     ///
     /// # Cancellation
-    /// Cancelling the token ends what is being tried; dropping the future leaves the closing of the browser to the
+    /// Cancelling the token ends the check that runs; if the future is dropped, the browser is closed in the
     /// background.
     pub async fn doctor(&self, progress: &Progress, cancel: CancellationToken) -> Diagnosis {
         let settings = self.settings();
@@ -81,7 +82,7 @@ impl Service {
         };
         let has_sandbox = sandbox.status == Status::Ok;
         checks.push(sandbox);
-        if self.inner.ingredients.has_browser {
+        if self.inner.config.has_browser {
             checks.push(self.check_browser().await);
             checks.push(self.check_browser_start(has_sandbox, &cancel).await);
             if settings.is_external() {
@@ -97,15 +98,15 @@ impl Service {
         Diagnosis { checks }
     }
 
-    /// Loads the image, or makes it, and runs a script in it.
+    /// Loads the sandbox image, or builds it, and runs a script in it.
     async fn check_sandbox(&self, progress: &Progress, cancel: &CancellationToken) -> Check {
         let name = "sandbox";
         let began = Instant::now();
-        let layers = layers(&self.inner.ingredients.providers);
+        let layers = layers(&self.inner.config.providers);
         let cached = self.settings().image_dir().is_ok_and(|images| Image::is_cached(&images, &layers));
         if let Err(error) = self.ready(&**progress, cancel).await {
             let check = Check::failed(name, &error);
-            // The hint of NOT_READY sends its reader here.
+            // The usual hint of NOT_READY refers to this very command.
             return if error.code == ErrorCode::NotReady { check.remedy(self.remake()) } else { check };
         }
         let opened = began.elapsed();
@@ -155,7 +156,7 @@ impl Service {
         let answer = self.try_script(CdpProvider::PROBE, cancel).await;
         match (answer.error, answer.data.and_then(|data| data.get("result").cloned())) {
             (Some(error), _) => Check::failed(name, &error),
-            // What is missing of the walls around it.
+            // The warnings name the confinement that is missing.
             (None, _) if !answer.meta.warnings.is_empty() => {
                 Check::new(name, Status::Note, answer.meta.warnings.join(" "))
             }
@@ -242,7 +243,7 @@ fn isolation() -> Check {
     }
 }
 
-/// Whether browsers can be kept from the machine's files.
+/// Whether browsers can be confined to their own files.
 fn confinement(mode: ConfineMode) -> Check {
     let name = "browser confinement";
     match (mode, codemode_chromium::can_confine()) {
@@ -256,7 +257,7 @@ fn confinement(mode: ConfineMode) -> Check {
     }
 }
 
-/// What of the kernel makes sandboxes faster.
+/// Whether the kernel has the feature by which sandboxes are reset faster.
 fn kernel(Kernel { release, resets_fast }: &Kernel) -> Check {
     let name = "kernel";
     match resets_fast {

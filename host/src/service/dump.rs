@@ -1,4 +1,4 @@
-//! What a report of a defect needs of one execution, without what is secret.
+//! A dump of one execution for a bug report, without secrets.
 
 use super::{files::FileSize, host::Service, running::unknown_execution, startup::blocking};
 use crate::session::store::audit::{AuditFilter, AuditRow};
@@ -6,34 +6,34 @@ use codemode_spec::{ErrorReport, limits::AUDIT_ROWS_SHOWN};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, env, thread};
 
-/// One execution, as a report of a defect tells of it. It holds no script, argument, result or console line, which nothing
-/// but the answer has; no path of the machine; and keys only as `key-1`, `key-2` …, in the order in which they appear.
+/// One execution, for a bug report. It contains no script, argument, result or console line, which only the answer has;
+/// no path of the machine; and keys only as `key-1`, `key-2` …, in the order in which they appear.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct ExecutionDump {
     /// The version of this program.
     pub version: String,
-    /// Operating system and processor, as `linux x86_64`.
+    /// Operating system and architecture, such as `linux x86_64`.
     pub system: String,
     /// Processors that the host may use.
     pub processors: usize,
-    /// What the browser says of itself, or why there is none. Absent with an external endpoint.
+    /// The version that the browser reports, or `none` if there is no browser. Absent with an external endpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub browser: Option<String>,
-    /// How much confinement the settings ask for: require, try or off.
+    /// The confinement mode of the settings: require, try or off.
     pub confine: String,
-    /// Whether the audit is what was written; otherwise where and why not.
+    /// `intact`, or where and why the audit is broken.
     pub audit: String,
-    /// What the audit has of the execution and of the sessions that it used, oldest first.
+    /// The audit rows of the execution and of the sessions that it used, oldest first.
     pub rows: Vec<AuditRow>,
-    /// The names of the files of its answer, with their bytes.
+    /// The names and sizes of the files of its answer.
     pub files: Vec<FileSize>,
 }
 
 impl Service {
-    /// What a report of a defect needs of an execution, by the answer's `context.execution_id`.
+    /// A dump of an execution for a bug report, by the answer's `context.execution_id`.
     ///
     /// # Errors
-    /// `NOT_FOUND` when the audit knows no such execution; what is wrong with state folder or store.
+    /// `NOT_FOUND` when the audit has no such execution; when the state folder or the store cannot be used.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -81,11 +81,11 @@ impl Service {
     }
 }
 
-/// Puts numbers in the place of keys, which may be names of people.
+/// Replaces keys by numbers, since keys may be names of people.
 fn hide_keys(rows: &mut [AuditRow]) {
     let mut keys: Vec<String> = Vec::new();
     for row in rows {
-        // A hash over a key would let it be guessed.
+        // A hash that covers a key would allow guesses to be verified.
         row.hash.clear();
         let Some(key) = &mut row.key else { continue };
         let place = keys.iter().position(|known| known == key).unwrap_or_else(|| {
@@ -93,7 +93,7 @@ fn hide_keys(rows: &mut [AuditRow]) {
             keys.len() - 1
         });
         let hidden = format!("key-{}", place + 1);
-        // A key is quoted in the detail of some kinds.
+        // The detail of some kinds of events contains the key.
         row.detail = row.detail.replace(&*serde_json::Value::from(key.as_str()).to_string(), &format!("{hidden:?}"));
         *key = hidden;
     }

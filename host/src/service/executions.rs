@@ -1,4 +1,4 @@
-//! Executions as an operator sees them: those that run here, and those that the audit knows.
+//! Listing of executions for operators: those that run in this host, and those in the audit.
 
 use super::{
     files::FileSize,
@@ -15,42 +15,42 @@ use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
 
-/// Executions, the last that began first.
+/// A page of executions, latest start first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecutionsListed {
-    /// The executions that were asked for.
+    /// The requested executions.
     pub executions: Vec<ExecutionInfo>,
-    /// If there are earlier ones: the audit row of the last of these, to ask for what was before it.
+    /// If there are earlier executions: the audit row of the last one listed, to pass as `before` in the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }
 
-/// One execution, with what the audit has of it.
+/// One execution, with its audit rows and files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExecutionShown {
     /// The execution.
     pub execution: ExecutionInfo,
-    /// The last rows of the audit that are about it, oldest first.
+    /// Its last audit rows, oldest first.
     pub rows: Vec<AuditRow>,
-    /// The files that are kept of its answer.
+    /// The files of its answer that are still stored.
     pub files: Vec<FileSize>,
 }
 
-/// Which executions.
+/// A query for executions.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionsQuery {
-    /// Only those that this host runs.
+    /// Only executions that run in this host.
     pub running: bool,
-    /// Of this session key.
+    /// Only executions of this session key.
     pub key: Option<String>,
-    /// That began before this row of the audit.
+    /// Only executions that started before this row of the audit.
     pub before: Option<u64>,
-    /// The last of them, at most so many.
+    /// The maximum number of executions: the latest.
     pub limit: Option<usize>,
 }
 
 impl Service {
-    /// The executions that are asked for, the last that began first.
+    /// The executions that match a query, latest start first.
     ///
     /// # Errors
     /// When the store cannot be opened or read.
@@ -81,7 +81,7 @@ impl Service {
             let rows = self.administration().await?.sessions.store().audit_read(&filter).await?;
             ended.extend(rows.into_iter().filter_map(|row| Some((row.execution.clone()?, row))));
         }
-        // Those that have just begun may not stand in the audit yet.
+        // Executions that have just started may not be in the audit yet.
         let is_known = |execution: &ExecutionInfo| {
             started.iter().any(|row| row.execution.as_deref() == Some(execution.id.as_str()))
         };
@@ -104,7 +104,7 @@ impl Service {
     /// One execution, by the answer's `context.execution_id`.
     ///
     /// # Errors
-    /// `NOT_FOUND` when neither this host nor the audit knows it; when the store cannot be opened or read.
+    /// `NOT_FOUND` when neither this host nor the audit has it; when the store cannot be opened or read.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -117,7 +117,7 @@ impl Service {
         Ok(ExecutionShown { execution: found, rows, files })
     }
 
-    /// An execution, as rows of the audit and this host tell of it; `None` without a row.
+    /// Describes an execution from its audit rows and the state of this host; `None` if there are no rows.
     fn of_rows<'a>(&self, id: &str, rows: impl IntoIterator<Item = &'a AuditRow>) -> Option<ExecutionInfo> {
         let mut rows = rows.into_iter().peekable();
         rows.peek()?;
@@ -144,7 +144,7 @@ impl Service {
     }
 }
 
-/// Whether an execution began no earlier than the last one of the audit.
+/// Whether an execution started no earlier than the last one in the audit.
 fn is_started_after(execution: &ExecutionInfo, last: Option<&AuditRow>) -> bool {
     last.is_none_or(|last| execution.started_ms.is_some_and(|started| started >= last.at_ms))
 }

@@ -1,4 +1,4 @@
-//! The files of answers: data that is no text, and results that were cut.
+//! The files of answers: binary data, and complete results that were truncated in the answer.
 
 use super::{host::Service, running::unknown_execution, startup::blocking};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -16,30 +16,30 @@ use std::{
 };
 use utoipa::ToSchema;
 
-/// Files that are listed: those of a result, of console lines, those that the script put there, and the whole result.
+/// The number of listed files: those of a result, of console lines, of the script itself, and the complete result.
 const FILES_LISTED_MAX: usize = 2 * DATA_FILES_MAX + KEPT_FILES_MAX + 1;
 
-/// The files of an answer that are still kept.
+/// The files of an answer that are still stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FilesListed {
-    /// In the order of their names.
+    /// The files, sorted by name.
     pub files: Vec<FileSize>,
 }
 
 /// A file of an answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 pub struct FileSize {
-    /// As [`Service::file`] takes it.
+    /// The name, as [`Service::file`] takes it.
     pub name: String,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
 impl Service {
-    /// The files that are kept of an execution's answer; none of an execution that is not known.
+    /// The stored files of an execution's answer; empty for an unknown execution.
     ///
     /// # Errors
-    /// `NOT_FOUND` when that is no name of an execution; `IO_ERROR` when the folder cannot be read.
+    /// `NOT_FOUND` when the text is not a valid execution id; `IO_ERROR` when the folder cannot be read.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -54,11 +54,11 @@ impl Service {
         Ok(FilesListed { files })
     }
 
-    /// The bytes of a file that an answer of this service, or of an earlier one with the same state folder, has named:
-    /// by the answer's `context.execution_id`, and the last part of the file's path.
+    /// The bytes of a file of an answer, by the answer's `context.execution_id` and the last component of the file's
+    /// path. The answer may be from an earlier process with the same state folder.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is no such file, or no longer; `IO_ERROR` when it cannot be read.
+    /// `NOT_FOUND` when the file does not exist, or was removed; `IO_ERROR` when it cannot be read.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -81,14 +81,15 @@ impl Service {
         blocking(read).await?.ok_or_else(missing)
     }
 
-    /// Copies the images and files of an answer into a folder, which is made if it is not there; what has the same name
-    /// there is replaced. Says where they are.
+    /// Copies the images and files of an answer into a folder, which is created if it is missing. Files of the same
+    /// names are overwritten. Returns the paths.
     ///
     /// # Errors
-    /// As [`Self::file`], also for an image that is no base64, and `IO_ERROR` when the folder cannot be written to.
+    /// As [`Self::file`], `INVALID_ARGUMENT` for an image that is not base64, and `IO_ERROR` when the folder is not
+    /// writable.
     ///
     /// # Cancellation
-    /// May be dropped at any time; some of the files may be there then.
+    /// May be dropped at any time; some of the files may exist then.
     pub async fn save_files(
         &self,
         execution: &str,
@@ -113,7 +114,7 @@ impl Service {
     }
 }
 
-/// Whether a text is as we name executions and files: no way leads out of a folder by it.
+/// Whether a text has the form in which codemode names executions and files, which excludes path traversal.
 fn is_name(text: &str) -> bool {
     let of_ours = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
     !text.is_empty() && !text.starts_with('.') && text.chars().all(of_ours)

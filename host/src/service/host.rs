@@ -1,15 +1,15 @@
-//! The service as an object.
+//! The [`Service`] and its central method: executing a script for a caller.
 
 use super::{
     answer::{executed, refused},
     caller::Caller,
     insight::Insight,
     metrics::Metrics,
-    parts::{Administration, Execution, Ingredients, not_ours},
     request::ExecuteRequest,
     running::Running,
     settings::Settings,
     startup::Startup,
+    subsystems::{Administration, Execution, ServiceConfig, rules_not_enforceable},
 };
 use crate::exec::{Observer, Request};
 use codemode_spec::{
@@ -24,28 +24,28 @@ use std::{
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-/// A host: it executes scripts, and administers sessions and the audit. Cheap to clone; all clones are one service.
+/// A host: executes scripts, and administers sessions and the audit. Cheap to clone; all clones share one service.
 ///
-/// To be used within a runtime. When the last clone is dropped, the sweeper ends; browsers that are kept stay with their
-/// keepers.
+/// Must be used within a Tokio runtime. When the last clone is dropped, the sweeper ends; shared browsers keep running
+/// under their keepers.
 #[derive(Clone)]
 pub struct Service {
     pub(super) inner: Arc<Inner>,
 }
 
 pub(super) struct Inner {
-    pub ingredients: Ingredients,
+    pub config: ServiceConfig,
     pub manifests: Vec<Manifest>,
     pub administration: Startup<Administration>,
     pub execution: Startup<Execution>,
     pub metrics: Arc<Metrics>,
     pub running: Arc<Running>,
-    /// What an operator sees of executions beside the audit, if the settings want that.
+    /// Traces and page views of executions, if the settings enable them.
     pub insight: Option<Insight>,
-    /// Places of executions without a script.
-    pub direct_places: Arc<Semaphore>,
-    /// What executions have that do not say: the session, and the characters of a result.
-    pub of_calls: RwLock<(SessionRequest, u64)>,
+    /// Permits for executions without a script.
+    pub direct_permits: Arc<Semaphore>,
+    /// The default session and the default `result_chars` of calls.
+    pub call_defaults: RwLock<(SessionRequest, u64)>,
 }
 
 impl Service {
@@ -55,12 +55,12 @@ impl Service {
         &self.inner.manifests
     }
 
-    /// Prepares the first execution: loads the sandbox image, or makes it, which takes some seconds and is told to
-    /// `progress`, removes what dead hosts left, and begins to sweep sessions now and again.
+    /// Prepares the first execution: loads the sandbox image, or builds it, which takes some seconds and is reported to
+    /// `progress`; removes the leftovers of dead hosts; and starts the periodic sweep of sessions.
     ///
     /// # Errors
-    /// `NOT_READY` when the sandbox cannot be prepared, `CANCELLED`, and what is wrong with state folder or settings. The
-    /// next call tries again.
+    /// `NOT_READY` when the sandbox cannot be prepared, `CANCELLED`, and errors of the state folder or the settings.
+    /// The next call tries again.
     ///
     /// # Cancellation
     /// May be dropped at any time, or cancelled by the token.
@@ -77,7 +77,7 @@ impl Service {
         }
     }
 
-    /// Executes a script and answers, on behalf of the user of this process. Never fails: failures are answers. Prepares the
+    /// Executes a script on behalf of the user of this process. Failures are returned as answers too. Prepares the
     /// service if it is not [ready](Self::ready).
     ///
     /// # Cancellation
@@ -91,7 +91,7 @@ impl Service {
         self.execute_for(&Caller::default(), request, observer, cancel).await
     }
 
-    /// As [`Self::execute`], on behalf of a caller, and with what that caller may have.
+    /// As [`Self::execute`], on behalf of a caller, within that caller's rights.
     ///
     /// # Cancellation
     /// As [`Self::execute`].
@@ -112,16 +112,16 @@ impl Service {
         if let Err(error) = self.ready(&|_| {}, &cancel).await {
             return refused(error);
         }
-        let Execution { executor, recorder, .. } = self.inner.execution.made().expect("it is ready");
+        let Execution { executor, recorder, .. } = self.inner.execution.if_ready().expect("it is ready");
         let mut execution = executor.execute(request, observer).await;
-        // What is answered stands in the audit.
-        if let Some(error) = recorder.missed(execution.id.as_str()).await {
+        // The audit rows of an execution are written before it is answered.
+        if let Some(error) = recorder.flush(execution.id.as_str()).await {
             execution.warnings.push(format!("The audit is incomplete: {error}"));
         }
         executed(execution)
     }
 
-    /// What is executed, with the settings where the request says nothing.
+    /// The request to the executor: fills in the defaults, and checks the caller's rights.
     fn request(
         &self,
         caller: &Caller,
@@ -130,24 +130,25 @@ impl Service {
     ) -> Result<Request, ErrorReport> {
         let settings = self.settings();
         let ExecuteRequest { code, timeout_ms, result_chars, session } = request;
-        let (usual_session, usual_chars) = self.inner.of_calls.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let (usual_session, usual_chars) =
+            self.inner.call_defaults.read().unwrap_or_else(PoisonError::into_inner).clone();
         let session = match session {
             Some(session) => session,
-            // The settings are for browsers of our own.
+            // The default session is meant for browsers that codemode launches.
             None if settings.is_external() => SessionRequest::default(),
             None => usual_session,
         };
         let session = self.session(caller, session)?;
         let timeout = Duration::from_millis(timeout_ms.unwrap_or(WALL_MS_DEFAULT));
-        // A number that is too large for the platform is too large for the executor, which says so.
+        // A number that is too large for the platform is also too large for the executor, which refuses it.
         let result_chars = usize::try_from(result_chars.unwrap_or(usual_chars)).unwrap_or(usize::MAX);
         Ok(Request { timeout, result_chars, cancel, session, share: caller.share(), ..Request::new(code) })
     }
 
-    /// The session of an execution for a caller, if that may have it.
+    /// The session of an execution, after checking that the caller may use it.
     pub(super) fn session(&self, caller: &Caller, mut session: SessionRequest) -> Result<SessionRequest, ErrorReport> {
         let settings = self.settings();
-        if !self.inner.ingredients.has_browser && session != SessionRequest::default() {
+        if !self.inner.config.has_browser && session != SessionRequest::default() {
             return Err(ErrorReport::new(ErrorCode::InvalidArgument, "this host has no browser, and so no sessions")
                 .with_hint("Leave the session out."));
         }
@@ -157,36 +158,36 @@ impl Service {
                 .with_hint("Leave the session out, or let the host launch its browsers: without --cdp-url."));
         }
         if settings.is_external() && session.network.is_some() {
-            return Err(not_ours("the session has network rules"));
+            return Err(rules_not_enforceable("the session has network rules"));
         }
         if settings.is_external() && caller.network.is_some() {
-            return Err(not_ours("the caller has network rules"));
+            return Err(rules_not_enforceable("the caller has network rules"));
         }
         caller.check(&session)?;
         session.caller_network.clone_from(&caller.network);
         Ok(session)
     }
 
-    /// Takes another session, and other characters of a result, for executions that begin from now on and do not say: in the
-    /// place of [`Settings::session`] and [`Settings::result_chars`].
+    /// Replaces the defaults [`Settings::session`] and [`Settings::result_chars`] for executions that start from now
+    /// on.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when they are wrong; nothing is taken then.
+    /// `INVALID_ARGUMENT` when a value is invalid; then nothing is changed.
     pub fn set_defaults_of_calls(&self, session: SessionRequest, result_chars: u64) -> Result<(), ErrorReport> {
         let request = ExecuteRequest::new("");
         ExecuteRequest { session: Some(session.clone()), result_chars: Some(result_chars), ..request }.check()?;
-        // Nothing panics while it is held.
-        *self.inner.of_calls.write().unwrap_or_else(PoisonError::into_inner) = (session, result_chars);
+        // No code panics while it holds this lock.
+        *self.inner.call_defaults.write().unwrap_or_else(PoisonError::into_inner) = (session, result_chars);
         Ok(())
     }
 
     pub(super) fn settings(&self) -> &Settings {
-        &self.inner.ingredients.settings
+        &self.inner.config.settings
     }
 
     pub(super) async fn administration(&self) -> Result<&Administration, ErrorReport> {
         let inner = Arc::clone(&self.inner);
-        self.inner.administration.get(&|_| {}, move |_| Administration::open(&inner.ingredients.settings)).await
+        self.inner.administration.get(&|_| {}, move |_| Administration::open(&inner.config.settings)).await
     }
 
     pub(super) async fn execution(&self, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<&Execution, ErrorReport> {
@@ -195,8 +196,8 @@ impl Service {
         self.inner
             .execution
             .get(progress, move |tell| {
-                let told = (&inner.metrics, &inner.running, inner.insight.as_ref());
-                Execution::open(&inner.ingredients, administration, told, tell)
+                let observers = (&inner.metrics, &inner.running, inner.insight.as_ref());
+                Execution::open(&inner.config, administration, observers, tell)
             })
             .await
     }

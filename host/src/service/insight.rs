@@ -1,14 +1,15 @@
-//! What operators see of the executions of one host beside the audit. All of it is in memory alone.
+//! Insight into the executions of one host for operators, beyond the audit: traces and live views of pages. It is held
+//! in memory only.
 
 use super::views::Views;
 use crate::exec::Traces;
 use std::sync::Arc;
 
-/// What operators see of the executions of one host.
+/// The traces and page views of the executions of one host.
 #[derive(Default)]
 pub(super) struct Insight {
-    /// What they run, call and write.
+    /// Scripts, calls and console lines.
     pub traces: Arc<Traces>,
-    /// Their pages.
+    /// Live views of their pages.
     pub views: Arc<Views>,
 }

@@ -1,6 +1,6 @@
-//! Saved login states as an operator administers them, and their end when they are not used.
+//! Administration of saved login states, and the removal of unused ones.
 
-use super::{host::Service, parts::Administration, secrets::note, startup::blocking};
+use super::{host::Service, secrets::note, startup::blocking, subsystems::Administration};
 use crate::{
     logins::{LoginRemoved, LoginsListed},
     session::store::audit::{Event, EventKind},
@@ -11,19 +11,20 @@ use std::time::{Duration, SystemTime};
 use tokio_util::task::AbortOnDropHandle;
 
 impl Service {
-    /// Names and keys of the saved login states; no method tells a value.
+    /// The names and keys of the saved login states; no method returns their contents.
     ///
     /// # Errors
-    /// When their files cannot be read or are not this user's alone.
+    /// When their files cannot be read or are accessible to other users.
     pub async fn logins_list(&self) -> Result<LoginsListed, ErrorReport> {
         let logins = self.administration().await?.logins.clone();
         blocking(move || logins.list()).await
     }
 
-    /// Removes the login state of a session key, also one that does not open. Browsers that have loaded it keep what it was.
+    /// Removes a login state of a session key, even if it cannot be decrypted. Browsers that have loaded it are not
+    /// changed.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none of the name; when that cannot be written.
+    /// `NOT_FOUND` when there is no login state of that name; when it cannot be removed.
     pub async fn logins_remove(&self, name: &str, key: &str) -> Result<LoginRemoved, ErrorReport> {
         let administration = self.administration().await?;
         let (logins, name, key) = (administration.logins.clone(), name.to_owned(), key.to_owned());
@@ -34,7 +35,7 @@ impl Service {
 }
 
 impl Administration {
-    /// Removes the login states that were not used for as long as logins are kept; how many that were.
+    /// Removes the login states that were unused for longer than their retention; returns their number.
     pub(super) async fn forget_logins(&self) -> Result<usize, ErrorReport> {
         let (logins, kept) = (self.logins.clone(), self.logins_kept);
         let removed = blocking(move || logins.remove_unused(kept, SystemTime::now())).await?;
@@ -44,7 +45,7 @@ impl Administration {
         Ok(removed.len())
     }
 
-    /// Does so now and again for as long as the handle is kept.
+    /// Removes unused login states periodically until the handle is dropped.
     pub(super) fn keep_forgetting_logins(self) -> AbortOnDropHandle<()> {
         AbortOnDropHandle::new(tokio::spawn(async move {
             let mut next = tokio::time::interval(Duration::from_millis(SESSION_SWEEP_MS));

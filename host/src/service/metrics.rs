@@ -1,11 +1,11 @@
-//! What a host has done and has, as numbers for a monitoring system.
+//! The metrics of a host, for a monitoring system.
 //!
-//! Labels have few values: codes of the table of errors, namespaces of the host, states of sessions.
+//! Labels have few values: error codes, namespaces of the host, states of sessions.
 
 use super::running::Running;
 use crate::{
     exec::{AuditSink, Load, LoginAct, Meter},
-    session::{Stock, store::audit::AuditHead},
+    session::{SessionTotals, store::audit::AuditHead},
 };
 use codemode_provider::{Account, ExecutionId, LeaseMark, Refusal, Secret};
 use codemode_spec::{ErrorCode, envelope::Context, session::SessionRequest};
@@ -25,7 +25,7 @@ use std::{
     time::Duration,
 };
 
-/// The outcome of what succeeded.
+/// The outcome label of a success.
 const OK: &str = "OK";
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
@@ -49,7 +49,7 @@ struct State {
     state: &'static str,
 }
 
-/// The numbers of one service.
+/// The metrics of one service.
 pub(super) struct Metrics {
     registry: Registry,
     executions: Family<Outcome, Counter>,
@@ -131,23 +131,23 @@ impl Metrics {
         self.refusals.get_or_create(&Wall { wall }).inc();
     }
 
-    /// All numbers, in the text of `OpenMetrics`, with how much of everything there is now.
-    pub(super) fn text(&self, stock: &Stock, audit: &AuditHead, load: Load) -> Result<String, fmt::Error> {
+    /// All metrics in the `OpenMetrics` text format, with the current totals.
+    pub(super) fn text(&self, totals: &SessionTotals, audit: &AuditHead, load: Load) -> Result<String, fmt::Error> {
         let set = |gauge: &Gauge, count: u64| {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         };
-        // What retention has removed counts as written.
+        // Rows that retention has removed count as written.
         self.audit_written.inner().store(audit.last, Ordering::Relaxed);
         set(&self.audit_rows, audit.last - audit.removed);
         set(&self.running, load.running as u64);
         set(&self.waiting, load.waiting as u64);
-        let states = [("starting", stock.starting), ("live", stock.live), ("closing", stock.closing)];
+        let states = [("starting", totals.starting), ("live", totals.live), ("closing", totals.closing)];
         for (state, count) in states {
             set(&self.sessions.get_or_create(&State { state }), count);
         }
-        set(&self.leases, stock.leases);
-        set(&self.browsers, stock.browsers);
-        set(&self.browser_memory, stock.browser_kib * 1024);
+        set(&self.leases, totals.leases);
+        set(&self.browsers, totals.browsers);
+        set(&self.browser_memory, totals.browser_kib * 1024);
         let mut text = String::new();
         encode(&mut text, &self.registry)?;
         Ok(text)
@@ -181,7 +181,7 @@ impl Meter for Metrics {
     }
 }
 
-/// An audit whose refusals are counted, and which knows what runs.
+/// An audit sink that also counts refusals and maintains the registry of running executions.
 pub(super) struct Counted {
     pub(super) audit: Arc<dyn AuditSink>,
     pub(super) metrics: Arc<Metrics>,

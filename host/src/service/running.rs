@@ -1,4 +1,4 @@
-//! What is known of one execution, and which of them run in this host.
+//! The description of one execution, and the registry of those that run in this host.
 
 use codemode_spec::{ErrorCode, ErrorReport, session::SessionRequest};
 use serde::{Deserialize, Serialize};
@@ -9,40 +9,40 @@ use std::{
 };
 use utoipa::ToSchema;
 
-/// An execution, without its script and its result, which nothing but its answer has.
+/// An execution, without its script and its result, which are not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ExecutionInfo {
-    /// As the answer's `context.execution_id` names it.
+    /// The id, which the answer has as `context.execution_id`.
     pub id: String,
-    /// Whether it runs.
+    /// The execution's state.
     pub state: ExecutionState,
-    /// Who asked for it; absent for the user of the host's process.
+    /// The caller that requested it; absent for the user of the host's process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caller: Option<String>,
-    /// The session key that it asked for.
+    /// The requested session key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
-    /// The session that it used last, known at its end.
+    /// The session that it used last; absent until its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
-    /// The session mode that it asked for.
+    /// The requested session mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
-    /// When it began, in milliseconds since the Unix epoch; absent if retention has removed that row.
+    /// When it started, in milliseconds since the Unix epoch; absent if retention has removed that audit row.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ms: Option<i64>,
-    /// When it ended.
+    /// When it ended, in milliseconds since the Unix epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_ms: Option<i64>,
     /// `ok`, or the code of its error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<String>,
-    /// Calls that it made.
+    /// The number of calls that it made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<u64>,
 }
 
-/// Whether an execution runs.
+/// The state of an execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExecutionState {
@@ -50,7 +50,7 @@ pub enum ExecutionState {
     Running,
     /// It has ended.
     Ended,
-    /// The audit has no end of it: another host runs it, or died before it could note the end.
+    /// The audit has no end of it: another host runs it, or died before it recorded the end.
     Unknown,
 }
 
@@ -71,7 +71,7 @@ impl ExecutionInfo {
     }
 }
 
-/// The executions that run in this host, as many as run at the same time.
+/// The executions that run in this host. Bounded by the number of concurrent executions.
 #[derive(Default)]
 pub(super) struct Running(Mutex<BTreeMap<String, ExecutionInfo>>);
 
@@ -96,7 +96,7 @@ impl Running {
         self.lock().get(id).cloned()
     }
 
-    /// All of them, the last that began first.
+    /// All running executions, latest start first.
     pub(super) fn all(&self) -> Vec<ExecutionInfo> {
         let mut all: Vec<_> = self.lock().values().cloned().collect();
         all.sort_by_key(|execution| std::cmp::Reverse(execution.started_ms));
@@ -104,12 +104,12 @@ impl Running {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, ExecutionInfo>> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The refusal to tell of an execution that is not known.
+/// The error for an execution that the audit does not have.
 pub(super) fn unknown_execution(execution: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::NotFound, format!("the audit knows no execution {execution:?}"))
         .with_hint("Every answer names its execution in context.execution_id; `codemode audit show` lists them.")

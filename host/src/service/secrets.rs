@@ -1,6 +1,6 @@
-//! Secrets as an operator administers them. No script and no tool comes here.
+//! Administration of secrets by operators. Scripts and tools have no access to it.
 
-use super::{host::Service, parts::Administration, startup::blocking};
+use super::{host::Service, startup::blocking, subsystems::Administration};
 use crate::{
     secrets::{SecretListed, SecretRemoved, SecretStored},
     session::store::{
@@ -17,39 +17,39 @@ use std::time::Duration;
 /// The secrets of a state folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct SecretsListed {
-    /// Names and origins, in the order of the names.
+    /// Their names and origins, sorted by name.
     pub secrets: Vec<SecretListed>,
 }
 
 impl Service {
-    /// Names and origins of the secrets; no method tells a value.
+    /// The names and origins of the secrets; no method returns a value.
     ///
     /// # Errors
-    /// When their files cannot be read or are not this user's alone.
+    /// When their files cannot be read or are accessible to other users.
     pub async fn secrets_list(&self) -> Result<SecretsListed, ErrorReport> {
         let secrets = self.administration().await?.secrets.clone();
         blocking(move || secrets.list()).await.map(|secrets| SecretsListed { secrets })
     }
 
-    /// Keeps a value under a name, for pages of an origin, in the place of another one of that name. Executions that begin
-    /// from then on know it, and mask it.
+    /// Stores a value under a name, for pages of an origin; replaces an existing secret of that name. Executions that
+    /// start later can use it, and mask it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` with all that is wrong with name, origin and value; when it cannot be kept.
+    /// `INVALID_ARGUMENT` with every fault of name, origin and value; when the secret cannot be stored.
     pub async fn secrets_set(&self, name: &str, origin: &str, value: String) -> Result<SecretStored, ErrorReport> {
         let administration = self.administration().await?;
         let value = SecretValue::new(value);
-        let (secrets, asked) = (administration.secrets.clone(), (name.to_owned(), origin.to_owned()));
-        let stored = blocking(move || secrets.set(&asked.0, &asked.1, &value)).await?;
+        let (secrets, requested) = (administration.secrets.clone(), (name.to_owned(), origin.to_owned()));
+        let stored = blocking(move || secrets.set(&requested.0, &requested.1, &value)).await?;
         let detail = json!({"name": stored.name, "origin": stored.origin, "replaced": stored.replaced});
         note(administration, Event::new(EventKind::SecretSet).detail(detail)).await?;
         Ok(stored)
     }
 
-    /// Forgets a secret. Its value is not masked any more: a page that still shows it should be closed before.
+    /// Removes a secret. Its value is not masked any more: a page that still shows it should be closed before.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none of the name; when that cannot be written.
+    /// `NOT_FOUND` when there is no secret of that name; when it cannot be removed.
     pub async fn secrets_remove(&self, name: &str) -> Result<SecretRemoved, ErrorReport> {
         let administration = self.administration().await?;
         let (secrets, name) = (administration.secrets.clone(), name.to_owned());
@@ -60,7 +60,7 @@ impl Service {
     }
 }
 
-/// Writes an event of its own into the audit.
+/// Writes one event to the audit, and waits until it is written.
 pub(super) async fn note(administration: &Administration, event: Event) -> Result<(), ErrorReport> {
     let store = administration.sessions.store();
     store.audit_enqueue(Box::new(One(Some(event))), Duration::ZERO);

@@ -1,6 +1,6 @@
-//! Sessions as an operator administers them.
+//! Administration of sessions by operators.
 
-use super::{host::Service, parts::Administration, startup::blocking};
+use super::{host::Service, startup::blocking, subsystems::Administration};
 use crate::{
     secrets::SecretStore,
     session::store::{Forgotten, Holder, LeaseRow, SessionState},
@@ -12,20 +12,20 @@ use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use utoipa::ToSchema;
 
-/// Ended sessions that are listed when they are asked for.
+/// The number of ended sessions that are listed on request.
 const ENDED_LISTED_MAX: usize = 100;
 
 /// The sessions of a state folder.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct SessionsListed {
-    /// Those that live, then those that ended, the last first.
+    /// The sessions that have not ended, then the ended ones, latest first.
     pub sessions: Vec<SessionInfo>,
 }
 
 /// The leases of a state folder.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub struct LeasesListed {
-    /// Those that are held, whichever host runs the holder.
+    /// The leases that are held, by executions of all hosts.
     pub leases: Vec<LeaseRow>,
 }
 
@@ -39,35 +39,35 @@ pub struct SessionShown {
 /// A session that an operator ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionClosed {
-    /// Its id.
+    /// The session's id.
     pub closed: String,
-    /// Whether it had ended before: only what was kept of its key was left to remove.
+    /// Whether it had ended before, so that only the profile and the cookies of its key were removed.
     pub already: bool,
 }
 
-/// A session that an operator took from its holder.
+/// A session whose lease an operator revoked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionRevoked {
-    /// Its id.
+    /// The session's id.
     pub session: String,
-    /// The execution that had it, if one had.
+    /// The previous holder, if an execution held the lease.
     pub revoked: Option<Holder>,
 }
 
-/// What a sweep ended and removed.
+/// The result of a sweep.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SessionsSwept {
     /// The sessions that were ended.
     pub sessions: Vec<String>,
-    /// What is forgotten.
+    /// The records that were removed.
     pub forgotten: Forgotten,
-    /// Saved login states that were not used for long and are removed.
+    /// The number of login states that were removed because they were unused for too long.
     pub logins: usize,
-    /// What dead hosts and keepers had left.
+    /// The leftovers of dead hosts and keepers that were removed.
     pub reaped: Reaped,
 }
 
-/// What dead hosts and keepers had left.
+/// The leftovers of dead hosts and keepers that were removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Reaped {
     /// Processes that were ended.
@@ -77,7 +77,7 @@ pub struct Reaped {
 }
 
 impl Service {
-    /// The sessions that live; with `ended` also the last that ended.
+    /// The sessions that have not ended; with `ended` also the last ended ones.
     ///
     /// # Errors
     /// When the store cannot be opened or read.
@@ -108,11 +108,11 @@ impl Service {
         Ok(LeasesListed { leases: self.administration().await?.sessions.store().leases().await? })
     }
 
-    /// Ends a session, even while an execution uses it. What is kept of its key goes too.
+    /// Ends a session, even while an execution uses it, and removes the profile and the cookies of its key.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none, `SESSION_BUSY` when another session of its key is in use by now; when it
-    /// cannot be ended.
+    /// `NOT_FOUND` when there is no such session, `SESSION_BUSY` when another session of its key is in use by now; when
+    /// the session cannot be ended.
     pub async fn sessions_close(&self, name: &str) -> Result<SessionClosed, ErrorReport> {
         let sessions = &self.administration().await?.sessions;
         let row = sessions.find(name).await?;
@@ -120,10 +120,10 @@ impl Service {
         Ok(SessionClosed { already: row.state == SessionState::Ended, closed: row.id })
     }
 
-    /// Takes a session away from the execution that uses it. A shared browser stays.
+    /// Revokes the lease of the execution that uses a session. A shared browser stays.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none; when the store fails.
+    /// `NOT_FOUND` when there is no such session; when the store fails.
     pub async fn sessions_revoke(&self, name: &str) -> Result<SessionRevoked, ErrorReport> {
         let sessions = &self.administration().await?.sessions;
         let row = sessions.find(name).await?;
@@ -131,10 +131,10 @@ impl Service {
         Ok(SessionRevoked { session: row.id, revoked })
     }
 
-    /// Ends the sessions that no execution may use any more, and removes what dead hosts and keepers left.
+    /// Ends the sessions that no execution may use any more, and removes the leftovers of dead hosts and keepers.
     ///
     /// # Errors
-    /// With the first failure; the rest is done all the same.
+    /// The first failure.
     pub async fn sessions_sweep(&self) -> Result<SessionsSwept, ErrorReport> {
         let administration = self.administration().await?;
         let swept = administration.sessions.sweep().await?;
@@ -146,19 +146,20 @@ impl Service {
     }
 }
 
-/// Masks the addresses that pages show. Those of secrets that do not open stand there as they are: what an operator needs to
-/// end a browser is told all the same.
+/// Masks the values of secrets in the URLs of pages. If the secrets cannot be opened, the URLs stay unmasked: an
+/// operator must be able to list and end browsers all the same.
 fn mask(secrets: &SecretStore, sessions: &mut [SessionInfo]) {
     let Ok(opened) = secrets.open() else { return };
     sessions.iter_mut().flat_map(|session| &mut session.urls).for_each(|url| opened.masker.text(url));
 }
 
-/// Keeps one browser until it has ended: what the program of [`super::Settings::keeper`] does. The browser is ordered on
-/// standard input, by the host that started the program with the same state folder.
+/// Runs as the keeper of one browser until the browser has ended. The program of [`super::Settings::keeper`] calls
+/// this. The host that started the program, with the same state folder, sends the order for the browser on standard
+/// input.
 ///
 /// # Errors
 /// When the state folder cannot be trusted, or the browser could not be ended.
 pub async fn keep(state_dir: Option<PathBuf>) -> Result<(), ErrorReport> {
-    let path = state_dir.map_or_else(StateDir::usual, Ok)?;
+    let path = state_dir.map_or_else(StateDir::default_path, Ok)?;
     keeper::keep(StateDir::open(&path)?).await
 }

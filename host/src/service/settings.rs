@@ -1,4 +1,4 @@
-//! How a service is set up, in plain values. Flags, variables and files are read by the surfaces.
+//! The settings of a service as plain values. Surfaces read them from flags, environment variables and files.
 
 use crate::{network::NetworkRules, session::store::Retention, state_dir::StateDir};
 use codemode_page::BrowserConfig;
@@ -9,34 +9,35 @@ use codemode_spec::{
 };
 use std::{path::PathBuf, time::Duration};
 
-/// How a service is set up.
+/// The settings of a service.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The folder of everything that is kept; `None` is the usual place of this user.
+    /// The folder for all persistent data; `None` is the default folder of this user.
     pub state_dir: Option<PathBuf>,
-    /// The folder of prepared sandbox images and of protocol descriptions; `None` is one in the state folder.
+    /// The folder of sandbox images and of protocol descriptions; `None` is a folder in the state folder.
     pub image_dir: Option<PathBuf>,
-    /// Which browser executions get, and what it may reach of the machine.
+    /// The browser of executions, and its confinement.
     pub browser: BrowserConfig,
-    /// The program that keeps browsers: `codemode`, or a program that calls [`super::keep`] when it is started as
-    /// `PROGRAM --state-dir FOLDER keep`. Without it a browser ends with its execution, and every session is one-shot.
+    /// The program that runs as the keeper of a browser: `codemode`, or a program that calls [`super::keep`] when it is
+    /// started as `PROGRAM --state-dir FOLDER keep`. Without it, a browser ends with its execution, and every session
+    /// is one-shot.
     pub keeper: Option<PathBuf>,
-    /// A lease that is not renewed for so long is lost.
+    /// A lease that is not renewed for this time is lost.
     pub lease_ttl: Duration,
-    /// How long what is over is remembered.
+    /// How long ended sessions, unused logins and audit rows are retained.
     pub retention: Retention,
-    /// What browsers may reach of the network at most: a call can narrow it.
+    /// The network rules of all browsers: a caller or a call can only narrow them.
     pub network: NetworkRules,
-    /// The session of executions that ask for none.
+    /// The session of executions that request none.
     pub session: SessionRequest,
-    /// Characters of the result in an answer, where a call does not say.
+    /// The characters of the result in an answer, if the call does not specify them.
     pub result_chars: u64,
-    /// Executions that run at the same time.
+    /// The maximum number of executions that run at the same time.
     pub concurrent_max: usize,
-    /// Executions that wait for a place.
+    /// The maximum number of executions that wait for a permit.
     pub queued_max: usize,
-    /// Whether operators see more of executions than their audit: what they run, call and write, and the pages of those that
-    /// run. It is kept in memory alone.
+    /// Whether operators get insight into executions beyond the audit: scripts, calls, console lines, and live views of
+    /// pages. This data is held in memory only.
     pub insight: bool,
 }
 
@@ -60,18 +61,18 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the browser is that of an external endpoint, which is neither launched nor closed here.
+    /// Whether executions use the browser of an external endpoint, which codemode neither launches nor closes.
     pub(super) fn is_external(&self) -> bool {
         self.browser.cdp_url.is_some()
     }
 
-    /// The state folder, made and checked.
+    /// Opens the state folder: creates it if it is missing, and checks that it is private.
     pub(super) fn state(&self) -> Result<StateDir, ErrorReport> {
-        let path = self.state_dir.clone().map_or_else(StateDir::usual, Ok)?;
+        let path = self.state_dir.clone().map_or_else(StateDir::default_path, Ok)?;
         Ok(StateDir::open(&path)?)
     }
 
-    /// The folder of prepared images. Needs a state folder only where it lies there.
+    /// The folder of sandbox images. Opens the state folder only if the images are stored there.
     pub(super) fn image_dir(&self) -> Result<PathBuf, ErrorReport> {
         match &self.image_dir {
             Some(folder) => Ok(folder.clone()),

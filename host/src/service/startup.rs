@@ -1,13 +1,14 @@
-//! A part of the service that is made at its first use, while others may already wait for it.
+//! Lazy initialisation with progress reports: a part of the service is created at its first use, and concurrent callers
+//! wait for it.
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::sync::Arc;
 use tokio::sync::{OnceCell, watch};
 
-/// Is told, in a line, what takes its time.
+/// Receives progress messages, one line each.
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Makes a part once. If that fails, the next caller tries again.
+/// A part that is created once. If that fails, the next caller tries again.
 pub(super) struct Startup<T> {
     part: OnceCell<T>,
     progress: watch::Sender<String>,
@@ -20,24 +21,25 @@ impl<T> Default for Startup<T> {
 }
 
 impl<T: Send + Sync + 'static> Startup<T> {
-    /// The part, as soon as it is made. What is done until then is told to `progress`, whichever caller has it made.
+    /// The part, once it is created. Progress is reported to `progress` until then, even if another caller's `make`
+    /// runs.
     ///
-    /// `make` blocks and runs away from the async workers; it tells what it does to the function that it is given.
+    /// `make` may block: it runs on a thread for blocking work. It reports its progress to its argument.
     ///
     /// # Errors
     /// As `make`.
     ///
     /// # Cancellation
-    /// May be dropped at any time; what `make` has begun goes on to its end, and is lost.
+    /// May be dropped at any time. A `make` that is running continues, but its result is lost.
     pub(super) async fn get(
         &self,
         progress: &(dyn Fn(&str) + Send + Sync),
         make: impl FnOnce(&dyn Fn(&str)) -> Result<T, ErrorReport> + Send + 'static,
     ) -> Result<&T, ErrorReport> {
-        let mut told = self.progress.subscribe();
-        // A caller that comes in the middle learns what is going on.
-        if !told.borrow().is_empty() {
-            told.mark_changed();
+        let mut updates = self.progress.subscribe();
+        // A caller that arrives in the meantime gets the latest message.
+        if !updates.borrow().is_empty() {
+            updates.mark_changed();
         }
         let made = self.part.get_or_try_init(|| {
             let sender = self.progress.clone();
@@ -48,18 +50,18 @@ impl<T: Send + Sync + 'static> Startup<T> {
             tokio::select! {
                 biased;
                 made = &mut made => return made,
-                Ok(()) = told.changed() => progress(&told.borrow_and_update()),
+                Ok(()) = updates.changed() => progress(&updates.borrow_and_update()),
             }
         }
     }
 
-    /// The part, if it was made.
-    pub(super) fn made(&self) -> Option<&T> {
+    /// The part, if it has been created.
+    pub(super) fn if_ready(&self) -> Option<&T> {
         self.part.get()
     }
 }
 
-/// Runs what blocks away from the async workers.
+/// Runs a blocking job off the async workers.
 pub(super) async fn blocking<T: Send + 'static>(
     job: impl FnOnce() -> Result<T, ErrorReport> + Send + 'static,
 ) -> Result<T, ErrorReport> {
@@ -77,7 +79,7 @@ mod tests {
         time::Duration,
     };
 
-    /// Longer than any of this takes: not to be told until then is a failure.
+    /// The deadline for progress reports: far longer than any step takes.
     const HEARD: Duration = Duration::from_secs(20);
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,6 +117,6 @@ mod tests {
         assert_eq!(failed.unwrap_err().code, ErrorCode::NotReady);
         let panicked = startup.get(&|_| {}, |_| panic!("on purpose")).await;
         assert_eq!(panicked.unwrap_err().code, ErrorCode::HostFault);
-        assert_eq!((startup.made(), startup.get(&|_| {}, |_| Ok(1)).await), (None, Ok(&1)));
+        assert_eq!((startup.if_ready(), startup.get(&|_| {}, |_| Ok(1)).await), (None, Ok(&1)));
     }
 }

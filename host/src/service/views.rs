@@ -1,5 +1,5 @@
-//! Operators look at the pages of executions that run here. What they see is a picture after the other; nothing goes from them
-//! to the page, and the script does not see them.
+//! Live views of the pages of running executions, for operators. A view is a sequence of pictures from a screencast.
+//! Views are read-only: they send no input to the page, and the script does not notice them.
 
 use crate::secrets::Masker;
 use async_trait::async_trait;
@@ -27,56 +27,57 @@ use utoipa::ToSchema;
 
 const SIZE: PictureSize = PictureSize { width: VIEW_WIDTH_MAX, height: VIEW_HEIGHT_MAX, bytes: VIEW_RING_BYTES_MAX };
 
-/// The page of an execution that its script has used last, as it is now.
+/// The current state of the page that the script of an execution used last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PageView {
-    /// As the answer's `context.execution_id` names it.
+    /// The execution's id, which the answer has as `context.execution_id`.
     pub execution: String,
     /// Whether this host runs the execution.
     pub running: bool,
-    /// The number of the last picture: what the next request gives as `after`.
+    /// The number of the last picture, to pass as `after` in the next request.
     pub picture: u64,
-    /// That picture, a JPEG in base64; absent if there is no other one than that which was seen.
+    /// The last picture, a JPEG in base64; absent if the request has seen it already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jpeg: Option<String>,
-    /// Where the page is, with the values of secrets masked; absent if the execution has no page.
+    /// The URL of the page, with the values of secrets masked; absent if the execution has no page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// The page's title, masked likewise.
+    /// The title of the page, masked likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The kind of the dialog that the page shows and what it says, masked likewise: the page stands still until the script answers.
+    /// The kind and the message of the dialog that the page shows, masked likewise: the page is blocked until the
+    /// script answers it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<String>,
 }
 
-/// The executions of one host that can be looked at.
+/// The running executions of one host, and the limits for viewing them.
 pub(super) struct Views {
-    seats: Mutex<HashMap<String, Weak<Seat>>>,
-    /// Places for pages that are looked at.
-    places: Arc<Semaphore>,
-    /// Places for requests that wait.
-    requests: Semaphore,
+    executions: Mutex<HashMap<String, Weak<ViewedExecution>>>,
+    /// Permits for concurrent screencasts.
+    cast_permits: Arc<Semaphore>,
+    /// Permits for requests that wait for a picture.
+    wait_permits: Semaphore,
 }
 
-/// One execution.
-struct Seat {
+/// A running execution that operators can view.
+struct ViewedExecution {
     execution: String,
     browser: Weak<ExecutionBrowser>,
     secrets: Option<Arc<dyn Secrets>>,
     views: Arc<Views>,
-    asked: Mutex<Asked>,
-    /// The last picture that a request has seen: a later one is wanted.
+    activity: Mutex<ViewerActivity>,
+    /// The number of the latest picture that a request has received: the next one is wanted.
     wanted: watch::Sender<u64>,
     shown: watch::Sender<Shown>,
     ended: CancellationToken,
-    looking: TaskTracker,
+    tasks: TaskTracker,
 }
 
-/// When an operator asked last, and whether a screencast runs for that.
-struct Asked {
+/// The time of the last request of an operator, and whether a screencast runs.
+struct ViewerActivity {
     last: Instant,
-    is_looking: bool,
+    is_casting: bool,
 }
 
 #[derive(Clone, Default)]
@@ -87,79 +88,78 @@ struct Shown {
 
 impl Default for Views {
     fn default() -> Self {
-        let (places, requests) = (Arc::new(Semaphore::new(VIEWS_MAX)), Semaphore::new(VIEW_REQUESTS_MAX));
-        Self { seats: Mutex::default(), places, requests }
+        let (cast_permits, wait_permits) = (Arc::new(Semaphore::new(VIEWS_MAX)), Semaphore::new(VIEW_REQUESTS_MAX));
+        Self { executions: Mutex::default(), cast_permits, wait_permits }
     }
 }
 
-/// Puts each execution among those that can be looked at, until it ends.
-pub(super) struct Viewing(pub Arc<Views>);
+/// Registers each execution in [`Views`] until it ends.
+pub(super) struct ViewsProvider(pub Arc<Views>);
 
-impl ServiceProvider for Viewing {
+impl ServiceProvider for ViewsProvider {
     fn create(&self, context: &mut ExecutionContext) -> Result<Arc<dyn ServiceRuntime>, ErrorReport> {
         let execution = context.execution.to_string();
-        let seat = Arc::new(Seat {
+        let viewed = Arc::new(ViewedExecution {
             execution: execution.clone(),
             browser: Arc::downgrade(&context.services.require::<ExecutionBrowser>()?),
             secrets: context.services.get::<dyn Secrets>(),
             views: Arc::clone(&self.0),
-            asked: Mutex::new(Asked { last: Instant::now(), is_looking: false }),
+            activity: Mutex::new(ViewerActivity { last: Instant::now(), is_casting: false }),
             wanted: watch::Sender::default(),
             shown: watch::Sender::default(),
             ended: CancellationToken::new(),
-            looking: TaskTracker::new(),
+            tasks: TaskTracker::new(),
         });
-        lock(&self.0.seats).insert(execution, Arc::downgrade(&seat));
-        Ok(Arc::new(SeatOf(seat)))
+        lock(&self.0.executions).insert(execution, Arc::downgrade(&viewed));
+        Ok(Arc::new(ViewRegistration(viewed)))
     }
 }
 
-/// The execution's part in its seat. Dropping the part removes the seat, also when the execution ended without a disposal.
-struct SeatOf(Arc<Seat>);
+/// The registration of an execution. Dropping it removes the execution from [`Views`], even if it was not disposed of.
+struct ViewRegistration(Arc<ViewedExecution>);
 
 #[async_trait]
-impl ServiceRuntime for SeatOf {
+impl ServiceRuntime for ViewRegistration {
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         self.0.ended.cancel();
-        // The browser is left by those who look before it is released.
-        self.0.looking.close();
-        self.0.looking.wait().await;
+        // Views must be detached from the browser before it is released.
+        self.0.tasks.close();
+        self.0.tasks.wait().await;
         Ok(())
     }
 }
 
-impl Drop for SeatOf {
+impl Drop for ViewRegistration {
     fn drop(&mut self) {
         self.0.ended.cancel();
-        lock(&self.0.views.seats).remove(&self.0.execution);
+        lock(&self.0.views.executions).remove(&self.0.execution);
     }
 }
 
 impl Views {
-    /// The page of an execution, as soon as there is another picture of it than the one that was seen, or after
-    /// [`VIEW_WAIT_MS_MAX`].
+    /// The page of an execution, as soon as there is a picture after number `after`, or after [`VIEW_WAIT_MS_MAX`].
     ///
     /// # Errors
-    /// `CAPACITY_EXCEEDED` when too much is looked at.
+    /// `CAPACITY_EXCEEDED` when too many executions are viewed or too many requests wait.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub(super) async fn view(&self, execution: &str, after: u64) -> Result<PageView, ErrorReport> {
-        let seat = lock(&self.seats).get(execution).and_then(Weak::upgrade);
-        let Some(seat) = seat.filter(|seat| !seat.ended.is_cancelled()) else {
+        let viewed = lock(&self.executions).get(execution).and_then(Weak::upgrade);
+        let Some(viewed) = viewed.filter(|viewed| !viewed.ended.is_cancelled()) else {
             return Ok(PageView { execution: execution.to_owned(), picture: after, ..PageView::default() });
         };
-        let _request = self.requests.try_acquire().map_err(|_| full("too many operators wait for a picture"))?;
-        seat.look()?;
-        seat.wanted.send_if_modified(|wanted| std::mem::replace(wanted, after.max(*wanted)) < after);
-        let mut shown = seat.shown.subscribe();
+        let _request = self.wait_permits.try_acquire().map_err(|_| full("too many operators wait for a picture"))?;
+        viewed.ensure_screencast()?;
+        viewed.wanted.send_if_modified(|wanted| std::mem::replace(wanted, after.max(*wanted)) < after);
+        let mut shown = viewed.shown.subscribe();
         let wait = Duration::from_millis(VIEW_WAIT_MS_MAX);
         tokio::select! {
             _ = timeout(wait, shown.wait_for(|shown| shown.number > after)) => {}
-            () = seat.ended.cancelled() => {}
+            () = viewed.ended.cancelled() => {}
         }
         let shown = shown.borrow().clone();
-        seat.told(shown, after).await
+        viewed.page_view(shown, after).await
     }
 }
 
@@ -168,39 +168,39 @@ fn full(message: &str) -> ErrorReport {
         .with_hint("Close one of the views, or ask again in a moment.")
 }
 
-impl Seat {
-    /// Has the page looked at, unless it is already.
-    fn look(self: &Arc<Self>) -> Result<(), ErrorReport> {
-        let mut asked = lock(&self.asked);
-        asked.last = Instant::now();
-        if asked.is_looking {
+impl ViewedExecution {
+    /// Starts a screencast of the page, unless one runs already.
+    fn ensure_screencast(self: &Arc<Self>) -> Result<(), ErrorReport> {
+        let mut activity = lock(&self.activity);
+        activity.last = Instant::now();
+        if activity.is_casting {
             return Ok(());
         }
-        let place = Arc::clone(&self.views.places).try_acquire_owned();
-        let place = place.map_err(|_| full(&format!("{VIEWS_MAX} executions are looked at already")))?;
-        asked.is_looking = true;
-        let seat = Arc::clone(self);
-        self.looking.spawn(async move { seat.show_while_asked(place).await });
+        let permit = Arc::clone(&self.views.cast_permits).try_acquire_owned();
+        let permit = permit.map_err(|_| full(&format!("{VIEWS_MAX} executions are looked at already")))?;
+        activity.is_casting = true;
+        let viewed = Arc::clone(self);
+        self.tasks.spawn(async move { viewed.run_screencast(permit).await });
         Ok(())
     }
 
-    async fn show_while_asked(&self, _place: OwnedSemaphorePermit) {
+    async fn run_screencast(&self, _permit: OwnedSemaphorePermit) {
         tokio::select! {
             () = self.ended.cancelled() => {}
-            () = self.forgotten() => {}
+            () = self.unused() => {}
             () = self.show() => {}
         }
     }
 
-    /// Waits until no operator has asked for [`VIEW_IDLE_MS`].
-    async fn forgotten(&self) {
+    /// Waits until no operator has made a request for [`VIEW_IDLE_MS`].
+    async fn unused(&self) {
         loop {
             let until = {
-                let mut asked = lock(&self.asked);
-                let until = asked.last + Duration::from_millis(VIEW_IDLE_MS);
+                let mut activity = lock(&self.activity);
+                let until = activity.last + Duration::from_millis(VIEW_IDLE_MS);
                 if until <= Instant::now() {
-                    // Under the lock: the next request begins a screencast.
-                    asked.is_looking = false;
+                    // Under the lock, so that the next request starts a new screencast.
+                    activity.is_casting = false;
                     return;
                 }
                 until
@@ -209,7 +209,7 @@ impl Seat {
         }
     }
 
-    /// Shows the page that the script uses, and the next one when the script goes on there.
+    /// Captures the page that the script uses, and follows the script to other pages.
     async fn show(&self) {
         loop {
             if let Some((browser, target)) = self.page()
@@ -217,7 +217,7 @@ impl Seat {
             {
                 tokio::select! {
                     () = self.show_one(&mut cast) => {}
-                    () = self.left(&target) => {}
+                    () = self.page_changed(&target) => {}
                 }
                 cast.close().await;
             }
@@ -225,7 +225,7 @@ impl Seat {
         }
     }
 
-    /// Shows one page until it is gone.
+    /// Captures one page until it is closed.
     async fn show_one(&self, cast: &mut Screencast) {
         let mut wanted = self.wanted.subscribe();
         while let Some(jpeg) = cast.next().await {
@@ -236,7 +236,7 @@ impl Seat {
                 shown.jpeg = Some(jpeg.into());
                 number = shown.number;
             });
-            // The next picture is made when an operator has received this one.
+            // The next picture is captured only after an operator has received this one.
             if wanted.wait_for(|wanted| *wanted >= number).await.is_err() {
                 return;
             }
@@ -245,14 +245,14 @@ impl Seat {
         }
     }
 
-    /// Waits until the script uses another page than this one.
-    async fn left(&self, target: &str) {
+    /// Waits until the script uses a different page.
+    async fn page_changed(&self, target: &str) {
         while self.page().is_some_and(|(_, now)| now == target) {
             sleep(Duration::from_millis(VIEW_LOOK_MS)).await;
         }
     }
 
-    /// The page that the script has used last, with its browser.
+    /// The page that the script used last, with its browser.
     fn page(&self) -> Option<(Arc<ConnectedBrowser>, String)> {
         let browser = self.browser.upgrade()?.current()?;
         browser.catch_up();
@@ -260,12 +260,12 @@ impl Seat {
         Some((browser, page.id))
     }
 
-    /// What is told of the page, with a picture if it is another one than the one that was seen.
-    async fn told(&self, shown: Shown, after: u64) -> Result<PageView, ErrorReport> {
+    /// The reply to a request, with the picture unless its number is `after`.
+    async fn page_view(&self, shown: Shown, after: u64) -> Result<PageView, ErrorReport> {
         let browser = self.browser.upgrade().and_then(|browser| browser.current());
         let page = match browser {
             Some(browser) => {
-                // The browser does not tell by itself that a page has another title.
+                // The browser sends no event when the title of a page changes.
                 browser.refresh().await;
                 browser.targets.current()
             }
@@ -278,7 +278,7 @@ impl Seat {
             running: !self.ended.is_cancelled(),
             picture: shown.number,
             jpeg: shown.jpeg.filter(|_| shown.number != after).map(|jpeg| jpeg.to_string()),
-            url: page.as_ref().and_then(|page| masked(&page.at)),
+            url: page.as_ref().and_then(|page| masked(&page.display_url)),
             title: page.as_ref().and_then(|page| masked(&page.title)),
             dialog: page
                 .and_then(|page| page.dialog)
@@ -295,6 +295,6 @@ impl Seat {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while it is held.
+    // No code panics while it holds this lock.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,8 @@
-//! Browsers in processes of their own: each has a keeper, which starts and ends the browser.
+//! Starts and ends the browsers of sessions. Each browser has a keeper, a process that starts it, holds its debugging
+//! pipe and ends it.
 
 use super::{
-    door,
+    keeper_socket,
     liveness::{Liveness as _, ProcessLocks},
     store::{BrowserFacts, EndReason, LeaseRef, SessionRow, SessionState, Store},
 };
@@ -32,22 +33,21 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// The hidden command that makes a process of the program a keeper.
 pub(crate) const KEEP: &str = "keep";
-/// How long a keeper may take to tell how the start went: longer than the browser may take.
+/// How long a keeper may take to report the result of the start: longer than the browser may take to start.
 const LAUNCH_MAX: Duration = Duration::from_secs(25);
 /// How long a browser may take to end before that is an error.
 const END_MAX: Duration = Duration::from_secs(16);
-/// How long a keeper may take to end its browser: time for the browser to write down what it holds, and some seconds
-/// to kill it.
+/// How long a keeper may take to end its browser: time for the browser to flush its data, and some seconds to kill it.
 const KEEPER_END_MAX: Duration = Duration::from_secs(11);
-/// How long a keeper may take to make itself known.
+/// How long a new keeper may take to acquire its process lock.
 const KEEPER_START_MAX: Duration = Duration::from_secs(2);
-/// How often to look whether a browser has ended.
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-/// How long a keeper may take to bring network rules into force.
-const NARROW_MAX: Duration = Duration::from_secs(10);
-/// The longest answer of a keeper.
+/// How often to check whether a browser has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
+/// How long a keeper may take to enforce new network rules.
+const RULES_APPLY_MAX: Duration = Duration::from_secs(10);
+/// The longest reply of a keeper.
 pub(super) const LINE_BYTES_MAX: u64 = 64 * 1024;
-/// The longest order for a keeper: two pairs of lists of network rules above all, escaped twice.
+/// The longest order for a keeper. Most of it is two pairs of lists of network rules, escaped twice.
 pub(super) const ORDER_BYTES_MAX: u64 = 1024 * 1024;
 const _: () =
     assert!(4 * NETWORK_PATTERNS_MAX * (NETWORK_PATTERN_CHARS_MAX + 16) + 64 * 1024 < ORDER_BYTES_MAX as usize);
@@ -61,23 +61,23 @@ pub struct LaunchOrder {
     pub profile: String,
     /// Whether the profile stays when the browser ends.
     pub profile_kept: bool,
-    /// The browser's program; `None` finds a program.
+    /// The browser's program; `None` searches for one.
     pub executable: Option<PathBuf>,
     /// Without a window.
     pub headless: bool,
-    /// Where downloads go.
+    /// The folder for downloads.
     pub downloads_dir: PathBuf,
-    /// What the browser may reach of the machine.
+    /// Which files of the machine the browser can access.
     #[serde(default)]
     pub confinement: Confinement,
     /// The network rules for the browser, as JSON; `None` is the default rules.
     pub network: Option<String>,
 }
 
-/// Starts and ends browsers. A simulation has an implementation of its own.
+/// Starts and ends browsers. Simulations have their own implementation.
 #[async_trait]
 pub trait Browsers: Send + Sync {
-    /// Starts the browser of a session, and notes in the store that the browser runs.
+    /// Starts the browser of a session, and records in the store that it runs.
     ///
     /// # Errors
     /// When the browser does not start; nothing is left of the browser then.
@@ -89,11 +89,11 @@ pub trait Browsers: Send + Sync {
     /// When the lease is not held, or the browser cannot be reached.
     async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport>;
 
-    /// Waits until the network rules that the lease of a live session orders are in force.
+    /// Waits until the keeper of a live session enforces the network rules that the last lease requires.
     ///
     /// # Errors
-    /// When the keeper does not bring the rules into force in time.
-    async fn narrowed(&self, _session: &SessionRow) -> Result<(), ErrorReport> {
+    /// When the keeper does not enforce the rules in time.
+    async fn await_network_rules(&self, _session: &SessionRow) -> Result<(), ErrorReport> {
         Ok(())
     }
 
@@ -101,26 +101,26 @@ pub trait Browsers: Send + Sync {
     /// ended. The browser need not have started, and may have ended by itself.
     ///
     /// # Errors
-    /// When it is not certain that the browser ended: the session stays as it is.
+    /// When the browser may still run: the session stays as it is.
     async fn end(&self, session: &SessionRow, reason: EndReason) -> Result<(), ErrorReport>;
 
-    /// Whether the keeper of a session lives.
-    fn is_kept(&self, session: &SessionRow) -> bool;
+    /// Whether the keeper of a session is alive.
+    fn has_keeper(&self, session: &SessionRow) -> bool;
 
     /// Removes the profile of a key. The caller holds the key's lease, and the key's browser has ended.
     ///
     /// # Errors
-    /// When the profile cannot be removed, or a browser uses the profile all the same.
+    /// When the profile cannot be removed, or a browser still uses it.
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport>;
 
-    /// Removes the saved cookies of a key, and what executions left for the next one. The caller holds the key's lease.
+    /// Removes the saved cookies of a key, and the notes of its executions. The caller holds the key's lease.
     ///
     /// # Errors
-    /// When they cannot be removed.
+    /// When these files cannot be removed.
     async fn forget_kept(&self, key: &str) -> Result<(), ErrorReport>;
 }
 
-/// A keeper's answer to the order to start a browser.
+/// A keeper's reply to a [`LaunchOrder`].
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Started {
@@ -129,29 +129,31 @@ pub(super) enum Started {
 }
 
 /// Browsers whose keepers are processes of this program.
-pub struct BrowsersOfKeepers {
-    places: StateDir,
+pub struct KeeperBrowsers {
+    state_dir: StateDir,
     program: PathBuf,
     store: Arc<dyn Store>,
     locks: ProcessLocks,
     /// The keepers that this host process started, by session.
     children: Mutex<HashMap<String, Child>>,
-    /// The programs that were found, by the path that was asked for: to see whether a program works it must be run.
+    /// The programs that were found, by the requested path. Cached, because a program must be run to see whether it
+    /// works.
     found: tokio::sync::Mutex<HashMap<Option<PathBuf>, PathBuf>>,
 }
 
 /// A keeper that this host started.
 struct Child {
-    /// The host's end of the keeper's standard input: when it closes, the keeper knows that the host process is gone.
+    /// The host's end of the keeper's standard input: when it closes, the keeper knows that the host process has
+    /// exited.
     _stdin: ChildStdin,
     exited: AbortOnDropHandle<()>,
 }
 
-impl BrowsersOfKeepers {
+impl KeeperBrowsers {
     /// Keepers that run `program`, which is the binary `codemode`.
     #[must_use]
-    pub fn new(places: StateDir, program: PathBuf, store: Arc<dyn Store>, locks: ProcessLocks) -> Self {
-        Self { places, program, store, locks, children: Mutex::default(), found: tokio::sync::Mutex::default() }
+    pub fn new(state_dir: StateDir, program: PathBuf, store: Arc<dyn Store>, locks: ProcessLocks) -> Self {
+        Self { state_dir, program, store, locks, children: Mutex::default(), found: tokio::sync::Mutex::default() }
     }
 
     async fn spawn(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
@@ -161,14 +163,14 @@ impl BrowsersOfKeepers {
         };
         let mut keeper = Command::new(&self.program)
             .arg("--state-dir")
-            .arg(self.places.path())
+            .arg(self.state_dir.path())
             .arg(KEEP)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Not the host's stderr: a program that reads the host's stderr to its end would wait for the browser.
+            // Not the host's stderr: a program that reads that one until EOF would wait for the browser to end.
             .stderr(Stdio::null())
             .current_dir("/")
-            // Signals of the host's terminal are not meant for the keeper.
+            // Keeps the signals of the host's terminal from the keeper.
             .process_group(0)
             .spawn()
             .map_err(|error| failed("started", &error))?;
@@ -176,9 +178,9 @@ impl BrowsersOfKeepers {
         let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(ErrorReport::new(ErrorCode::HostFault, "a keeper was started without its pipes"));
         };
-        let mut words = serde_json::to_string(order).unwrap_or_default();
-        words.push('\n');
-        stdin.write_all(words.as_bytes()).await.map_err(|error| failed("told what to start", &error))?;
+        let mut request = serde_json::to_string(order).unwrap_or_default();
+        request.push('\n');
+        stdin.write_all(request.as_bytes()).await.map_err(|error| failed("told what to start", &error))?;
         let exited = tokio::spawn(async move { drop(keeper.wait().await) });
         let child = Child { _stdin: stdin, exited: AbortOnDropHandle::new(exited) };
         self.children().insert(order.session.clone(), child);
@@ -201,25 +203,25 @@ impl BrowsersOfKeepers {
         children
     }
 
-    /// The browser program to start.
-    async fn executable(&self, asked: Option<&Path>) -> Result<PathBuf, ErrorReport> {
+    /// Finds the browser program to start.
+    async fn executable(&self, requested: Option<&Path>) -> Result<PathBuf, ErrorReport> {
         let mut found = self.found.lock().await;
-        let asked = asked.map(Path::to_owned);
-        if let Some(path) = found.get(&asked).filter(|path| path.exists()) {
+        let requested = requested.map(Path::to_owned);
+        if let Some(path) = found.get(&requested).filter(|path| path.exists()) {
             return Ok(path.clone());
         }
-        let (wanted, notes) = (asked.clone(), self.places.protocols());
+        let (wanted, notes) = (requested.clone(), self.state_dir.protocols());
         let find = move || codemode_chromium::find_noted(wanted.as_deref(), &notes);
         let finding = tokio::task::spawn_blocking(find).await;
         let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
         let path = finding.map_err(failed)??.path;
-        found.insert(asked, path.clone());
+        found.insert(requested, path.clone());
         Ok(path)
     }
 
-    /// Ends and removes what dead processes left, above all a browser without a keeper.
+    /// Ends and removes the leftovers of dead processes, above all a browser without a keeper.
     async fn reap(&self) -> Result<(), ErrorReport> {
-        let profiles = self.places.profiles();
+        let profiles = self.state_dir.profiles();
         let reaped = tokio::task::spawn_blocking(move || codemode_chromium::reap(&profiles)).await;
         reaped.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("reaping failed: {error}")))??;
         Ok(())
@@ -227,7 +229,7 @@ impl BrowsersOfKeepers {
 }
 
 #[async_trait]
-impl Browsers for BrowsersOfKeepers {
+impl Browsers for KeeperBrowsers {
     async fn launch(&self, order: &LaunchOrder) -> Result<BrowserFacts, ErrorReport> {
         let executable = Some(self.executable(order.executable.as_deref()).await?);
         let order = LaunchOrder { executable, ..order.clone() };
@@ -238,18 +240,18 @@ impl Browsers for BrowsersOfKeepers {
     }
 
     async fn connect(&self, session: &str, lease: &LeaseRef, execution: &str) -> Result<BrowserChannel, ErrorReport> {
-        door::enter(&self.places.sockets(), session, lease, execution).await
+        keeper_socket::connect(&self.state_dir.sockets(), session, lease, execution).await
     }
 
-    async fn narrowed(&self, session: &SessionRow) -> Result<(), ErrorReport> {
-        // The signal has the keeper look into the store now.
+    async fn await_network_rules(&self, session: &SessionRow) -> Result<(), ErrorReport> {
+        // The signal makes the keeper poll the store now.
         if let Some(BrowserFacts { keeper_pid: pid, keeper_started: start_ticks, .. }) = session.browser {
             ProcessId { pid, start_ticks }.terminate();
         }
-        let deadline = Instant::now() + NARROW_MAX;
+        let deadline = Instant::now() + RULES_APPLY_MAX;
         while Instant::now() < deadline {
             match self.store.session(&session.id).await? {
-                Some(now) if now.network != now.network_held => tokio::time::sleep(LOOK_INTERVAL).await,
+                Some(now) if now.network != now.network_held => tokio::time::sleep(POLL_INTERVAL).await,
                 _ => return Ok(()),
             }
         }
@@ -264,7 +266,7 @@ impl Browsers for BrowsersOfKeepers {
             .browser
             .as_ref()
             .map(|browser| ProcessId { pid: browser.keeper_pid, start_ticks: browser.keeper_started });
-        // The signal has the keeper look into the store, which says what to do.
+        // The signal makes the keeper poll the store, which tells it to end the browser.
         if let Some(keeper) = keeper {
             keeper.terminate();
         }
@@ -289,8 +291,8 @@ impl Browsers for BrowsersOfKeepers {
                 self.store.session_ended(&session.id, reason).await?;
                 break;
             }
-            // A keeper that was stopped does not read the store. When it is killed, the kernel kills its browser as
-            // well.
+            // A keeper that was stopped (SIGSTOP) does not poll the store. When it is killed, the kernel kills its
+            // browser as well.
             if let Some(keeper) = keeper.filter(|_| began.elapsed() > KEEPER_END_MAX) {
                 keeper.kill();
             }
@@ -299,25 +301,25 @@ impl Browsers for BrowsersOfKeepers {
                 return Err(ErrorReport::new(ErrorCode::IoError, message)
                     .with_hint("It is still listed; `codemode sessions sweep` tries again."));
             }
-            tokio::time::sleep(LOOK_INTERVAL).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
-        // A folder with downloads is not empty and stays: the removal fails then, as it should.
-        let _ = tokio::fs::remove_dir(self.places.downloads(&session.id)).await;
+        // A folder that contains downloads must stay: removing it fails, because it is not empty.
+        let _ = tokio::fs::remove_dir(self.state_dir.downloads(&session.id)).await;
         Ok(())
     }
 
-    fn is_kept(&self, session: &SessionRow) -> bool {
+    fn has_keeper(&self, session: &SessionRow) -> bool {
         self.locks.is_alive(&session.id)
     }
 
     async fn forget_profile(&self, key: &str) -> Result<(), ErrorReport> {
-        let (profiles, name) = (self.places.profiles(), super::profile_of_key(key));
+        let (profiles, name) = (self.state_dir.profiles(), super::profile_of_key(key));
         let removing = tokio::task::spawn_blocking(move || codemode_chromium::remove_kept_profile(&profiles, &name));
         removing.await.map_err(|error| ErrorReport::new(ErrorCode::HostFault, format!("removing failed: {error}")))?
     }
 
     async fn forget_kept(&self, key: &str) -> Result<(), ErrorReport> {
-        let files = [self.places.cookies(key), self.places.notes(key)];
+        let files = [self.state_dir.cookies(key), self.state_dir.notes(key)];
         let removing = tokio::task::spawn_blocking(move || {
             files.iter().try_for_each(|file| {
                 remove_with_copies(file).map_err(|error| {
@@ -329,7 +331,7 @@ impl Browsers for BrowsersOfKeepers {
     }
 }
 
-/// Removes a file and the unfinished copies beside it, which processes left that died while they replaced the file.
+/// Removes a file, and the temporary copies beside it that were left by processes that died while they replaced it.
 fn remove_with_copies(file: &Path) -> io::Result<()> {
     let (Some(folder), Some(stem)) = (file.parent(), file.file_stem()) else { return Ok(()) };
     let Some(folder) = PrivateDir::find(folder)? else { return Ok(()) };

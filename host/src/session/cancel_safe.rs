@@ -1,14 +1,14 @@
-//! The leased session that providers get: a call that is dropped leaves no change half done and no lease held.
+//! The cancel-safe leased session that providers get: dropping a call leaves no change half done, and no lease held.
 
-use super::leased::LeasedSession;
+use super::leased_session::LeasedSession;
 use async_trait::async_trait;
 use codemode_provider::{BrowserChannel, BrowserSession, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, session::LeaseFacts};
 use std::sync::Arc;
 use tokio::runtime::Handle;
 
-/// A session whose every change is carried out to its end, in a task of its own, and which is released when this value
-/// is dropped, if not before.
+/// A session whose changes run to completion in dedicated tasks. It is released when this value is dropped, unless it
+/// was released before.
 pub(super) struct CancelSafe {
     session: Arc<LeasedSession>,
 }
@@ -18,7 +18,7 @@ impl CancelSafe {
         Self { session: Arc::new(session) }
     }
 
-    async fn whole<F>(&self, change: impl FnOnce(Arc<LeasedSession>) -> F) -> Result<(), ErrorReport>
+    async fn run_to_completion<F>(&self, change: impl FnOnce(Arc<LeasedSession>) -> F) -> Result<(), ErrorReport>
     where
         F: Future<Output = Result<(), ErrorReport>> + Send + 'static,
     {
@@ -47,23 +47,23 @@ impl BrowserSession for CancelSafe {
 
     async fn replace(&self, reason: &str) -> Result<(), ErrorReport> {
         let reason = reason.to_owned();
-        self.whole(|session| async move { session.replace(&reason).await }).await
+        self.run_to_completion(|session| async move { session.replace(&reason).await }).await
     }
 
     async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport> {
-        self.whole(|session| async move { session.promote(promotion).await }).await
+        self.run_to_completion(|session| async move { session.promote(promotion).await }).await
     }
 
     async fn close(&self) -> Result<(), ErrorReport> {
-        self.whole(|session| async move { session.close().await }).await
+        self.run_to_completion(|session| async move { session.close().await }).await
     }
 
     async fn reset(&self) -> Result<(), ErrorReport> {
-        self.whole(|session| async move { session.reset().await }).await
+        self.run_to_completion(|session| async move { session.reset().await }).await
     }
 
     async fn release(&self) -> Result<(), ErrorReport> {
-        self.whole(|session| async move { session.release().await }).await
+        self.run_to_completion(|session| async move { session.release().await }).await
     }
 
     fn warnings(&self) -> Vec<String> {
@@ -73,7 +73,7 @@ impl BrowserSession for CancelSafe {
 
 impl Drop for CancelSafe {
     fn drop(&mut self) {
-        // Without a runtime no task can release the session, and the lease expires because it is not renewed.
+        // Without a runtime, no task can release the session: its lease then expires, because it is not renewed.
         if let (false, Ok(runtime)) = (self.session.is_released(), Handle::try_current()) {
             let session = Arc::clone(&self.session);
             runtime.spawn(async move {

@@ -1,4 +1,5 @@
-//! The time by which leases expire: the same for all processes of a machine, and not moved when a user sets the clock.
+//! The clock by which leases expire: the same for all processes of a machine, and unaffected when the wall clock is
+//! set.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::{
@@ -7,15 +8,15 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// The source of the time of leases.
+/// A source of time. Simulations have their own.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since the Unix epoch: for people to read; no decision depends on it.
+    /// Milliseconds since the Unix epoch: for display. Retention uses it only for sessions of earlier boots.
     fn wall_ms(&self) -> i64;
 
-    /// Milliseconds since the boot, time asleep included: decides expiry.
+    /// Milliseconds since the boot, including suspended time: decides expiry.
     fn steady_ms(&self) -> i64;
 
-    /// The id of the boot: steady times of different boots cannot be compared, and no process lives through two boots.
+    /// The id of the boot. Steady times of different boots cannot be compared, and no process survives a boot.
     fn boot(&self) -> &str;
 }
 

@@ -1,7 +1,8 @@
-//! What is known of sessions, for operators and for scripts. No lease is taken, so that the idle time of a browser goes on.
+//! Information on sessions, for operators and for scripts. Takes no lease, since releasing it would reset the idle
+//! timer.
 
 use super::{
-    door::pages,
+    keeper_socket::pages,
     rules::{Ages, ages},
     store::{EndReason, LeaseRow, SessionRow, SessionState, Store},
 };
@@ -19,7 +20,7 @@ pub struct SessionInfo {
     pub id: String,
     /// The key whose shared browser it is.
     pub key: Option<String>,
-    /// The mode in which the session was asked for.
+    /// The mode in which the session was requested.
     pub mode: String,
     /// The session's state: starting, live, closing, ended.
     pub state: SessionState,
@@ -29,75 +30,75 @@ pub struct SessionInfo {
     pub lease: Option<LeaseRow>,
     /// For how long the session has existed, in milliseconds.
     pub age_ms: i64,
-    /// For how long no execution has used the session.
+    /// For how long no execution has used the session, in milliseconds.
     pub idle_ms: Option<i64>,
-    /// In how long the session ends if no execution uses it.
+    /// In how long the session ends if no execution uses it, in milliseconds.
     pub expires_in_ms: Option<i64>,
     /// The main process of the session's browser.
     pub browser_pid: Option<u32>,
     /// The process of the browser's keeper.
     pub keeper_pid: Option<u32>,
-    /// Memory of the browser's processes, in KiB: what they share counts in part.
+    /// Memory of the browser's processes, in KiB: shared pages count proportionally.
     pub memory_kib: Option<u64>,
     /// The URLs of the browser's pages.
     pub urls: Vec<String>,
 }
 
-/// The sessions that live, and the last `ended_max` of those that ended, at this time by the wall clock.
+/// The sessions that have not ended, and the last `ended_max` ended sessions. `wall_ms` is the current wall time.
 ///
 /// # Errors
 /// When the store cannot be read.
 pub(super) async fn list(
     store: &dyn Store,
-    places: &StateDir,
+    state_dir: &StateDir,
     ended_max: usize,
     wall_ms: i64,
 ) -> Result<Vec<SessionInfo>, ErrorReport> {
     let (rows, leases) = (store.sessions().await?, store.leases().await?);
     let (live, ended): (Vec<_>, Vec<_>) = rows.into_iter().partition(|row| row.state != SessionState::Ended);
     let rows = live.into_iter().take(SESSIONS_MAX).chain(ended.into_iter().rev().take(ended_max));
-    Ok(futures::future::join_all(rows.map(|row| describe(places, row, &leases, wall_ms))).await)
+    Ok(futures::future::join_all(rows.map(|row| describe(state_dir, row, &leases, wall_ms))).await)
 }
 
-/// How much of everything there is.
+/// The numbers of sessions, leases and browsers of a state folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stock {
+pub struct SessionTotals {
     /// Sessions whose browser is being started.
     pub starting: u64,
-    /// Sessions whose browser runs, as far as is known.
+    /// Sessions whose browser runs, according to the store.
     pub live: u64,
     /// Sessions whose browser is to end.
     pub closing: u64,
     /// Leases that are held.
     pub leases: u64,
-    /// Browsers of these sessions that run.
+    /// Browsers of these sessions whose process exists.
     pub browsers: u64,
-    /// Their memory, in KiB: what processes share counts in part.
+    /// The memory of these browsers, in KiB: shared pages count proportionally.
     pub browser_kib: u64,
 }
 
-/// How much of everything there is. No browser is asked.
+/// Counts sessions, leases and browsers. Sends nothing to any browser.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn stock(store: &dyn Store) -> Result<Stock, ErrorReport> {
-    let mut stock = Stock { leases: store.leases().await?.len() as u64, ..Stock::default() };
+pub(super) async fn totals(store: &dyn Store) -> Result<SessionTotals, ErrorReport> {
+    let mut totals = SessionTotals { leases: store.leases().await?.len() as u64, ..SessionTotals::default() };
     for row in store.sessions().await? {
         match row.state {
-            SessionState::Starting => stock.starting += 1,
-            SessionState::Live => stock.live += 1,
-            SessionState::Closing => stock.closing += 1,
+            SessionState::Starting => totals.starting += 1,
+            SessionState::Live => totals.live += 1,
+            SessionState::Closing => totals.closing += 1,
             SessionState::Ended => continue,
         }
         if let Some(kib) = row.browser.and_then(|browser| memory_kib(browser.browser_pid)) {
-            stock.browsers += 1;
-            stock.browser_kib += kib;
+            totals.browsers += 1;
+            totals.browser_kib += kib;
         }
     }
-    Ok(stock)
+    Ok(totals)
 }
 
-/// The session of this id; else the live session of this key; else the last session of this key.
+/// The session with this id; otherwise the live session of this key; otherwise the last session of this key.
 ///
 /// # Errors
 /// `NOT_FOUND` when there is no such session; when the store cannot be read.
@@ -115,14 +116,14 @@ pub(super) async fn find(store: &dyn Store, name: &str) -> Result<SessionRow, Er
     })
 }
 
-/// What is known of a session, given the leases that are held. Asks its browser for its pages.
-pub(super) async fn describe(places: &StateDir, row: SessionRow, leases: &[LeaseRow], wall_ms: i64) -> SessionInfo {
+/// Describes a session, given the leases that are held. Requests the URLs of the pages from its keeper.
+pub(super) async fn describe(state_dir: &StateDir, row: SessionRow, leases: &[LeaseRow], wall_ms: i64) -> SessionInfo {
     let name = row.lease_name();
     let lease = leases.iter().find(|lease| lease.name == name.as_str()).cloned();
     let Ages { age_ms, idle_ms, ends_in_ms } = ages(&row, lease.is_some(), wall_ms);
     let browser = row.browser.clone().filter(|_| row.state != SessionState::Ended);
     let urls = match &browser {
-        Some(_) if row.state == SessionState::Live => pages(&places.sockets(), &row.id).await,
+        Some(_) if row.state == SessionState::Live => pages(&state_dir.sockets(), &row.id).await,
         _ => Vec::new(),
     };
     SessionInfo {
@@ -142,25 +143,25 @@ pub(super) async fn describe(places: &StateDir, row: SessionRow, leases: &[Lease
     }
 }
 
-/// What is known of the live browser of a key, at this time by the wall clock.
+/// Describes the live browser of a key, if there is one. `wall_ms` is the current wall time.
 ///
 /// # Errors
 /// When the store cannot be read.
-pub(super) async fn look(
+pub(super) async fn live_browser(
     store: &dyn Store,
-    places: &StateDir,
+    state_dir: &StateDir,
     key: &str,
     wall_ms: i64,
 ) -> Result<Option<KeptBrowser>, ErrorReport> {
     let (found, leases) = (store.session_of_key(key).await?, store.leases().await?);
     let Some(session) = found.filter(|session| session.state == SessionState::Live) else { return Ok(None) };
     let name = session.lease_name();
-    // The lease of a dead host keeps no execution from using the browser.
+    // The lease of a dead host does not keep other executions from using the browser.
     let holder = leases.into_iter().find(|lease| lease.name == name.as_str() && lease.host_alive);
     let Ages { age_ms, idle_ms, ends_in_ms } = ages(&session, holder.is_some(), wall_ms);
     let time = |ms: i64| Duration::from_millis(ms.unsigned_abs());
     Ok(Some(KeptBrowser {
-        pages: pages(&places.sockets(), &session.id).await,
+        pages: pages(&state_dir.sockets(), &session.id).await,
         age: time(age_ms),
         idle: idle_ms.map(time),
         ends_in: ends_in_ms.map(time),

@@ -1,4 +1,4 @@
-//! The leases of a host process: waited for, renewed, given back.
+//! The leases of a host process: acquires, renews and releases them.
 
 use super::{
     clock::Clock,
@@ -20,32 +20,32 @@ use std::{
 };
 use tokio::{sync::Notify, time::Instant};
 
-/// How often a waiter asks whether another process has released the browser. A release in its own process wakes it.
-const ASK_INTERVAL: Duration = Duration::from_millis(50);
+/// How often a waiter polls for a release by another process. A release in its own process wakes it at once.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A lease that this process was granted, and all that the process knows of the lease: until when it holds for certain,
-/// and whether it was lost. Clones are the same lease.
+/// A lease that was granted to this process, with the process's knowledge of it: until when the lease is certainly
+/// held, and how it was lost. Clones share this state.
 #[derive(Clone, Debug)]
 pub(super) struct Lease {
     reference: LeaseRef,
-    known: Arc<Known>,
+    state: Arc<LeaseState>,
 }
 
 #[derive(Debug)]
-struct Known {
-    /// Until when the lease holds, by the steady clock. The store may know of a later end.
+struct LeaseState {
+    /// Until when the lease is certainly held, by the steady clock. The store may have a later time.
     until_ms: AtomicI64,
     lost: Mutex<Option<Loss>>,
 }
 
 impl Lease {
-    /// A lease that the store has granted, with the time until which the lease holds for certain.
+    /// A lease that the store has granted, with the time until which it is certainly held.
     pub(super) fn new(reference: LeaseRef, until_ms: i64) -> Self {
-        let known = Known { until_ms: AtomicI64::new(until_ms), lost: Mutex::default() };
-        Self { reference, known: Arc::new(known) }
+        let state = LeaseState { until_ms: AtomicI64::new(until_ms), lost: Mutex::default() };
+        Self { reference, state: Arc::new(state) }
     }
 
-    /// The reference by which the store knows the lease.
+    /// The name and token by which the store identifies the lease.
     pub(super) const fn reference(&self) -> &LeaseRef {
         &self.reference
     }
@@ -55,26 +55,26 @@ impl Lease {
         self.reference.token
     }
 
-    /// How the lease was lost, as far as this process knows.
+    /// How the lease was lost, if this process has learnt of a loss.
     pub(super) fn lost(&self) -> Option<Loss> {
-        self.known.lost().clone()
+        self.state.lost().clone()
     }
 
-    /// Notes that the lease was lost.
+    /// Records that the lease was lost.
     pub(super) fn lose(&self, loss: Loss) {
-        *self.known.lost() = Some(loss);
+        *self.state.lost() = Some(loss);
     }
 
     fn extend(&self, until_ms: i64) {
-        self.known.until_ms.fetch_max(until_ms, Ordering::Relaxed);
+        self.state.until_ms.fetch_max(until_ms, Ordering::Relaxed);
     }
 
     fn has_expired(&self, now_ms: i64) -> bool {
-        now_ms >= self.known.until_ms.load(Ordering::Relaxed)
+        now_ms >= self.state.until_ms.load(Ordering::Relaxed)
     }
 }
 
-impl Known {
+impl LeaseState {
     fn lost(&self) -> MutexGuard<'_, Option<Loss>> {
         // No code panics while it holds this lock.
         self.lost.lock().unwrap_or_else(PoisonError::into_inner)
@@ -87,14 +87,14 @@ impl PartialEq for Lease {
     }
 }
 
-/// Acquires leases from the store, renews and releases them. Knows no browser.
+/// Acquires, renews and releases leases in the store. Knows nothing of browsers.
 pub(super) struct Leases {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     host: String,
     ttl: Duration,
     renew_every: Option<Duration>,
-    /// Wakes the executions of this process that wait for a lease, by the lease's name.
+    /// Notifies the executions of this process that wait for a lease, by the lease's name.
     released: Mutex<HashMap<LeaseName, Weak<Notify>>>,
 }
 
@@ -119,17 +119,17 @@ impl Leases {
         self.renew_every
     }
 
-    /// Waits for the lease of a key's browser: first come, first served, in all processes.
+    /// Waits for the lease of a key's browser: first come, first served, across all processes.
     pub(super) async fn acquire(&self, order: &BrowserOrder, key: &str) -> Result<Lease, ErrorReport> {
         let claim = self.claim(order, key);
         let left = order.deadline.saturating_duration_since(Instant::now());
         let spare = Duration::from_millis(LEASE_WAIT_SPARE_MS).min(left / 4);
         let wait = Duration::from_millis(order.session.wait_ms()).min(left.saturating_sub(spare));
         let deadline = Instant::now() + wait;
-        let released = self.notified_of(&claim.name);
+        let released = self.release_signal(&claim.name);
         let holder = loop {
-            let is_told = released.notified();
-            // Taken before the store is asked, which may be slow to answer.
+            let notified = released.notified();
+            // Computed before the query, since the store may respond slowly.
             let until_ms = self.until_ms();
             let holder = match self.store.lease_acquire(&claim).await? {
                 Claimed::Granted(lease) => return Ok(Lease::new(lease, until_ms)),
@@ -140,8 +140,8 @@ impl Leases {
             };
             tokio::select! {
                 biased;
-                () = is_told => {}
-                () = tokio::time::sleep(ASK_INTERVAL) => {}
+                () = notified => {}
+                () = tokio::time::sleep(POLL_INTERVAL) => {}
                 () = order.cancel.cancelled() => break None,
                 () = tokio::time::sleep_until(deadline) => break Some(holder),
             }
@@ -153,8 +153,7 @@ impl Leases {
         })
     }
 
-    /// Takes the lease of a key's browser for an execution that does not wait. Gives the holder if the lease
-    /// is not free.
+    /// Acquires the lease of a key's browser without waiting. Returns the holder if the lease is not free.
     pub(super) async fn take(&self, order: &BrowserOrder, key: &str) -> Result<Result<Lease, Holder>, StoreError> {
         self.take_for(&self.claim(order, key)).await
     }
@@ -168,7 +167,7 @@ impl Leases {
         self.take_for(&self.claim_of_host(name, operation)).await
     }
 
-    /// Takes a lease away from its holder, for an operator.
+    /// Takes a lease from its holder, for an operator.
     pub(super) async fn seize(&self, name: LeaseName, operation: &str) -> Result<Lease, StoreError> {
         let until_ms = self.until_ms();
         let (lease, _) = self.store.lease_seize(&self.claim_of_host(name, operation)).await?;
@@ -190,17 +189,17 @@ impl Leases {
         Claim { name, execution, host: self.host.clone(), ttl_ms: OPERATION_MS_MAX }
     }
 
-    /// The time for people to read, in milliseconds since the Unix epoch.
+    /// The wall time, in milliseconds since the Unix epoch: for display only.
     pub(super) fn wall_ms(&self) -> i64 {
         self.clock.wall_ms()
     }
 
-    /// The time until which a lease holds for certain that is granted or renewed now.
+    /// The time until which a lease that is granted or renewed now is certainly held.
     pub(super) fn until_ms(&self) -> i64 {
         self.clock.steady_ms().saturating_add_unsigned(self.ttl_ms())
     }
 
-    /// How long a lease holds without being renewed, in milliseconds.
+    /// The TTL of a lease, in milliseconds.
     pub(super) fn ttl_ms(&self) -> u64 {
         u64::try_from(self.ttl.as_millis()).unwrap_or(u64::MAX)
     }
@@ -208,8 +207,8 @@ impl Leases {
     /// Renews a lease.
     ///
     /// # Errors
-    /// [`StoreError::NotHeld`] when the store says that the lease was lost. The caller decides whether that is the
-    /// whole truth: a promotion may have put another lease in its place.
+    /// [`StoreError::NotHeld`] when the store reports that the lease was lost. The caller must check whether a
+    /// promotion has replaced it by another lease.
     pub(super) async fn renew(&self, lease: &Lease) -> Result<(), StoreError> {
         let until_ms = self.until_ms();
         self.store.lease_renew(&lease.reference, self.ttl_ms()).await?;
@@ -217,21 +216,21 @@ impl Leases {
         Ok(())
     }
 
-    /// Asks the store whether a lease is held and its session lives.
+    /// Checks in the store that a lease is held and its session has not ended.
     pub(super) async fn check(&self, lease: &Lease, session: &str) -> Result<(), StoreError> {
         self.store.lease_check(&lease.reference, session).await
     }
 
-    /// Notes that a lease has expired, if so: a process that was stopped for longer than its lease holds must know by
-    /// its own clock that the lease is over.
+    /// Records the expiry of a lease, if it has expired: a process that was stopped for longer than the TTL must detect
+    /// the loss by its own clock.
     pub(super) fn expire(&self, lease: &Lease) {
         if lease.lost().is_none() && lease.has_expired(self.clock.steady_ms()) {
             lease.lose(Loss::Expired);
         }
     }
 
-    /// Awaits `work`, which takes long, and renews a lease meanwhile. If the lease is lost all the same, `work` goes
-    /// on: the next holder of the lease sees to that.
+    /// Awaits `work`, which takes long, and renews a lease meanwhile. If the lease is lost all the same, `work`
+    /// continues: the next holder of the lease deals with its effects.
     pub(super) async fn renewing<T>(&self, lease: &Lease, work: impl Future<Output = T>) -> T {
         let Some(every) = self.renew_every else { return work.await };
         let mut work = pin!(work);
@@ -248,21 +247,21 @@ impl Leases {
     /// Releases a lease.
     ///
     /// # Errors
-    /// When the lease was lost, or the store fails. The waiters of this process ask again in either case.
+    /// When the lease was lost, or the store fails. The waiters of this process are notified in either case.
     pub(super) async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
         let released = self.store.lease_release(&lease.reference).await;
         self.notify(&lease.reference.name);
         released
     }
 
-    /// Releases a lease that may be lost already: then nothing is done.
+    /// Releases a lease; does nothing if it was lost.
     pub(super) async fn release_if_held(&self, lease: &Lease) {
         if let Err(error) = self.release(lease).await {
             tracing::debug!(%error, "a lease was not there to be released");
         }
     }
 
-    /// Wakes the waiters of this process: they ask the store again.
+    /// Notifies the waiters of this process, which then query the store again.
     pub(super) fn notify(&self, name: &LeaseName) {
         let waiting = self.released.lock().unwrap_or_else(PoisonError::into_inner).get(name).and_then(Weak::upgrade);
         if let Some(waiting) = waiting {
@@ -270,7 +269,7 @@ impl Leases {
         }
     }
 
-    fn notified_of(&self, name: &LeaseName) -> Arc<Notify> {
+    fn release_signal(&self, name: &LeaseName) -> Arc<Notify> {
         let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
         released.retain(|_, waiting| waiting.strong_count() > 0);
         if let Some(waiting) = released.get(name).and_then(Weak::upgrade) {
@@ -282,7 +281,7 @@ impl Leases {
     }
 }
 
-/// The refusal of a browser that is in use.
+/// The error for an execution that needs a browser which is in use.
 pub(super) fn busy(key: &str, holder: &Holder, waited: Duration, why: &str) -> ErrorReport {
     let Holder { execution, held_ms, expires_in_ms, waiting, .. } = holder;
     let message = format!(

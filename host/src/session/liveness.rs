@@ -1,6 +1,6 @@
-//! Which processes live: hosts and keepers. Each holds a lock on a file of its own. The kernel releases the lock when
-//! the process dies, however it dies, and for all containers that share the folder. A process number would prove
-//! neither.
+//! Tells living hosts and keepers from dead ones. Each process holds a lock on a dedicated file. The kernel releases
+//! the lock when the process dies, however it dies, and this is visible in all containers that share the folder. A
+//! process id guarantees neither.
 
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -13,14 +13,14 @@ use std::{
 };
 
 const SUFFIX: &str = "lock";
-/// The suffix of a lock file that is not yet in its place.
+/// The suffix of a lock file before it is renamed to its final name.
 const SUFFIX_NEW: &str = "new";
-/// After this time a dead process has left such a file.
+/// A file with [`SUFFIX_NEW`] that is older than this was left by a dead process.
 const NEW_AGE_MAX: Duration = Duration::from_secs(600);
 
 /// Tells living processes from dead ones.
 pub trait Liveness: Send + Sync {
-    /// Whether the host or keeper with this name may still be alive. Only `false` is certain.
+    /// Whether the host or keeper with this name may be alive. Only `false` is certain.
     fn is_alive(&self, process: &str) -> bool;
 }
 
@@ -30,7 +30,7 @@ pub struct ProcessLocks {
     folder: PrivateDir,
 }
 
-/// The lock of this process: other processes take this process for alive until this value is dropped.
+/// The lock of this process: other processes consider this process alive until this value is dropped.
 #[derive(Debug)]
 pub struct ProcessLock {
     id: String,
@@ -40,23 +40,23 @@ pub struct ProcessLock {
 }
 
 impl ProcessLocks {
-    /// The locks in this folder, which is made if it is missing.
+    /// Opens the locks in this folder, which is created if it is missing.
     ///
     /// # Errors
-    /// `IO_ERROR` when the folder cannot be made.
+    /// `IO_ERROR` when the folder cannot be created.
     pub fn open(folder: PathBuf) -> Result<Self, ErrorReport> {
         let made = PrivateDir::make(&folder).map_err(|error| failed("use the folder", &folder, &error))?;
         Ok(Self { folder: made })
     }
 
-    /// Makes this process known under a name: that of a host, or the session of a keeper.
+    /// Acquires the lock that marks this process as alive. Its name is the id of a host, or the session of a keeper.
     ///
     /// # Errors
     /// `IO_ERROR` when the lock cannot be written.
     pub fn enter(&self, id: &str) -> Result<ProcessLock, ErrorReport> {
         let (name, new) = (lock_name(id), format!("{id}.{SUFFIX_NEW}"));
         let failed = |what, name: &str, error: &io::Error| failed(what, &self.folder.path().join(name), error);
-        // Locked under another name first: under its own name the file is never seen without its lock.
+        // Locked under a temporary name first, so that no process finds the file unlocked under its final name.
         let lock = self.folder.open_or_create(&new).map_err(|error| failed("write", &new, &error))?;
         let placed = lock.lock().and_then(|()| self.folder.rename(&new, &self.folder, &name));
         placed.map_err(|error| failed("lock", &name, &error))?;
@@ -68,7 +68,7 @@ impl ProcessLocks {
         for name in self.folder.names().unwrap_or_default() {
             let is_left = match Path::new(&name).extension().and_then(OsStr::to_str) {
                 Some(SUFFIX) => !self.is_locked(&name),
-                // A file that is just being made is not locked yet.
+                // A file that another process is creating now is not locked yet.
                 Some(SUFFIX_NEW) => self.is_old(&name) && !self.is_locked(&name),
                 _ => false,
             };
@@ -78,12 +78,12 @@ impl ProcessLocks {
         }
     }
 
-    /// Tries a shared lock, so that processes that look at the same time do not see each other.
+    /// Tries a shared lock, so that processes that check at the same time do not block each other.
     fn is_locked(&self, name: &OsStr) -> bool {
         match self.folder.read(name) {
             Ok(Some(file)) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Ok(None) => false,
-            // A lock on a file that codemode has not made proves nothing.
+            // A lock on a file that codemode did not create proves nothing.
             Err(error) => Untrusted::of(&error).is_none(),
         }
     }
@@ -134,7 +134,7 @@ mod tests {
         let host = locks.enter("h-1").unwrap();
         assert!(locks.is_alive(host.id()) && locks.is_alive("h-1"));
         assert!(!locks.is_alive("h-2"), "one that never was");
-        // As a dead one leaves it.
+        // The lock file of a dead process.
         drop(locks.folder.create(lock_name("h-3")).unwrap());
         assert!(!locks.is_alive("h-3"));
         locks.sweep();

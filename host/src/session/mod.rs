@@ -1,29 +1,29 @@
-//! Browser sessions: which execution holds which browser, since when, and the proof of it.
+//! Browser sessions: starts and ends browsers, and grants each to at most one execution at a time.
 //!
-//! A *session* is a browser that exists; a *lease* is the exclusive right of one execution to use it. The
-//! [`SessionManager`] gives leases to executions; the [`store`] keeps them, with everything that happened to them, for all
-//! hosts of a state folder; a [`keeper`] process starts each browser, watches over the store and ends the browser when
-//! no execution may use it any more, so that it neither dies with a host nor outlives its lease.
+//! A *session* is a browser together with its record; a *lease* is the exclusive right of one execution to use it. The
+//! [`SessionManager`] grants leases to executions. The [`store`] persists sessions, leases and an audit of both for all
+//! host processes of a state folder. A [`keeper`] process starts each browser, polls the store, and ends the browser
+//! when no execution may use it any more, so that the browser neither dies with a host nor outlives its lease.
 //!
 //! This module knows no wasmtime, no namespace and no script.
 
 mod browsers;
 mod cancel_safe;
 pub mod clock;
-mod door;
-mod fence;
 mod info;
 pub mod keeper;
-mod leased;
+mod keeper_proxy;
+mod keeper_socket;
+mod leased_session;
 mod leases;
-mod lending;
 pub mod liveness;
 mod manager;
+mod provisioner;
 pub mod rules;
 pub mod store;
 
 pub use crate::state_dir::profile_of_key;
-pub use browsers::{Browsers, BrowsersOfKeepers, LaunchOrder};
-pub use info::{SessionInfo, Stock};
-pub use leased::LeasedSession;
+pub use browsers::{Browsers, KeeperBrowsers, LaunchOrder};
+pub use info::{SessionInfo, SessionTotals};
+pub use leased_session::LeasedSession;
 pub use manager::{SessionManager, SessionSettings};

@@ -1,5 +1,5 @@
-//! The settings of the program: each is declared once (`declared`), said by flag, variable or file (`layers`), and has a type
-//! (`values`). They become the plain settings of a service.
+//! The settings of the program. Each is declared once (`declared`), is set by a flag, an environment variable or the
+//! configuration file (`layers`), and has a type (`values`). From them come the plain settings of a service.
 
 mod declared;
 mod layers;
@@ -19,13 +19,13 @@ use std::{env, fs, io, path::PathBuf, time::Duration};
 use toml::Table;
 use values::Values;
 
-/// What the command line and the environment say of the settings that every command has.
+/// The settings that every command has, as far as the command line and the environment set them.
 #[derive(Clone, Debug, Default)]
 pub struct Config {
     given: Vec<Given>,
 }
 
-/// The same of those that only a host that serves has.
+/// The settings that only `codemode serve` has, as far as the command line and the environment set them.
 #[derive(Clone, Debug, Default)]
 pub struct ServeArgs {
     given: Vec<Given>,
@@ -78,9 +78,9 @@ impl FromArgMatches for ServeArgs {
     }
 }
 
-/// Where the program listens to its settings: what was said of them at one time.
+/// The settings after reading all sources: flags and variables over the configuration file over defaults.
 #[derive(Clone, Debug)]
-pub struct Said {
+pub struct ResolvedConfig {
     layers: Layers,
     values: Values,
 }
@@ -88,48 +88,48 @@ pub struct Said {
 /// The effective settings.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ConfigShown {
-    /// Each, in the order of the reference.
+    /// All settings, in the order of the reference.
     pub settings: Vec<SettingShown>,
 }
 
 /// One effective setting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SettingShown {
-    /// Its place in the file.
+    /// Its name, which is its path in the configuration file.
     pub name: &'static str,
-    /// What it is; `(secret)` if it is one, `null` if it is not set.
+    /// Its value; `(secret)` for a secret, `null` if it is not set.
     pub value: serde_json::Value,
-    /// Where that is from.
+    /// The kind of source that set the value.
     pub origin: Origin,
-    /// The flag, the variable or the file that said it.
+    /// The flag, the variable or the file that set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Its flag.
+    /// Its command-line flag.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flag: Option<String>,
-    /// Its variable.
+    /// Its environment variable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<&'static str>,
-    /// Whether the file may have it.
+    /// Whether the configuration file may set it.
     pub in_file: bool,
-    /// What it is if nobody says.
+    /// The default value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
-    /// Whether a host that serves takes it over while it runs.
+    /// Whether a running host applies a change of it on reload.
     pub reloads: bool,
-    /// What it is, in words.
+    /// Its description.
     pub about: &'static str,
 }
 
 impl Config {
-    /// These, and those of a host that serves.
+    /// These settings together with those of `codemode serve`.
     #[must_use]
     pub fn and(mut self, serve: ServeArgs) -> Self {
         self.given.extend(serve.given);
         self
     }
 
-    /// The service of the program.
+    /// Builds the service of the program.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -137,23 +137,23 @@ impl Config {
         Service::builder(self.read()?.settings()?).build()
     }
 
-    /// The folder of everything that is kept, for a program that needs nothing else. A file that is wrong is no matter of it
-    /// if a flag or a variable says the folder.
+    /// The state folder, for a process that needs no other setting. The configuration file is not read if a flag or a
+    /// variable names the folder, so that an invalid file does not matter then.
     ///
     /// # Errors
     /// As [`Self::read`].
     pub(super) fn state_dir(&self) -> Result<Option<PathBuf>, ErrorReport> {
-        let said = self.given.iter().find(|given| given.setting.name == "state_dir");
-        match said.and_then(|given| given.value.as_str()) {
+        let named = self.given.iter().find(|given| given.setting.name == "state_dir");
+        match named.and_then(|given| given.value.as_str()) {
             Some(folder) => Ok(Some(PathBuf::from(folder))),
             None => Ok(self.read()?.values.state_dir),
         }
     }
 
-    /// What is logged. What is wrong with the file is told by the command.
+    /// The log settings. Faults of the configuration file are ignored here: the command reports them.
     #[must_use]
     pub fn log(&self) -> LogValues {
-        let of_file = self.read().map(|said| said.values.log);
+        let of_file = self.read().map(|resolved| resolved.values.log);
         of_file.unwrap_or_else(|_| {
             let layers = Layers { given: self.given.clone(), ..Layers::default() };
             let given = layers.merged().remove("log").and_then(|log| LogValues::deserialize(log).ok());
@@ -161,43 +161,43 @@ impl Config {
         })
     }
 
-    /// The file of defaults, as a flag or a variable names it.
+    /// The configuration file named by a flag or a variable.
     fn named_file(&self) -> Option<PathBuf> {
         let named = self.given.iter().find(|given| given.setting.name == "config");
         named.and_then(|given| given.value.as_str()).map(PathBuf::from)
     }
 
-    /// The file of defaults, which may not be there yet; none if there is no place for it.
+    /// The path of the configuration file, which need not exist; `None` if no home folder is known.
     pub(super) fn file(&self) -> Option<PathBuf> {
-        self.named_file().or_else(usual_file)
+        self.named_file().or_else(default_path)
     }
 
-    /// Reads the file of defaults; flags and variables stand before it.
+    /// Reads the configuration file; flags and variables take precedence over it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when the file cannot be read, or says what it must not.
-    pub(super) fn read(&self) -> Result<Said, ErrorReport> {
+    /// `INVALID_ARGUMENT` when the file cannot be read, or a value is invalid.
+    pub(super) fn read(&self) -> Result<ResolvedConfig, ErrorReport> {
         let (path, file) = file(self.named_file())?;
         let layers = Layers { given: self.given.clone(), path, file };
         let values = Values::deserialize(layers.merged()).map_err(|error| invalid(&one_line(&error)))?;
         match values.faults() {
-            faults if faults.is_empty() => Ok(Said { layers, values }),
+            faults if faults.is_empty() => Ok(ResolvedConfig { layers, values }),
             faults => Err(invalid(&faults.join("; "))),
         }
     }
 }
 
-/// The path of the file of defaults where no flag or variable names one.
-fn usual_file() -> Option<PathBuf> {
+/// The path of the configuration file if no flag or variable names one.
+fn default_path() -> Option<PathBuf> {
     let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
     Some(folder.join("codemode/config.toml"))
 }
 
-/// The file of defaults, and where it is. If none was named, there need not be one.
+/// Reads the configuration file; returns its path and content. Only a file that was named explicitly must exist.
 fn file(named: Option<PathBuf>) -> Result<(Option<PathBuf>, Table), ErrorReport> {
     let is_named = named.is_some();
-    let Some(path) = named.or_else(usual_file) else { return Ok((None, Table::new())) };
+    let Some(path) = named.or_else(default_path) else { return Ok((None, Table::new())) };
     let wrong = |fault: &str| invalid(&format!("the file of defaults {} is wrong: {fault}", path.display()));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
@@ -205,7 +205,7 @@ fn file(named: Option<PathBuf>) -> Result<(Option<PathBuf>, Table), ErrorReport>
         Err(error) => return Err(wrong(&error.to_string())),
     };
     let table: Table = toml::from_str(&text).map_err(|error| wrong(error.message()))?;
-    // By itself, so that what is wrong is told of the file.
+    // Validated before merging, so that a fault is reported as one of the file.
     let unknown = unknown(&table);
     if !unknown.is_empty() {
         return Err(wrong(&format!("there is no setting {}", unknown.join(", "))));
@@ -230,11 +230,11 @@ fn invalid(fault: &str) -> ErrorReport {
         .with_hint("Write for example: [session] mode = \"reuse\", key = \"shop\", ttl_ms = 600000; `codemode config show` lists all settings.")
 }
 
-impl Said {
-    /// The settings of a service.
+impl ResolvedConfig {
+    /// The settings of the service.
     ///
     /// # Errors
-    /// `HOST_FAULT` when this program's own file cannot be found.
+    /// `HOST_FAULT` when the path of this program's executable is unknown.
     pub(super) fn settings(&self) -> Result<Settings, ErrorReport> {
         let Values {
             state_dir,
@@ -253,8 +253,9 @@ impl Said {
         let keeper = keeper.map_or_else(env::current_exe, Ok).map_err(|error| {
             ErrorReport::new(ErrorCode::HostFault, format!("this program's own file cannot be found: {error}"))
         })?;
-        let usual = Settings::default();
-        let count = |wanted: Option<u64>, usual| wanted.map_or(usual, |count| count.try_into().unwrap_or(usize::MAX));
+        let default = Settings::default();
+        let count =
+            |wanted: Option<u64>, default| wanted.map_or(default, |count| count.try_into().unwrap_or(usize::MAX));
         Ok(Settings {
             state_dir,
             image_dir,
@@ -268,34 +269,35 @@ impl Said {
                 protocols_dir: None,
             },
             keeper: Some(keeper),
-            lease_ttl: lease.ttl_ms.map_or(usual.lease_ttl, Duration::from_millis),
+            lease_ttl: lease.ttl_ms.map_or(default.lease_ttl, Duration::from_millis),
             retention: Retention {
-                sessions_ms: keep.sessions_ms.unwrap_or(usual.retention.sessions_ms),
-                logins_ms: keep.logins_ms.unwrap_or(usual.retention.logins_ms),
-                audit_rows: keep.audit_rows.unwrap_or(usual.retention.audit_rows),
+                sessions_ms: keep.sessions_ms.unwrap_or(default.retention.sessions_ms),
+                logins_ms: keep.logins_ms.unwrap_or(default.retention.logins_ms),
+                audit_rows: keep.audit_rows.unwrap_or(default.retention.audit_rows),
             },
             network: NetworkRules::parse(&network)
                 .map_err(|faults| ErrorReport::new(ErrorCode::InvalidArgument, faults.to_string()))?,
             session,
-            result_chars: result.chars.unwrap_or(usual.result_chars),
-            concurrent_max: count(executions.concurrent, usual.concurrent_max),
-            queued_max: count(executions.queued, usual.queued_max),
-            insight: usual.insight,
+            result_chars: result.chars.unwrap_or(default.result_chars),
+            concurrent_max: count(executions.concurrent, default.concurrent_max),
+            queued_max: count(executions.queued, default.queued_max),
+            insight: default.insight,
         })
     }
 
-    /// How a host serves.
+    /// The settings of `codemode serve`.
     pub(super) fn serve(&self) -> ServeValues {
         self.values.serve.clone()
     }
 
-    /// What executions have that do not say: the session, and the characters of a result.
+    /// The defaults of calls that specify neither: the session, and the characters of a result.
     pub(super) fn of_calls(&self) -> (SessionRequest, u64) {
-        let usual = Settings::default().result_chars;
-        (self.values.session.clone(), self.values.result.chars.unwrap_or(usual))
+        let default = Settings::default().result_chars;
+        (self.values.session.clone(), self.values.result.chars.unwrap_or(default))
     }
 
-    /// The settings that are other ones there: those that a host that serves takes over, and those that it does not.
+    /// The names of the settings that differ in `other`: first those that a running host applies, then those that need
+    /// a restart.
     pub(super) fn changed(&self, other: &Self) -> (Vec<&'static str>, Vec<&'static str>) {
         let changed = self.layers.changed(&other.layers);
         let (taken, left): (Vec<_>, Vec<_>) = changed.into_iter().partition(|setting| setting.reloads);
@@ -303,7 +305,7 @@ impl Said {
         (names(taken), names(left))
     }
 
-    /// Each setting that is not only for tests and for codemode itself, or that was said.
+    /// All settings. Hidden ones, which are for tests and for codemode itself, are included only if they are set.
     pub(super) fn shown(&self) -> ConfigShown {
         let shown = SETTINGS.iter().filter_map(|setting| {
             let (value, origin) = self.layers.value(setting);
@@ -331,7 +333,7 @@ impl Said {
                 flag,
                 variable: setting.variable,
                 in_file: setting.in_file,
-                default: setting.usual.words(),
+                default: setting.default.text(),
                 reloads: setting.reloads,
                 about: setting.about,
             })
@@ -363,7 +365,7 @@ mod tests {
         SETTINGS.iter().find(|setting| setting.name == name).unwrap()
     }
 
-    /// The table that has each setting in its place.
+    /// A configuration file that sets every setting.
     fn all() -> Table {
         let examples = toml::toml! {
             state_dir = "/a"
@@ -418,7 +420,7 @@ mod tests {
         examples
     }
 
-    /// Every setting that is declared has its place among the values, and every value is declared.
+    /// Every declared setting has a field among the values, and every field is declared.
     #[test]
     fn each_setting_has_a_place_and_each_place_a_setting() {
         let table = all();
@@ -431,7 +433,7 @@ mod tests {
         let read = Values::deserialize(table).unwrap();
         assert_eq!(read.faults(), Vec::<String>::new());
         assert_eq!((read.browser.confine, read.session.mode), (ConfineMode::Off, SessionMode::Reuse));
-        // What is said on a flag is read as what is said in the file.
+        // A value from a flag deserialises like the same value in the file.
         for setting in SETTINGS.iter().filter(|setting| setting.flag.is_some() && setting.in_file) {
             let (value, _) = layers.value(setting);
             let given = Given { setting, value: value.unwrap(), origin: Origin::Flag };
@@ -457,23 +459,23 @@ mod tests {
         }
     }
 
-    /// The defaults of a service are those that are told.
+    /// The documented defaults are the defaults of the service.
     #[test]
     fn what_is_told_of_defaults_is_so() {
-        let usual = Settings::default();
+        let default = Settings::default();
         let session = SessionRequest::default();
         for (name, number) in [
-            ("executions.concurrent", usual.concurrent_max as u64),
-            ("executions.queued", usual.queued_max as u64),
-            ("lease.ttl_ms", u64::try_from(usual.lease_ttl.as_millis()).unwrap()),
-            ("keep.sessions_ms", usual.retention.sessions_ms),
-            ("keep.logins_ms", usual.retention.logins_ms),
-            ("keep.audit_rows", usual.retention.audit_rows),
-            ("result.chars", usual.result_chars),
+            ("executions.concurrent", default.concurrent_max as u64),
+            ("executions.queued", default.queued_max as u64),
+            ("lease.ttl_ms", u64::try_from(default.lease_ttl.as_millis()).unwrap()),
+            ("keep.sessions_ms", default.retention.sessions_ms),
+            ("keep.logins_ms", default.retention.logins_ms),
+            ("keep.audit_rows", default.retention.audit_rows),
+            ("result.chars", default.result_chars),
             ("session.ttl_ms", session.ttl_ms()),
             ("session.wait_ms", session.wait_ms()),
         ] {
-            assert_eq!(declared(name).usual.words(), Some(number.to_string()), "{name}");
+            assert_eq!(declared(name).default.text(), Some(number.to_string()), "{name}");
         }
         let values = Values::default();
         assert_eq!(
@@ -494,8 +496,9 @@ mod tests {
                 given("serve.token", "hush".into()),
             ],
         };
-        let said = config.read().unwrap();
-        let words = format!("{config:?} {:?} {}", said.values.serve, serde_json::to_string(&said.shown()).unwrap());
+        let resolved = config.read().unwrap();
+        let words =
+            format!("{config:?} {:?} {}", resolved.values.serve, serde_json::to_string(&resolved.shown()).unwrap());
         assert!(!words.contains("hush") && words.contains("(secret)"), "{words}");
     }
 }

@@ -1,8 +1,8 @@
-//! MCP: one tool. Here over standard input and output; over HTTP see `surface/http`.
+//! The MCP server, which offers one tool. This module serves it over standard input and output; `surface/http` serves
+//! it over HTTP.
 //!
-//! Both revisions in the field are served: 2025-11-25 with its handshake, and 2026-07-28, which has none. Nothing here
-//! depends on a connection living on: every call stands for itself, and when the client goes away, what it had started
-//! ends.
+//! Both current revisions are supported: 2025-11-25 with its handshake, and 2026-07-28, which has none. No state
+//! depends on a connection: calls are independent, and when the client disconnects, its executions are cancelled.
 #![expect(deprecated, reason = "clients of 2025-11-25 use logging/setLevel; later revisions dropped it")]
 
 mod handler;
@@ -19,10 +19,11 @@ use rmcp::{ServiceExt as _, service::ServerInitializeError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long executions may take to get to the disposal of their providers.
+/// How long a cancelled execution may take until the disposal of its providers begins.
 pub(super) const BEFORE_CLEAN_UP: Duration = Duration::from_secs(5);
 
-/// Serves a service until the client goes away or the token is cancelled; then everything that runs is ended and cleaned up.
+/// Serves a service until the client disconnects or the token is cancelled; then all running executions are cancelled
+/// and cleaned up.
 ///
 /// # Errors
 /// When the client does not speak MCP.
@@ -30,7 +31,7 @@ pub async fn serve(service: Service, stop: CancellationToken) -> Result<(), Erro
     let shared = Shared::new(service.clone());
     let executions = shared.executions.clone();
     let server = Handler::new(shared);
-    // Listing the tool need not wait for the sandbox.
+    // In the background, so that listing the tool does not wait for the sandbox.
     let stopped = stop.clone();
     let startup = tokio::spawn(async move { service.ready(&|_| {}, &stopped).await });
     let served = match server.serve_with_ct(stdio::lines(&stop), stop.clone()).await {
@@ -50,7 +51,7 @@ pub async fn serve(service: Service, stop: CancellationToken) -> Result<(), Erro
 
 fn no_client(error: &ServerInitializeError) -> ErrorReport {
     let why = match error {
-        // Not repeated: it may hold a script.
+        // The message is not repeated: it may contain a script.
         ServerInitializeError::ExpectedInitializeRequest(_) => "its first message is no request".to_owned(),
         other => other.to_string(),
     };

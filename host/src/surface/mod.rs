@@ -1,5 +1,7 @@
-//! The surfaces: the command line, MCP and HTTP. They read what a user sets, call the service, and render its typed answers. They
-//! hold no logic, and know nothing below [`crate::service`]: no sandbox, no session, no browser.
+//! The surfaces through which codemode is used: the command line, MCP and HTTP.
+//!
+//! A surface reads the settings, calls the service and renders its typed answers. It holds no logic of its own and
+//! knows nothing below [`crate::service`]: no sandbox, no session, no browser.
 
 pub mod cli;
 mod config;

@@ -1,8 +1,8 @@
-//! Text of others, shown to people: pages, scripts and replies may hold what a terminal obeys, and lines that look like
-//! ours.
+//! Makes untrusted text safe to show: text from pages, scripts and replies may contain terminal control sequences, and
+//! lines that imitate codemode's own.
 //!
-//! Control characters are escaped where a stream is a terminal. What goes into a file or a pipe stays as it is: it is
-//! data, which its next reader escapes before it is shown. Lines are indented wherever they go.
+//! Control characters are escaped if the stream is a terminal. Output to a file or a pipe is left unchanged: it is
+//! data, which its reader escapes before showing it. Continuation lines are indented wherever they go.
 
 use std::{
     borrow::Cow,
@@ -10,21 +10,21 @@ use std::{
     io::{self, IsTerminal as _, Write},
 };
 
-/// How the lines of a text that is not ours begin, but for the first.
+/// The prefix of the second and further lines of untrusted text.
 const INDENT: &str = "    ";
 
-/// The text as a stream may have it.
+/// The text as it may be written to a stream: escaped for a terminal.
 pub(super) fn shown(text: &str, is_terminal: bool) -> Cow<'_, str> {
     if is_terminal { escaped(text) } else { Cow::Borrowed(text) }
 }
 
-/// The text with every character escaped that a terminal would obey: control characters but for the line's end and the
-/// tab, and those that turn the direction of text. As JSON escapes them, so that JSON stays JSON.
+/// The text with the characters escaped that control a terminal: control characters except newline and tab, and
+/// bidirectional overrides. They are escaped as in JSON, so that JSON stays valid.
 fn escaped(text: &str) -> Cow<'_, str> {
     escaped_where(text, |c| is_obeyed(c) && !matches!(c, '\n' | '\t'))
 }
 
-/// The text in one line, for a cell of a table.
+/// The text in one line, for a table cell.
 pub(super) fn in_one_line(text: &str) -> Cow<'_, str> {
     escaped_where(text, is_obeyed)
 }
@@ -50,8 +50,8 @@ fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The text with its second and further lines indented, so that none of them can pass for a line of ours. If all of them
-/// are already, as those of a frame, they stay.
+/// The text with its second and further lines indented, so that none of them can pass for one of codemode's own. They
+/// stay unchanged if all of them are indented already, as in a code frame.
 pub(super) fn indented(text: &str) -> Cow<'_, str> {
     let Some((_, rest)) = text.split_once('\n') else { return Cow::Borrowed(text) };
     let is_indented = |line: &str| line.is_empty() || line.starts_with("  ") || line.starts_with('\t');
@@ -61,12 +61,12 @@ pub(super) fn indented(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.replace('\n', &format!("\n{INDENT}")))
 }
 
-/// The lines of the log, one event at a time, for standard error.
+/// A writer of log events to standard error, one event per call.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Log;
 
 impl Log {
-    /// A writer of the next event: what the subscriber wants to have.
+    /// Creates a writer; the subscriber does so for each event.
     #[must_use]
     pub const fn new() -> Self {
         Self
@@ -74,7 +74,7 @@ impl Log {
 }
 
 impl Write for Log {
-    /// Takes an event whole: the subscriber writes each with one call.
+    /// Writes a whole event: the subscriber passes each in one call.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         let mut stderr = io::stderr().lock();
         let text = as_logged(&String::from_utf8_lossy(event), stderr.is_terminal());

@@ -1,4 +1,4 @@
-//! What the surfaces say in words.
+//! Text that the surfaces share: results, errors, console lines, remarks, tables, times.
 
 use super::terminal::{in_one_line, indented};
 use chrono::{DateTime, SecondsFormat};
@@ -13,10 +13,10 @@ use std::{
     ops::RangeInclusive,
 };
 
-/// Cuts of a result that are named one by one.
+/// The number of cuts of a result that are listed individually.
 const CUTS_NAMED_MAX: usize = 5;
 
-/// How lines of ours begin. A console line that begins so says that it is one.
+/// Prefixes of the lines that codemode prints itself. A console line with such a prefix is marked as a console line.
 const OURS: [&str; 13] = [
     "error ",
     "error:",
@@ -33,7 +33,7 @@ const OURS: [&str; 13] = [
     "the whole result:",
 ];
 
-/// A line, added to a text.
+/// Appends a line to a text.
 pub(super) fn line(text: &mut String, line: impl Display) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "{line}");
@@ -51,22 +51,22 @@ pub(super) fn result(result: &Json, pretty: bool) -> String {
     }
 }
 
-/// `error CODE: message`, where in the script it was, and `hint: …`.
+/// `error CODE: message`, the position in the script, and `hint: …`.
 pub(super) fn error(error: &ErrorReport) -> String {
     let mut text = format!("error {}: {}\n", error.code, indented(&error.message));
     let detail = |key: &str| error.details.get(key).and_then(Json::as_str).unwrap_or_default().trim_end();
-    // The message of a syntax error ends with its frame.
+    // The message of a syntax error already ends with its code frame.
     if !error.message.contains(detail("frame")) {
         line(&mut text, indented(&format!("\n{}", detail("frame"))).trim_start_matches('\n'));
     }
-    // A stack begins with its error, which is there already.
+    // A stack begins with the error's message, which is printed above.
     let stack = detail("stack").lines().skip_while(|line| !line.trim_start().starts_with("at "));
     stack.for_each(|place| line(&mut text, format_args!("    {}", place.trim_start())));
     line(&mut text, format_args!("hint: {}", indented(&error.hint)));
     text
 }
 
-/// A console line; what is more than information says so.
+/// A console line, prefixed with its level unless that is `log` or `info`.
 pub(super) fn console(logged: &ConsoleLine) -> String {
     let text = indented(&logged.text);
     match logged.level {
@@ -78,14 +78,14 @@ pub(super) fn console(logged: &ConsoleLine) -> String {
     }
 }
 
-/// Whether a line begins as one of ours, as far as a reader sees.
+/// Whether a line appears to a reader to begin with a prefix of [`OURS`].
 fn looks_like_ours(line: &str) -> bool {
     let is_seen = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '\t');
     let seen = line.trim_start_matches(|c| !is_seen(c));
     OURS.iter().any(|ours| seen.starts_with(ours))
 }
 
-/// What the reader of a result should know: warnings, and where it was cut.
+/// Remarks about a result: warnings, cuts, dropped console output and files.
 pub(super) fn remarks(meta: &Meta, data: &ExecutionData) -> Vec<String> {
     let mut remarks: Vec<String> =
         meta.warnings.iter().map(|warning| format!("warning: {}", indented(warning))).collect();
@@ -106,7 +106,7 @@ pub(super) fn remarks(meta: &Meta, data: &ExecutionData) -> Vec<String> {
     remarks
 }
 
-/// Reads a time with its unit, in milliseconds.
+/// Parses a time with a unit, into milliseconds.
 pub(super) fn milliseconds(text: &str, range: RangeInclusive<u64>) -> Result<u64, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
@@ -123,14 +123,14 @@ pub(super) fn milliseconds(text: &str, range: RangeInclusive<u64>) -> Result<u64
     ms.filter(|ms| range.contains(ms)).ok_or_else(|| format!("it must be between {least} and {most}"))
 }
 
-/// Milliseconds in the largest unit that says them whole, as [`milliseconds`] reads them.
+/// Milliseconds in the largest unit that represents them exactly, as [`milliseconds`] parses them.
 pub(super) fn duration(ms: u64) -> String {
     let units = [(24 * 3_600_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
     let unit = units.into_iter().find(|(factor, _)| ms > 0 && ms.is_multiple_of(*factor));
     unit.map_or_else(|| format!("{ms}ms"), |(factor, unit)| format!("{}{unit}", ms / factor))
 }
 
-/// Rows as a table, one line each: columns as wide as they must be, the last one as it is. The first row is the head.
+/// Formats rows as a table with aligned columns, one line per row. The first row is the header.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| in_one_line(cell)).collect()).collect();
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -144,7 +144,7 @@ pub(super) fn table(rows: &[Vec<String>]) -> String {
     text
 }
 
-/// Milliseconds, roughly.
+/// Milliseconds as a rounded duration in two units.
 pub(super) fn about(ms: i64) -> String {
     match ms / 1_000 {
         s @ ..60 => format!("{s}s"),
@@ -165,7 +165,7 @@ pub(super) fn declarations(manifests: &[Manifest]) -> String {
     manifests.iter().map(Manifest::to_dts).collect::<Vec<_>>().join("\n")
 }
 
-/// The same as short as a tool's description needs them.
+/// The same declarations in the short form of a tool's description.
 pub(super) fn brief_declarations(manifests: &[Manifest]) -> String {
     manifests.iter().map(Manifest::to_brief_dts).collect::<Vec<_>>().join("\n")
 }

@@ -1,4 +1,4 @@
-//! Arguments against the manifest's schemas: all faults at once, before any effect.
+//! Validates arguments against the manifest's schemas, and reports all faults at once, before the call has any effect.
 
 use codemode_spec::{
     ErrorCode, ErrorReport, Method, Param, Signature, Value,
@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 /// A method with its schemas compiled.
 pub(crate) struct CheckedMethod {
     pub(crate) method: Method,
-    /// One list a signature, one validator a parameter.
+    /// One list per signature, with one validator per parameter.
     validators: Vec<Vec<Validator>>,
 }
 
@@ -32,9 +32,9 @@ impl CheckedMethod {
         Ok(Self { method, validators })
     }
 
-    /// Accepts arguments that fit one of the signatures, and makes them fit it to the letter: `null` for what may be left
-    /// out counts as left out. Otherwise reports every fault against the signature that was meant: one whose first
-    /// argument is of the kind of the first that was given, and of those the one that fits best.
+    /// Accepts arguments that match one of the signatures, and normalises them: `null` for an optional parameter or
+    /// field counts as omitted. Otherwise reports every fault against the signature that was most likely meant: one
+    /// whose first parameter has the type of the first argument, and among those the one with the fewest faults.
     pub(crate) fn check(&self, namespace: &str, arguments: &mut [Value]) -> Result<(), ErrorReport> {
         let plain: Vec<Option<Json>> = arguments.iter().map(Value::to_plain_json).collect();
         let mut best: Option<((bool, usize), Vec<String>)> = None;
@@ -91,7 +91,7 @@ fn faults(signature: &Signature, validators: &[Validator], arguments: &[Option<J
     faults
 }
 
-/// Whether the first argument is of the kind of the first parameter. So is one that is missing.
+/// Whether the first argument has the type of the first parameter. A missing argument counts as a match.
 fn is_of_kind(signature: &Signature, arguments: &[Option<Json>]) -> bool {
     let (Some(param), Some(Some(argument))) = (signature.params.first(), arguments.first()) else { return true };
     match param.schema["type"].as_str() {
@@ -104,12 +104,12 @@ fn is_of_kind(signature: &Signature, arguments: &[Option<Json>]) -> bool {
     }
 }
 
-/// Whether `null` in the place of the parameter stands for nothing: nothing is allowed there, and `null` is not.
+/// Whether `null` for the parameter counts as omitted: the parameter is optional and does not accept `null`.
 fn is_left_out(param: &Param) -> bool {
     param.optional && has_type(&param.schema)
 }
 
-/// The same of a field of the parameter.
+/// As [`is_left_out`], for a field of the parameter.
 fn is_left_out_of(param: &Param, key: &str) -> bool {
     let required = param.schema["required"].as_array().is_some_and(|required| required.iter().any(|it| it == key));
     !required && has_type(&param.schema["properties"][key])
@@ -123,7 +123,7 @@ fn has_type(schema: &Json) -> bool {
     }
 }
 
-/// Takes out of an accepted argument what stands for nothing.
+/// Removes the `null`s that count as omitted from an accepted argument.
 fn leave_out(param: &Param, argument: &mut Value) {
     match argument {
         Value::Null if is_left_out(param) => *argument = Value::Undefined,
@@ -134,7 +134,8 @@ fn leave_out(param: &Param, argument: &mut Value) {
     }
 }
 
-/// What is wrong with a value according to its schema, each led by its path from `name` on; the first few, each cut short.
+/// The faults of a value according to its schema, each prefixed with its path starting at `name`; at most the first
+/// few, each truncated.
 #[must_use]
 pub fn faults_of(name: &str, validator: &Validator, value: &Json) -> Vec<String> {
     described(name, validator.iter_errors(value))
@@ -147,7 +148,7 @@ fn described<'e>(name: &str, errors: impl Iterator<Item = ValidationError<'e>>) 
         clip(&mut path, FAULT_ECHO_CHARS_MAX);
         let mut what = error.to_string();
         if what.len() > FAULT_CHARS_MAX {
-            // Without the value: the schema's words are what helps.
+            // Without the value: what the schema requires is the helpful part.
             what = error.masked().to_string();
         }
         clip(&mut what, FAULT_CHARS_MAX);
@@ -156,10 +157,10 @@ fn described<'e>(name: &str, errors: impl Iterator<Item = ValidationError<'e>>) 
     errors.take(FAULTS_LISTED_MAX).map(fault).collect()
 }
 
-/// The argument at a place, as a Rust type; `None` if it was left out or is `undefined`.
+/// The argument at an index, as a Rust type; `None` if it was omitted or is `undefined`.
 ///
 /// # Errors
-/// When it does not have the type's form, which the manifest's schema should have found before.
+/// When the argument does not deserialize as the type, which the manifest's schema should have caught.
 pub fn argument<T: DeserializeOwned>(arguments: &[Value], place: usize) -> Result<Option<T>, ErrorReport> {
     let Some(json) = arguments.get(place).and_then(Value::to_plain_json) else { return Ok(None) };
     serde_json::from_value(json)
@@ -167,7 +168,7 @@ pub fn argument<T: DeserializeOwned>(arguments: &[Value], place: usize) -> Resul
         .map_err(|error| ErrorReport::new(ErrorCode::InvalidArgument, format!("argument {}: {error}", place + 1)))
 }
 
-/// The options at a place, or their defaults if they were left out.
+/// The options object at an index, or the defaults if it was omitted.
 ///
 /// # Errors
 /// As [`argument`].

@@ -1,49 +1,49 @@
-//! What a provider tells the audit: what a call does, and what was taken from a script.
+//! What a provider reports to the audit: the effects of calls, and the refusals of a provider's own policy.
 
-/// What a lease is known by.
+/// The identification of a lease in the audit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LeaseMark {
-    /// The session that it is on.
+    /// The leased session.
     pub session: String,
-    /// The key whose browser that is.
+    /// The key of the session's browser.
     pub key: Option<String>,
     /// The fencing token.
     pub token: u64,
 }
 
-/// What a call of effect was, for the audit: never a value of its arguments.
+/// The audit record of a call with an effect. Never contains values of the call's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
-    /// What was done, if that says more than the method's name.
+    /// The action, if it is more specific than the method's name.
     pub action: Option<String>,
-    /// The origin of the page that it was done to.
+    /// The origin of the page on which the call acted.
     pub origin: Option<String>,
-    /// The origin that it leads to, if it was given a URL.
+    /// The origin of the URL in the call's arguments, if there is one.
     pub to_origin: Option<String>,
-    /// It only reads, though its method may also write.
+    /// Whether this call only reads, although its method may also write.
     pub reads: bool,
-    /// The lease under which it is done.
+    /// The lease under which the call runs.
     pub lease: Option<LeaseMark>,
 }
 
-/// Something that was taken from a script because it is not for scripts.
+/// The removal of a target from a script, because scripts may not use it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refusal {
-    /// The type of the target, as `page` or `iframe`.
+    /// The type of the target, such as `page` or `iframe`.
     pub target: String,
-    /// The scheme to which it went. Never more of its URL.
+    /// The scheme to which the target navigated. Never more of its URL.
     pub scheme: String,
-    /// The lease under which that was.
+    /// The lease under which it happened.
     pub lease: Option<LeaseMark>,
 }
 
-/// Takes down what the providers of one execution refused on their own. Must return at once.
+/// Records the refusals of the providers of one execution. Must return at once.
 pub trait RefusalSink: Send + Sync {
-    /// Something was taken from the script.
+    /// Records a refusal.
     fn refused(&self, refusal: &Refusal);
 }
 
-/// Takes down nothing: for hosts that have no audit.
+/// Records nothing: for hosts without an audit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRefusalSink;
 

@@ -1,4 +1,4 @@
-//! A namespace of closures, for an embedder who has functions and no state for each execution.
+//! A provider whose methods are closures, for embedders that have functions and no state per execution.
 //!
 //! ```
 //! use codemode_provider::{Provider as _, closure};
@@ -23,9 +23,9 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value as Json;
 use std::{collections::HashMap, pin::Pin, sync::Arc};
 
-/// What a call comes to.
+/// The pending result of a call.
 type Answer = Pin<Box<dyn Future<Output = Result<Encoded, ErrorReport>> + Send>>;
-/// A closure whose arguments are still those of the script.
+/// A closure that still takes the script's untyped arguments.
 type Handler = Arc<dyn Fn(&[Value]) -> Answer + Send + Sync>;
 
 /// A namespace without methods yet; [`Closures::read`] and [`Closures::write`] add them.
@@ -36,13 +36,13 @@ pub fn closure(namespace: &str, doc: &str) -> Closures {
     Closures { manifest, handlers: HashMap::new() }
 }
 
-/// A provider whose methods are closures. Types, checks and the model's description come from the types of a closure: its
-/// parameters and its result, each of which says its JSON schema. An `Option` at the end may be left out.
+/// A provider whose methods are closures. The types, checks and description of a method are derived from the closure's
+/// parameter and result types, each of which provides its JSON schema. A trailing `Option` parameter may be omitted.
 ///
-/// The closures keep nothing of an execution, so that parking it and disposing of it have nothing to do.
+/// Closures keep no state of an execution, so suspending and disposing of it are no-ops.
 ///
 /// # Cancellation
-/// The future of a closure is dropped when its execution ends first. What a closure spawns goes on, and must not.
+/// The future of a closure is dropped if its execution ends first. A closure must not spawn tasks: they would continue.
 #[derive(Clone)]
 pub struct Closures {
     manifest: Manifest,
@@ -50,14 +50,14 @@ pub struct Closures {
 }
 
 impl Closures {
-    /// Adds a method that changes nothing outside of the host. `params` names the parameters of the closure, `doc` is a
+    /// Adds a method that changes nothing outside the host. `params` names the closure's parameters, `doc` is a
     /// sentence.
     #[must_use]
     pub fn read<const N: usize, A, F: Function<N, A>>(self, name: &str, doc: &str, params: [&str; N], run: F) -> Self {
         self.method(name, doc, Effect::Read, params, run)
     }
 
-    /// Adds a method that changes something: the audit tells of its calls, without their arguments.
+    /// Adds a method that changes something: the audit records its calls, without their arguments.
     #[must_use]
     pub fn write<const N: usize, A, F: Function<N, A>>(self, name: &str, doc: &str, params: [&str; N], run: F) -> Self {
         self.method(name, doc, Effect::Write, params, run)
@@ -73,7 +73,7 @@ impl Closures {
     ) -> Self {
         let mut params: Vec<_> =
             params.into_iter().zip(F::params()).map(|(name, schema)| param(name, schema)).collect();
-        // Only what stands last can be left out; before that, nothing is said with `null`.
+        // Only trailing parameters can be omitted.
         let required = params.iter().rposition(|param| !param.optional).unwrap_or(0);
         params.iter_mut().take(required).for_each(|param| param.optional = false);
         let signatures = vec![Signature { params }];
@@ -83,7 +83,7 @@ impl Closures {
         self
     }
 
-    /// Has a call of the method that was added last accompany the script: one that has not ended when the script ends is
+    /// Marks the method that was added last as a background method: a call that has not ended when the script ends is
     /// cancelled without a warning.
     #[must_use]
     pub fn in_background(mut self) -> Self {
@@ -93,14 +93,14 @@ impl Closures {
         self
     }
 
-    /// With JavaScript between the script and the methods: see [`Manifest::layer`].
+    /// Adds a JavaScript layer between the script and the methods: see [`Manifest::layer`].
     #[must_use]
     pub fn layer(mut self, source: &str) -> Self {
         self.manifest.layer = Some(source.to_owned());
         self
     }
 
-    /// With a declaration of what scripts see, in place of the one that is derived from the closures.
+    /// Replaces the declaration that is derived from the closures.
     #[must_use]
     pub fn declaration(mut self, declaration: &str) -> Self {
         self.manifest.declaration = Some(declaration.to_owned());
@@ -127,12 +127,12 @@ impl ProviderRuntime for Closures {
             ErrorReport::new(ErrorCode::UnknownMethod, format!("{name}.{method} does not exist"))
         })?;
         let answer = handler(&arguments);
-        // The closure has its own copy now.
+        // The closure has its own copy of the arguments now; this releases their memory permits.
         drop((arguments, context));
         answer.await
     }
 
-    /// Closures keep nothing of an execution.
+    /// Closures keep no state of an execution.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
         Ok(Vec::new())
     }
@@ -142,8 +142,8 @@ impl ProviderRuntime for Closures {
     }
 }
 
-/// An async closure of up to four parameters that can be a method. A parameter is read from the plain JSON of an argument, the
-/// result is written as JSON, and an error is an [`ErrorReport`] or becomes one.
+/// An async closure of up to four parameters that can be a method. Each parameter is deserialized from the plain JSON
+/// of an argument, the result is serialized as JSON, and an error is an [`ErrorReport`] or converts into one.
 pub trait Function<const N: usize, A>: Send + Sync + 'static {
     /// The schemas of the parameters.
     fn params() -> [Json; N];
@@ -195,7 +195,7 @@ function!(2, A a 0, B b 1);
 function!(3, A a 0, B b 1, C c 2);
 function!(4, A a 0, B b 1, C c 2, D d 3);
 
-/// The argument at a place. One that was left out is read as `null`, which only an `Option` takes.
+/// The argument at an index. An omitted argument is read as `null`, which only an `Option` accepts.
 fn read<T: DeserializeOwned>(arguments: &[Value], place: usize) -> Result<T, ErrorReport> {
     match argument(arguments, place)? {
         Some(value) => Ok(value),
@@ -208,7 +208,7 @@ fn unwritable(error: serde_json::Error) -> ErrorReport {
     ErrorReport::new(ErrorCode::CallFailed, format!("the result cannot be written as JSON: {error}"))
 }
 
-/// The schema of a type, whole in one place.
+/// The schema of a type, with all subschemas inlined.
 fn schema_of<T: JsonSchema>() -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     settings.meta_schema = None;
@@ -220,7 +220,7 @@ fn schema_of<T: JsonSchema>() -> Json {
     schema
 }
 
-/// A parameter of this schema: optional if it takes `null`, which then stands for nothing.
+/// A parameter with this schema: optional if the schema accepts `null`, which then means that it was omitted.
 fn param(name: &str, mut schema: Json) -> Param {
     let mut optional = false;
     if let Some(Json::Array(kinds)) = schema.get_mut("type") {
@@ -263,7 +263,7 @@ mod tests {
         days: u8,
     }
 
-    /// An error of the embedder's own.
+    /// An embedder's own error type.
     struct TooFar(u8);
 
     impl From<TooFar> for ErrorReport {

@@ -1,4 +1,4 @@
-//! What the host gives to a runtime.
+//! The contexts that a runtime receives from the host: one for the execution, one for each call.
 
 use crate::{id::ExecutionId, services::Services};
 use codemode_spec::session::SessionRequest;
@@ -7,9 +7,9 @@ use std::{sync::Arc, time::SystemTime};
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-/// Where time comes from.
+/// The source of the wall-clock time.
 pub trait Clock: Send + Sync {
-    /// The wall clock.
+    /// The current wall-clock time.
     fn now(&self) -> SystemTime;
 }
 
@@ -23,48 +23,48 @@ impl Clock for SystemClock {
     }
 }
 
-/// What a runtime knows of its execution, and the services that it may use.
+/// The execution as a runtime sees it, and the services that the runtime may use.
 #[derive(Clone)]
 pub struct ExecutionContext {
-    /// Which execution.
+    /// The execution's id.
     pub execution: ExecutionId,
     /// Cancelled when the execution ends, for whatever reason.
     pub cancel: CancellationToken,
-    /// When the execution's wall time is over.
+    /// The end of the execution's wall time.
     pub deadline: Instant,
-    /// Where time comes from.
+    /// The source of the wall-clock time.
     pub clock: Arc<dyn Clock>,
-    /// Options of this execution, by the namespace or the service that reads them.
+    /// Options of this execution, keyed by the namespace or the service that reads them.
     pub options: Arc<serde_json::Map<String, Json>>,
-    /// The browser session that was asked for.
+    /// The requested browser session.
     pub session: SessionRequest,
-    /// Everything else that the host offers to the namespaces, by type.
+    /// The host's services, by type.
     pub services: Services,
 }
 
-/// A call's place in the memory of the host for its arguments, given back when the last clone is dropped. Further calls
-/// of the script may wait for that: a runtime drops it, with the context, as soon as the arguments are gone.
+/// The memory permits of a call's arguments, released when the last clone is dropped. Further calls of the script may
+/// wait for them, so a runtime drops this, with the context, as soon as the arguments are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentsPlace {
     _permits: Option<Arc<[OwnedSemaphorePermit; 2]>>,
 }
 
 impl ArgumentsPlace {
-    /// The place for which these were acquired: of the execution, and of the host.
+    /// Wraps the permits that were acquired from the execution's and from the host's budget.
     #[must_use]
     pub fn of(permits: [OwnedSemaphorePermit; 2]) -> Self {
         Self { _permits: Some(Arc::new(permits)) }
     }
 }
 
-/// What a runtime knows of one call.
+/// The context of one call.
 #[derive(Clone, Debug)]
 pub struct CallContext {
-    /// Counted from 0 in each execution.
+    /// The call's number, counted from 0 in each execution.
     pub call: u32,
-    /// When the execution's wall time is over.
+    /// The end of the execution's wall time.
     pub deadline: Instant,
-    /// What the arguments have of the host's memory.
+    /// The memory permits of the arguments.
     pub place: ArgumentsPlace,
 }
 
@@ -73,7 +73,7 @@ pub struct CallContext {
 pub enum Ending {
     /// The script returned.
     Succeeded,
-    /// The script threw, or its result could not be used.
+    /// The script threw, or its result was unusable.
     Failed,
     /// A bound was reached: wall time, processor time, memory, stack.
     Exceeded,

@@ -1,15 +1,15 @@
-//! The name of an execution.
+//! The id of an execution.
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, sync::Arc};
 
-/// Names an execution.
+/// The id of an execution.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ExecutionId(Arc<str>);
 
 impl ExecutionId {
-    /// The id with this text.
+    /// The id with this text, which the caller guarantees to be valid.
     #[must_use]
     pub fn new(text: &str) -> Self {
         Self(text.into())
@@ -28,7 +28,7 @@ impl fmt::Display for ExecutionId {
     }
 }
 
-/// A text from elsewhere names files only after a look at it.
+/// Validates a text from outside, since ids become parts of file names.
 impl TryFrom<String> for ExecutionId {
     type Error = &'static str;
 

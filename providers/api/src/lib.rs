@@ -1,9 +1,11 @@
-//! What a provider of a namespace implements, what the host gives it, and the suite that it must pass.
+//! The interface between the host and the providers of namespaces: the traits that a provider implements, the services
+//! that a host offers to it, and the test suite that every provider must pass.
 //!
-//! A provider puts one global into the sandbox. For each execution the host creates a runtime of every provider, in
-//! the order of their registration, sends it the script's calls, and disposes of it in the reverse order, exactly once,
-//! however the execution ends. What several namespaces share, as the one browser of an execution, is a service: it is made
-//! before the runtimes, found by its type, and disposed of after them. This crate knows neither the sandbox nor any particular provider.
+//! A provider puts one global object, its namespace, into the sandbox. For each execution the host creates one runtime
+//! per provider, in registration order, sends the script's calls to these runtimes, and disposes of them in reverse
+//! order, exactly once, however the execution ends. State that several namespaces share, such as the execution's one
+//! browser, is a service: it is created before the runtimes, looked up by its type, and disposed of after them. This
+//! crate knows neither the sandbox nor any particular provider.
 #![forbid(unsafe_code)]
 
 mod arguments;

@@ -1,4 +1,5 @@
-//! What a login leaves in a browser, saved under a name: it goes from browser to host and back, and never into a script.
+//! Login states: the cookies and local storage of a login, saved under a name. A state passes from the browser to the
+//! host and back, and never into a script.
 
 use crate::audit::LeaseMark;
 use async_trait::async_trait;
@@ -6,18 +7,18 @@ use codemode_spec::{ErrorCode, ErrorReport, error::clip, limits::LOGIN_NAME_CHAR
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// Cookies and local storage, as JSON text. Its `Debug` shows nothing of it, and its memory is overwritten when it is dropped.
+/// Cookies and local storage, as JSON text. Its `Debug` prints none of it, and its memory is overwritten on drop.
 #[derive(Clone)]
 pub struct LoginState(Zeroizing<String>);
 
 impl LoginState {
-    /// A state.
+    /// Wraps the JSON text of a state.
     #[must_use]
     pub fn new(text: String) -> Self {
         Self(Zeroizing::new(text))
     }
 
-    /// The state itself: for sealing, for a browser, and for nothing else.
+    /// The JSON text, for sealing it or passing it to a browser, and for no other use.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -30,25 +31,25 @@ impl fmt::Debug for LoginState {
     }
 }
 
-/// The saved login states of the session key of one execution: a service of the host. Those of other keys are not there for
-/// it.
+/// The saved login states of the session key of one execution: a service of the host. The states of other keys are not
+/// accessible.
 #[async_trait]
 pub trait LoginStates: Send + Sync {
-    /// Saves a state under a name, in the place of another one of that name.
+    /// Saves a state under a name, replacing an existing one.
     ///
     /// # Errors
-    /// `UNSUPPORTED_OPERATION` when the execution has no key, `INVALID_ARGUMENT` when the name is none or there are too many
-    /// states, `RESULT_TOO_LARGE`, and what keeps it from being written.
+    /// `UNSUPPORTED_OPERATION` when the execution has no key, `INVALID_ARGUMENT` when the name is invalid or there are
+    /// too many states, `RESULT_TOO_LARGE`, or the reason why the state cannot be written.
     async fn save(&self, name: &str, state: LoginState, lease: Option<&LeaseMark>) -> Result<(), ErrorReport>;
 
-    /// The state of a name, for a browser.
+    /// Loads the state of a name, for a browser.
     ///
     /// # Errors
-    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when there is none of the name, `NOT_READY`
-    /// when it does not open.
+    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when no state has the name, `NOT_READY` when
+    /// the state cannot be decrypted.
     async fn load(&self, name: &str, lease: Option<&LeaseMark>) -> Result<LoginState, ErrorReport>;
 
-    /// The names that there are, in their order.
+    /// The names of the saved states, sorted.
     ///
     /// # Errors
     /// `UNSUPPORTED_OPERATION` when the execution has no key.
@@ -57,11 +58,11 @@ pub trait LoginStates: Send + Sync {
     /// Removes the state of a name.
     ///
     /// # Errors
-    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when there is none of the name.
+    /// `UNSUPPORTED_OPERATION` when the execution has no key, `NOT_FOUND` when no state has the name.
     async fn remove(&self, name: &str, lease: Option<&LeaseMark>) -> Result<(), ErrorReport>;
 }
 
-/// No saved states: for hosts that keep none.
+/// Refuses every operation: for hosts that save no states.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLoginStates;
 
@@ -89,10 +90,10 @@ impl LoginStates for NoLoginStates {
     }
 }
 
-/// Whether a text can be the name of a login state.
+/// Checks that a text is a valid name of a login state.
 ///
 /// # Errors
-/// `INVALID_ARGUMENT`; of a path it says that a name is wanted.
+/// `INVALID_ARGUMENT`; for a path, the message says that a name is required.
 pub fn check_login_name(name: &str) -> Result<(), ErrorReport> {
     let of_names = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if (1..=LOGIN_NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(of_names) {

@@ -1,4 +1,5 @@
-//! The two traits.
+//! The two traits of a provider: [`Provider`], which creates runtimes, and [`ProviderRuntime`], which serves the calls
+//! of one execution.
 
 use crate::{
     audit::Account,
@@ -12,34 +13,37 @@ use std::sync::Arc;
 /// Offers a namespace to scripts.
 #[async_trait]
 pub trait Provider: Send + Sync + 'static {
-    /// The namespace, its methods and their parameters. The host validates arguments by it before it calls.
+    /// The namespace, its methods and their parameters. The host validates a call's arguments against it before the
+    /// call.
     fn manifest(&self) -> &Manifest;
 
-    /// The services without which no runtime can be made. A host that lacks one says so before it creates any.
+    /// The services that the runtimes require. If the host lacks one, the execution fails before any runtime is
+    /// created.
     fn needs(&self) -> Vec<Need> {
         Vec::new()
     }
 
-    /// Makes the runtime of one execution: called once for each, in the order of registration, before the script runs.
-    /// Cheap: nothing is opened before its first use.
+    /// Creates the runtime of one execution: called once per execution, in registration order, before the script runs.
+    /// Must be cheap: resources are opened on first use.
     ///
     /// # Errors
-    /// When the runtime cannot be made. The runtimes made before it are disposed of, and the script does not run.
+    /// When the runtime cannot be created. The runtimes created before it are disposed of, and the script does not run.
     ///
     /// # Cancellation
     /// The future may be dropped; it must leave nothing behind.
     async fn create(&self, context: ExecutionContext) -> Result<Arc<dyn ProviderRuntime>, ErrorReport>;
 
-    /// Makes a runtime that goes on where a suspended one stopped, maybe in another process: called in the place of
-    /// [`Self::create`], when the services of the context are there, with what [`ProviderRuntime::suspend`] returned.
-    /// Hosts call it through [`crate::restore`].
+    /// Creates a runtime that continues where a suspended one stopped, possibly in another process. Called instead of
+    /// [`Self::create`], once the services of the context exist, with the bytes that [`ProviderRuntime::suspend`]
+    /// returned. Hosts call it through [`crate::restore`].
     ///
-    /// The bytes lay outside of the host: they may be cut, changed, of another namespace or of another version, and are
-    /// checked like all input from outside. The default takes the empty state of a runtime that keeps nothing.
+    /// The bytes were stored outside the host and are untrusted input: they may be truncated, modified, or from another
+    /// namespace or version, and must be validated. The default accepts only the empty state of a runtime without
+    /// state.
     ///
     /// # Errors
-    /// [`not_a_state`] when the bytes are not a state of this namespace; or with what is not here any more that the state
-    /// stands on. The runtimes restored before it are disposed of, and the execution ends.
+    /// [`not_a_state`] when the bytes are not a state of this namespace, or an error that names a missing resource on
+    /// which the state depends. The runtimes restored before it are disposed of, and the execution ends.
     ///
     /// # Cancellation
     /// The future may be dropped; it must leave nothing behind.
@@ -51,73 +55,75 @@ pub trait Provider: Send + Sync + 'static {
     }
 }
 
-/// What a provider is for one execution.
+/// A provider's part in one execution.
 #[async_trait]
 pub trait ProviderRuntime: Send + Sync {
-    /// Carries out one call. Any number run concurrently. The method exists and the arguments fit one of its signatures.
-    /// What the arguments take in memory counts until `context.place` is dropped.
+    /// Executes one call. Any number of calls run concurrently. The method exists, and the arguments match one of its
+    /// signatures. The memory of the arguments counts against the host's bound until `context.place` is dropped.
     ///
-    /// The reply is in the bytes that go into the sandbox: `Ok(value.into())` makes them of a value or of JSON, and what is
-    /// large is better written there at once.
+    /// The reply is encoded as the bytes that go into the sandbox: `Ok(value.into())` encodes a value or JSON; a large
+    /// reply is better written as these bytes directly.
     ///
     /// # Errors
-    /// Reject the script's promise: the script may catch them.
+    /// An error rejects the script's promise; the script may catch it.
     ///
     /// # Cancellation
-    /// The future is dropped when the execution ends first. Nothing that it started may go on.
+    /// The future is dropped if the execution ends first. Nothing that it started may continue.
     async fn call(&self, method: &str, arguments: Vec<Value>, context: CallContext) -> Result<Encoded, ErrorReport>;
 
-    /// What this runtime keeps, as bytes of its own format, from which [`Provider::restore`] makes one that answers as this
-    /// one would have. At most [`SUSPENDED_BYTES_MAX`](codemode_spec::limits::SUSPENDED_BYTES_MAX). Called between turns,
-    /// when no call is running, through [`crate::suspend`]. A runtime that keeps nothing returns no bytes; the default
-    /// refuses, since only a provider knows that nothing would be lost.
+    /// The state of this runtime, as bytes in a format of its own, from which [`Provider::restore`] creates a runtime
+    /// that answers as this one would have. At most
+    /// [`SUSPENDED_BYTES_MAX`](codemode_spec::limits::SUSPENDED_BYTES_MAX). Called between turns, when no call is
+    /// running, through [`crate::suspend`]. A runtime without state returns no bytes; the default refuses, since only
+    /// the provider knows whether state would be lost.
     ///
-    /// After a success no call follows. The runtime is either dropped, when another one has been restored from the bytes,
-    /// or disposed of, when the execution ends while it is suspended: what the runtime holds outside of its memory has to
-    /// bear both.
+    /// After a success no call follows. The runtime is then either dropped, once another one has been restored from the
+    /// bytes, or disposed of, if the execution ends while it is suspended. Resources that the runtime holds outside its
+    /// memory must tolerate both.
     ///
     /// # Errors
-    /// [`cannot_be_suspended`], or why the state cannot be kept. Nothing has changed then, and calls may follow.
+    /// [`cannot_be_suspended`], or the reason why the state cannot be serialized. The runtime is then unchanged, and
+    /// calls may follow.
     ///
     /// # Cancellation
-    /// May be dropped at any time, which is as a failure.
+    /// May be dropped at any time, with the effect of a failure.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
         Err(cannot_be_suspended("it does not say what it keeps"))
     }
 
-    /// Lets go of everything. Called exactly once, unless another runtime was restored in its place, in the
-    /// reverse order of creation, when no call is running any more:
-    /// on success, failure, timeout, trap, cancellation, a client that went away, or when a later provider could not be
-    /// created.
+    /// Releases all resources. Called exactly once, unless another runtime was restored in its place, in reverse order
+    /// of creation, when no call is running any more: on success, failure, timeout, trap, cancellation, client
+    /// disconnect, or when a later provider could not be created.
     ///
     /// # Errors
-    /// Fail the execution if its script had succeeded; otherwise they become a warning.
+    /// An error fails the execution if its script had succeeded; otherwise it becomes a warning.
     async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport>;
 
-    /// What a call of a method that is not [`codemode_spec::Effect::Read`] does. Asked before the call, must not wait.
+    /// The audit record of a call whose method's effect is not [`codemode_spec::Effect::Read`]. Called before the call;
+    /// must not wait.
     fn account(&self, _method: &str, _arguments: &[Value]) -> Account {
         Account::default()
     }
 
-    /// What the answer should say it was about, as far as this provider knows. Asked after `dispose`, must not wait.
+    /// The part of the answer's context that this provider knows. Called after `dispose`; must not wait.
     fn describe(&self) -> Context {
         Context::default()
     }
 
-    /// What the reader of the answer should know besides the result. Asked after `dispose`.
+    /// Warnings for the reader of the answer. Called after `dispose`.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// The report of a namespace that cannot be suspended, or not now.
+/// The error of a namespace that cannot be suspended, at all or at the moment.
 #[must_use]
 pub fn cannot_be_suspended(why: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::UnsupportedOperation, format!("this namespace cannot be suspended: {why}"))
         .with_hint("Let the execution run to its end.")
 }
 
-/// The report of bytes that are not what a runtime of the namespace kept.
+/// The error for bytes that are not a suspended state of the namespace.
 #[must_use]
 pub fn not_a_state(namespace: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, format!("these bytes are not a state of the namespace {namespace}"))

@@ -1,4 +1,4 @@
-//! The providers of a host, their names checked, their methods found.
+//! The registry of a host's providers: validates their names and schemas, and resolves calls to methods.
 
 use crate::{arguments::CheckedMethod, provider::Provider};
 use codemode_spec::{
@@ -10,11 +10,11 @@ use codemode_spec::{
 use std::{collections::HashMap, sync::Arc};
 use thiserror::Error;
 
-/// Names of methods that would change what awaiting, printing or copying a namespace means.
+/// Method names that would change the meaning of awaiting, printing or copying a namespace.
 const RESERVED_METHODS: &[&str] =
     &["then", "catch", "finally", "constructor", "toString", "valueOf", "toJSON", "__proto__"];
 
-/// A set of providers that cannot be offered together.
+/// Why a set of providers cannot be registered.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[expect(missing_docs, reason = "each says it in its message")]
 pub enum RegistryError {
@@ -38,7 +38,7 @@ pub enum RegistryError {
 
 struct Entry {
     provider: Arc<dyn Provider>,
-    /// By the name that a script writes.
+    /// Keyed by the name that a script writes.
     methods: HashMap<String, CheckedMethod>,
     namespace: Namespace,
 }
@@ -68,7 +68,7 @@ impl Registry {
                 return Err(RegistryError::DuplicateNamespace { name });
             }
             let methods = check_methods(provider.manifest())?;
-            // In the manifest's order, so that the same providers always give the same message to the guest.
+            // In manifest order, so that the same providers always produce the same message to the guest.
             let written = provider.manifest().methods.iter().map(|method| sanitised(&method.name)).collect();
             let namespace = Namespace { name: name.clone(), methods: written };
             registry.by_name.insert(name, registry.entries.len());
@@ -82,7 +82,7 @@ impl Registry {
         self.entries.iter().map(|entry| &entry.provider)
     }
 
-    /// What the guest must know of them.
+    /// The namespaces and their methods, as the guest needs them.
     #[must_use]
     pub fn namespaces(&self) -> Vec<Namespace> {
         self.entries.iter().map(|entry| entry.namespace.clone()).collect()
@@ -101,12 +101,12 @@ impl Registry {
         entry.methods.get(method).map(|checked| &checked.method)
     }
 
-    /// Finds what a call is for and checks whether it may be made with its arguments: the index of the provider, and the
-    /// method. What the arguments have as `null` where nothing was asked for is taken out of them.
+    /// Resolves a call to a method and validates its arguments; returns the provider's index and the method. A `null`
+    /// argument for an optional parameter that does not accept `null` is removed from the arguments.
     ///
     /// # Errors
-    /// `UNKNOWN_METHOD` with the nearest name, `APPROVAL_REQUIRED` for a method that needs approval, since no host can ask
-    /// a person yet, or `INVALID_ARGUMENT` with all faults.
+    /// `UNKNOWN_METHOD` with the nearest name, `APPROVAL_REQUIRED` for a method that needs approval (no host can ask a
+    /// person yet), or `INVALID_ARGUMENT` with all faults.
     pub fn resolve(
         &self,
         namespace: &str,
@@ -169,7 +169,7 @@ fn check_methods(manifest: &Manifest) -> Result<HashMap<String, CheckedMethod>, 
     Ok(methods)
 }
 
-/// How a script writes a method's name: what cannot stand in an identifier becomes `_`.
+/// The identifier under which a script calls a method: characters that an identifier cannot contain become `_`.
 fn sanitised(name: &str) -> String {
     let mut written: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '$' { c } else { '_' }).collect();
@@ -179,9 +179,9 @@ fn sanitised(name: &str) -> String {
     written
 }
 
-/// The candidate that is nearest to a name, if any is near enough to have been meant.
+/// The candidate most similar to a name, if any is similar enough to have been meant.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // The likeness of a long name takes long to find out, and there is none.
+    // Similarity is expensive to compute for a long name, and no real name is that long.
     let lower = Some(name).filter(|name| name.len() <= METHOD_NAME_CHARS_MAX)?.to_lowercase();
     candidates
         .into_iter()

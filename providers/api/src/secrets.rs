@@ -1,21 +1,22 @@
-//! Values that an operator has stored, which are put into pages and never into a script.
+//! Secrets: values stored by an operator, which are inserted into pages and never passed to a script.
 
 use crate::audit::LeaseMark;
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// The value of a secret. Its `Debug` shows nothing of it, and its memory is overwritten when it is dropped.
+/// The value of a secret. Its `Debug` prints none of it, and its memory is overwritten on drop.
 #[derive(Clone)]
 pub struct SecretValue(Zeroizing<String>);
 
 impl SecretValue {
-    /// A value.
+    /// Wraps a value.
     #[must_use]
     pub fn new(value: String) -> Self {
         Self(Zeroizing::new(value))
     }
 
-    /// The value itself: for the command that puts it into a page, for sealing and for masking, and for nothing else.
+    /// The value in plain text, for the command that inserts it into a page, for sealing and for masking, and for no
+    /// other use.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -28,32 +29,32 @@ impl fmt::Debug for SecretValue {
     }
 }
 
-/// A value, under the name that scripts know, for the pages of one origin.
+/// A secret: a value with the name by which scripts refer to it, restricted to the pages of one origin.
 #[derive(Clone, Debug)]
 pub struct Secret {
-    /// Its name.
+    /// The secret's name.
     pub name: String,
-    /// The origin of the pages that it is for, as `https://shop.example`.
+    /// The origin of the pages that may receive the value, such as `https://shop.example`.
     pub origin: String,
-    /// Its value.
+    /// The secret's value.
     pub value: SecretValue,
 }
 
-/// The secrets of one execution: a service of the host, as they were when the execution began.
+/// The secrets of one execution, as they were when the execution started: a service of the host.
 pub trait Secrets: Send + Sync {
-    /// All of them, by their names.
+    /// All secrets, sorted by name.
     fn all(&self) -> &[Secret];
 
-    /// Takes down that one is about to be put into a page of its origin. Must return at once.
+    /// Records that a secret is about to be inserted into a page of its origin. Must return at once.
     fn used(&self, secret: &Secret, lease: Option<&LeaseMark>);
 
-    /// The secret of a name.
+    /// The secret with a name.
     fn find(&self, name: &str) -> Option<&Secret> {
         self.all().iter().find(|secret| secret.name == name)
     }
 }
 
-/// No secrets: for hosts that have none.
+/// No secrets: for hosts that offer none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoSecrets;
 

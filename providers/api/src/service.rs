@@ -1,33 +1,33 @@
-//! What the namespaces of an execution share and no one of them owns, as its browser.
+//! Services of one execution: state that its namespaces share and none of them owns, such as the browser.
 
 use crate::context::{Ending, ExecutionContext};
 use async_trait::async_trait;
 use codemode_spec::{ErrorReport, envelope::Context};
 use std::sync::Arc;
 
-/// Makes one service of each execution.
+/// Creates a service for each execution.
 pub trait ServiceProvider: Send + Sync + 'static {
-    /// Puts the service of one execution into the context's services: called once for each, in the order of
-    /// registration, before any runtime is created. Opens nothing: a service that no call uses costs nothing.
+    /// Adds the service of one execution to the context's services: called once per execution, in registration order,
+    /// before any runtime is created. Must open nothing: a service that no call uses costs nothing.
     ///
     /// # Errors
-    /// When the service cannot be made. What was made before it is disposed of, and the script does not run.
+    /// When the service cannot be created. The services created before it are disposed of, and the script does not run.
     fn create(&self, context: &mut ExecutionContext) -> Result<Arc<dyn ServiceRuntime>, ErrorReport>;
 }
 
-/// What a service is for one execution, as the host has it. Namespaces find it in the context, by its type.
+/// The host's handle on the service of one execution. Namespaces find the service itself in the context, by its type.
 #[async_trait]
 pub trait ServiceRuntime: Send + Sync {
-    /// The execution parks in this process: drop connections, keep state. Called between turns, after all namespaces were
-    /// suspended. A service does not leave its process: an execution with services goes on where it was suspended.
+    /// Suspends the service, in this process: drop connections, keep state. Called between turns, after all namespaces
+    /// were suspended. A service does not leave its process: an execution with services resumes where it was suspended.
     ///
     /// # Errors
-    /// When the state cannot be kept; the execution ends.
+    /// When the state cannot be retained; the execution ends.
     async fn suspend(&self) -> Result<(), ErrorReport> {
         Ok(())
     }
 
-    /// A parked execution goes on. Called before the namespaces are restored.
+    /// Resumes the service of a suspended execution. Called before the namespaces are restored.
     ///
     /// # Errors
     /// When the state is gone; the execution ends.
@@ -35,19 +35,19 @@ pub trait ServiceRuntime: Send + Sync {
         Ok(())
     }
 
-    /// Releases everything. Called exactly once, in the reverse order of creation, after all namespaces were disposed
-    /// of, whatever the ending was.
+    /// Releases all resources. Called exactly once, in reverse order of creation, after all namespaces were disposed
+    /// of, however the execution ended.
     ///
     /// # Errors
-    /// Fail the execution if its script had succeeded; otherwise they become a warning.
+    /// An error fails the execution if its script had succeeded; otherwise it becomes a warning.
     async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport>;
 
-    /// What the answer should say it was about. Asked after `dispose`, must not wait.
+    /// The part of the answer's context that this service knows. Called after `dispose`; must not wait.
     fn describe(&self) -> Context {
         Context::default()
     }
 
-    /// What the reader of the answer should know besides the result. Asked after `dispose`.
+    /// Warnings for the reader of the answer. Called after `dispose`.
     fn warnings(&self) -> Vec<String> {
         Vec::new()
     }

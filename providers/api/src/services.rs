@@ -1,7 +1,7 @@
-//! What a host offers to namespaces, by type.
+//! The services that a host offers to namespaces, looked up by type.
 //!
-//! A namespace names what it needs (`Provider::needs`); a host that lacks one of these refuses before anything runs. So
-//! a new service is a new type, and neither the context nor other namespaces change with it.
+//! A namespace declares the services that it requires (`Provider::needs`); a host that lacks one refuses before
+//! anything runs. A new service is therefore a new type, and neither the context nor other namespaces change with it.
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{
@@ -14,15 +14,15 @@ use std::{
 };
 use tokio::sync::Semaphore;
 
-/// Services by their type, one of each. Cheap to clone.
+/// A map of services by type, with one service per type. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct Services {
-    /// Each an `Arc<T>`, by the `TypeId` of `T`, which may be a trait object.
+    /// Each value is an `Arc<T>` under the `TypeId` of `T`; `T` may be a trait object.
     by_type: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
 }
 
 impl Services {
-    /// Offers a service, in the place of another of its type.
+    /// Adds a service, replacing an earlier one of the same type.
     pub fn insert<T: ?Sized + Send + Sync + 'static>(&mut self, service: Arc<T>) {
         self.by_type.insert(TypeId::of::<T>(), Arc::new(service));
     }
@@ -41,7 +41,7 @@ impl Services {
         self.get().ok_or_else(|| Need::of::<T>().missing())
     }
 
-    /// Whether everything is there that a namespace needs.
+    /// Checks that all required services exist.
     ///
     /// # Errors
     /// `NOT_READY` with the first service that is missing.
@@ -51,7 +51,7 @@ impl Services {
     }
 }
 
-/// A service that a namespace cannot do without.
+/// A service that a namespace requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     id: TypeId,
@@ -80,22 +80,22 @@ impl fmt::Display for Need {
 /// The folders of an execution. Only the user of the host can read them.
 #[derive(Clone, Debug)]
 pub struct Folders {
-    /// Of everything that the host keeps.
+    /// The host's state folder.
     pub state: PathBuf,
-    /// Where browsers have their profiles, and their owners the record of them.
+    /// The folder of the browsers' profiles and of the ledgers that record their owners.
     pub profiles: PathBuf,
-    /// Where what this execution downloads goes, unless its session says otherwise.
+    /// The download folder of this execution, unless its session specifies another one.
     pub downloads: PathBuf,
 }
 
-/// Room in the memory of the host, all executions together, for replies that no turn has taken yet: a permit is a byte.
+/// The host's memory budget, over all executions, for replies that no turn has taken yet: one permit per byte.
 #[derive(Clone, Debug)]
 pub struct ReplyRoom(pub Arc<Semaphore>);
 
-/// The files of an execution's answer, besides those of the script's result. A host may have none.
+/// Accepts files for an execution's answer, besides those of the script's result. A host may offer no such service.
 pub trait AnswerFiles: Send + Sync {
-    /// Copies what can be read into a file of the answer, and says what the file is called there. `name` is what a page or
-    /// a script would call the file: letters that no name of ours has are left out of it. Blocks.
+    /// Copies the content into a file of the answer and returns the file's name there. `name` is the name that a page
+    /// or a script gives the file; characters that file names of codemode do not allow are removed from it. Blocks.
     ///
     /// # Errors
     /// `RESULT_TOO_LARGE` when there are too many files or the file is too large, `IO_ERROR`.
@@ -105,11 +105,11 @@ pub trait AnswerFiles: Send + Sync {
 /// A file of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptFile {
-    /// The last part of its path.
+    /// The last component of its path.
     pub name: String,
-    /// Its media type, by what it begins with.
+    /// Its media type, detected from its first bytes.
     pub mime_type: String,
-    /// Its size.
+    /// Its size in bytes.
     pub bytes: u64,
 }
 

@@ -1,7 +1,7 @@
-//! Browser sessions as a host service: a provider asks for the browser of its execution and gives it back.
+//! Browser sessions as a host service, through which a provider acquires and releases the browser of its execution.
 //!
-//! A session is a browser that exists; a lease is the exclusive right of one execution to use it. Who keeps the records
-//! and starts the browsers is the host's business.
+//! A session is a running browser; a lease is the exclusive right of one execution to use it. How sessions are recorded
+//! and browsers started is up to the host.
 
 use crate::{audit::LeaseMark, id::ExecutionId};
 use async_trait::async_trait;
@@ -16,18 +16,18 @@ use tokio_util::sync::CancellationToken;
 /// Opens browser sessions.
 #[async_trait]
 pub trait Sessions: Send + Sync {
-    /// The session that an execution asked for, leased to it: an existing browser, or one that is started now.
+    /// Opens the requested session and leases it to the execution: an existing browser, or one that is started now.
     ///
     /// # Errors
-    /// `SESSION_BUSY` when another execution holds it for longer than the request is willing to wait, and what keeps a
-    /// browser from starting. Nothing is held then.
+    /// `SESSION_BUSY` when another execution holds the session for longer than the request is willing to wait, or the
+    /// reason why a browser cannot be started. Nothing is held after an error.
     ///
     /// # Cancellation
-    /// May be dropped at any time: what was already leased is released.
+    /// May be dropped at any time: a lease that was already acquired is released.
     async fn open(&self, order: BrowserOrder) -> Result<Arc<dyn BrowserSession>, ErrorReport>;
 
-    /// What is known of the live browser of a key; `None` if the key has none. Starts nothing and takes no lease: the
-    /// browser's idle time goes on.
+    /// The state of the live browser of a key; `None` if the key has none. Starts nothing and takes no lease, so the
+    /// browser's idle time is not reset.
     ///
     /// # Errors
     /// When the records cannot be read.
@@ -37,69 +37,69 @@ pub trait Sessions: Send + Sync {
     async fn look(&self, key: &str) -> Result<Option<KeptBrowser>, ErrorReport>;
 }
 
-/// The live browser of a key, seen without a lease on it.
+/// The state of the live browser of a key, as seen without a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeptBrowser {
-    /// The id of its session.
+    /// The id of the browser's session.
     pub session: String,
-    /// What its pages show: URLs.
+    /// The URLs of its pages.
     pub pages: Vec<String>,
-    /// For how long it has existed.
+    /// Time since the browser was started.
     pub age: Duration,
-    /// For how long no execution has used it; `None` while an execution holds it.
+    /// Time since an execution last used the browser; `None` while an execution holds it.
     pub idle: Option<Duration>,
-    /// In how long it ends if no execution uses it.
+    /// Time until the browser is ended if no execution uses it.
     pub ends_in: Option<Duration>,
-    /// The execution that holds it.
+    /// The execution that holds the lease.
     pub holder: Option<String>,
 }
 
-/// The browser session that an execution asks for.
+/// A request of an execution for a browser session.
 #[derive(Clone, Debug)]
 pub struct BrowserOrder {
-    /// The execution that asks.
+    /// The requesting execution.
     pub execution: ExecutionId,
-    /// The session, as the call asks for it.
+    /// The session that the call requests.
     pub session: SessionRequest,
-    /// The browser program to start if a browser must be started; `None` finds a program.
+    /// The browser program to start if a browser must be started; `None` searches for an installed one.
     pub executable: Option<PathBuf>,
-    /// Without a window.
+    /// Whether the browser runs without a window.
     pub headless: bool,
-    /// Until when the browser may be waited for, if that is sooner than the request says.
+    /// The latest time until which to wait for the browser; the request may specify a shorter wait.
     pub deadline: Instant,
-    /// Ends the wait.
+    /// Cancels the wait.
     pub cancel: CancellationToken,
 }
 
-/// What is known of a leased session.
+/// The properties of a leased session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionFacts {
-    /// Names it: ASCII letters, digits and `-`.
+    /// The session's id: ASCII letters, digits and `-`.
     pub id: String,
-    /// As it was asked for.
+    /// The requested mode.
     pub mode: SessionMode,
-    /// Which browser, if it was asked for by a key.
+    /// The key of the browser, if the request named one.
     pub key: Option<String>,
-    /// It outlives the execution.
+    /// Whether the browser outlives the execution.
     pub shared: bool,
     /// The fencing token of the lease: the next holder has a larger one.
     pub token: u64,
-    /// The program of the browser, which tells what protocol it speaks.
+    /// The browser's program, which determines its protocol version.
     pub program: PathBuf,
-    /// The number of its main process.
+    /// The process id of the browser's main process.
     pub browser_pid: u32,
-    /// It was started for this lease: no execution has used it before.
+    /// Whether the browser was started for this lease, so that no execution has used it before.
     pub fresh: bool,
-    /// Where what it downloads goes.
+    /// The browser's download folder.
     pub downloads_dir: PathBuf,
-    /// The file in which the cookies of the key are kept, for the browser that replaces this one.
+    /// The file that stores the cookies of the key, for the browser that replaces this one.
     pub cookies: Option<PathBuf>,
-    /// The file in which an execution leaves what the next one that uses the key's browser should know.
+    /// The file in which an execution leaves notes for the next execution that uses the key's browser.
     pub notes: Option<PathBuf>,
 }
 
 impl SessionFacts {
-    /// What the lease is known by.
+    /// The identification of the lease for the audit.
     #[must_use]
     pub fn mark(self) -> LeaseMark {
         let Self { id, key, shared, token, .. } = self;
@@ -107,85 +107,88 @@ impl SessionFacts {
     }
 }
 
-/// A way to a leased browser. Protocol messages go over it, each with a zero byte behind it. It ends with the lease.
+/// A channel to a leased browser. It carries protocol messages, each terminated by a zero byte, and is closed when the
+/// lease ends.
 #[derive(Debug)]
 pub struct BrowserChannel {
-    /// Connected, and accepted on the other side.
+    /// A connected socket, already accepted by the peer.
     pub socket: UnixStream,
-    /// The protocol session below which everything on this channel happens: each message names it or one below it.
+    /// The channel's root protocol session: every message names this session or one below it.
     pub root: String,
 }
 
-/// What a script wants when it promotes its browser and another one has its key.
+/// How a promotion proceeds when another browser has the key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Promotion {
-    /// It is refused.
+    /// Refuse the promotion.
     #[default]
     IfFree,
-    /// The other one is closed.
+    /// Close the other browser.
     Replace,
 }
 
-/// A session that is leased to one execution. It is released at the latest when it is dropped.
+/// A session that is leased to one execution. The lease is released at the latest when this value is dropped.
 ///
 /// # Cancellation
-/// What changes it is carried out to its end if the call is dropped.
+/// A method that changes the session runs to completion even if its future is dropped.
 #[async_trait]
 pub trait BrowserSession: Send + Sync {
-    /// What is known of it.
+    /// The session's properties.
     fn facts(&self) -> SessionFacts;
 
-    /// What the answer tells of the lease.
+    /// The lease as the answer reports it.
     fn lease(&self) -> LeaseFacts;
 
-    /// Whether the lease still holds. Asked before each effect.
+    /// Checks that the lease still holds. Called before each effect.
     ///
     /// # Errors
-    /// `SESSION_LOST` when another execution has it or may have had it, `SESSION_EXPIRED` when the browser was ended.
+    /// `SESSION_LOST` when another execution has, or may have had, the lease; `SESSION_EXPIRED` when the browser was
+    /// ended.
     async fn check(&self) -> Result<(), ErrorReport>;
 
-    /// A new channel to the browser. Any number may be open; all end with the lease.
+    /// Opens a new channel to the browser. Any number may be open; all are closed when the lease ends.
     ///
     /// # Errors
-    /// As [`Self::check`], and `CDP_CONNECTION_FAILED` when the browser cannot be reached; with the detail `refused` if it
-    /// is certain that it is gone.
+    /// As [`Self::check`], and `CDP_CONNECTION_FAILED` when the browser cannot be reached, with the detail `refused` if
+    /// it is certain that the browser no longer exists.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     async fn connect(&self) -> Result<BrowserChannel, ErrorReport>;
 
-    /// The browser does not answer any more: ends what is left of it and starts another one in its place.
+    /// Replaces a browser that no longer answers: ends what remains of it and starts another browser in its place.
     ///
     /// # Errors
-    /// When the lease is lost, or no other one can be started.
+    /// When the lease is lost, or no other browser can be started.
     async fn replace(&self, reason: &str) -> Result<(), ErrorReport>;
 
-    /// Makes the browser the shared one of the key.
+    /// Makes the browser the shared browser of its key.
     ///
     /// # Errors
-    /// `SESSION_BUSY` when another browser has the key or another execution uses it; with [`Promotion::Replace`] only the
-    /// latter. `SESSION_LOST` when an operator took the key meanwhile.
+    /// `SESSION_BUSY` when another browser has the key or another execution uses it; with [`Promotion::Replace`] only
+    /// the latter. `SESSION_LOST` when an operator removed the key in the meantime.
     async fn promote(&self, promotion: Promotion) -> Result<(), ErrorReport>;
 
-    /// Ends the browser now, for good: what is kept of its key is removed as well. The session is over with it.
+    /// Ends the browser permanently, and the session with it; the data stored for its key is removed as well.
     ///
     /// # Errors
-    /// When it cannot be ended; the next sweep tries again.
+    /// When the browser cannot be ended; the next sweep retries.
     async fn close(&self) -> Result<(), ErrorReport>;
 
-    /// As [`Self::close`], and another browser takes its place under the same lease, so that no other execution
-    /// comes in between.
+    /// As [`Self::close`], but starts another browser under the same lease, so that no other execution can take the key
+    /// in between.
     ///
     /// # Errors
-    /// When it cannot be ended, or no other one can be started.
+    /// When the browser cannot be ended, or no other one can be started.
     async fn reset(&self) -> Result<(), ErrorReport>;
 
-    /// Gives it back: a shared browser stays, another one is ended. Called at the end; a second call does nothing.
+    /// Releases the lease: a shared browser keeps running, any other browser is ended. Called at the end; a second call
+    /// does nothing.
     ///
     /// # Errors
-    /// When the browser cannot be ended, or the lease was lost meanwhile.
+    /// When the browser cannot be ended, or the lease was lost in the meantime.
     async fn release(&self) -> Result<(), ErrorReport>;
 
-    /// What the reader of the answer should know, as that the browser was replaced.
+    /// Warnings for the reader of the answer, for example that the browser was replaced.
     fn warnings(&self) -> Vec<String>;
 }

@@ -1,4 +1,4 @@
-//! How a host suspends and restores runtimes: the bound on what they keep stands here, once.
+//! How a host suspends and restores runtimes. The bound on a suspended state is enforced here, in one place.
 
 use crate::{
     context::ExecutionContext,
@@ -7,14 +7,14 @@ use crate::{
 use codemode_spec::{ErrorReport, limits::SUSPENDED_BYTES_MAX};
 use std::sync::Arc;
 
-/// What a runtime keeps, for [`restore`].
+/// Suspends a runtime and returns its state, for [`restore`].
 ///
 /// # Errors
-/// As [`ProviderRuntime::suspend`], with the detail `namespace`, and when it keeps more than
+/// As [`ProviderRuntime::suspend`], with the detail `namespace`, and when the state is larger than
 /// [`SUSPENDED_BYTES_MAX`].
 ///
 /// # Cancellation
-/// May be dropped at any time, which is as a failure.
+/// May be dropped at any time, with the effect of a failure.
 pub async fn suspend(namespace: &str, runtime: &dyn ProviderRuntime) -> Result<Vec<u8>, ErrorReport> {
     let state = runtime.suspend().await.and_then(|state| {
         let bytes = state.len();
@@ -25,10 +25,10 @@ pub async fn suspend(namespace: &str, runtime: &dyn ProviderRuntime) -> Result<V
     state.map_err(|error| error.with_detail("namespace", namespace))
 }
 
-/// A runtime that goes on where the one stopped that kept these bytes.
+/// Restores a runtime from the state of a suspended one.
 ///
 /// # Errors
-/// As [`Provider::restore`]. What no runtime can have kept is refused before the provider sees it.
+/// As [`Provider::restore`]. A state larger than the bound is refused before the provider sees it.
 ///
 /// # Cancellation
 /// May be dropped at any time.

@@ -1,4 +1,4 @@
-//! For the tests of providers and of hosts: a provider that does as it is told and remembers everything, and the
+//! Test support for providers and hosts: a configurable fake provider that records what happens to it, and the
 //! life-cycle suite that every provider must pass.
 //!
 //! Everything here panics instead of returning errors: it is used in tests only.
@@ -32,7 +32,7 @@ use tokio_util::sync::CancellationToken;
 /// Wall time of an execution of the test kit.
 const WALL: Duration = Duration::from_secs(120);
 
-/// The context of an execution with an id of its own and options for its providers and services, by name.
+/// The context of an execution with a unique id and with options for its providers and services, by name.
 ///
 /// # Panics
 /// When the options are not an object.
@@ -61,10 +61,10 @@ pub fn context(state_dir: &Path, options: serde_json::Value) -> ExecutionContext
     }
 }
 
-/// Calls a method as a host would: the arguments are checked against the manifest first.
+/// Calls a method as a host would: the arguments are validated against the manifest first.
 ///
 /// # Errors
-/// As the check or the call.
+/// As the validation or the call.
 ///
 /// # Panics
 /// When the provider cannot be registered.

@@ -1,4 +1,4 @@
-// Requests of the script's own, which the browser makes with the context's cookies: Playwright's `page.request`.
+// Requests of scripts, which the browser sends with the context's cookies: Playwright's `page.request`.
 
 const FETCH_OPTIONS = [
   "method", "headers", "data", "form", "multipart", "params", "failOnStatusCode", "maxRedirects", "timeout",
@@ -8,7 +8,7 @@ class APIRequest {
   #session;
   #page;
 
-  /** `page` is the one whose address relative urls are meant from; without one, the page that was used last. */
+  /** Relative URLs are resolved against the URL of `page`; without one, against that of the last used page. */
   constructor(session, page) {
     this.#session = session;
     this.#page = page;
@@ -38,7 +38,7 @@ class APIRequest {
     return this.#send("delete", url, { ...options, method: "DELETE" });
   }
 
-  /** Of a url, or of a request that a page made. */
+  /** `target` is a URL, or a request that a page made. */
   async fetch(target, options) {
     if (!(target instanceof Request)) return this.#send("fetch", target, options ?? {});
     const { cookie, ...headers } = target.headers();
@@ -79,7 +79,7 @@ class APIRequest {
   }
 }
 
-/** What a server answered to a request of the script's own. The body is there already. */
+/** The server's response to a request of a script. Its body has already been received. */
 class APIResponse {
   #answer;
   #body;
@@ -148,7 +148,7 @@ class APIResponse {
   }
 }
 
-/** The address of a request: relative ones are meant from the page's. */
+/** The URL of a request; relative ones are resolved against the page's. */
 const requestUrl = (method, page, target, params) => {
   const base = stateOf(page).url;
   let url;
@@ -167,7 +167,7 @@ const pairsOf = (fields) => {
   return pairs.filter(([, value]) => value !== undefined).map(([key, value]) => [key, String(value)]);
 };
 
-/** The body that the options ask for; adds its type to the headers, unless they have one. */
+/** The body that the options specify; adds its type to the headers, unless they have one. */
 const bodyOf = (method, { data, form, multipart }, headers) => {
   if ([data, form, multipart].filter((given) => given !== undefined).length > 1) {
     throw wrongArgument(method, "only one of data, form and multipart can be given");
@@ -198,7 +198,7 @@ const isJson = (text) => {
   }
 };
 
-/** The fields of a form with files, as bytes. */
+/** A multipart form as bytes. */
 const partsOf = (method, fields, boundary) => {
   const encoder = new TextEncoder();
   const escape = (name) => String(name).replace(/["\r\n]/g, (letter) => encodeURIComponent(letter));

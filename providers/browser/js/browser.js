@@ -1,4 +1,4 @@
-// The global `browser`: the browser and its one context, in Playwright's words.
+// The global `browser`: the browser and its only context, under Playwright's names.
 
 const OPEN_OPTIONS = ["waitUntil", "timeout", "viewport", "referer", "httpCredentials", "storageState"];
 
@@ -9,7 +9,7 @@ class Browser {
     this.#session = session;
   }
 
-  /** A new page at a url. */
+  /** Opens a new page at a URL. */
   async open(url, options) {
     const args = pick(url === undefined || url === null ? {} : { url: String(url) }, options, ["waitUntil"]);
     return this.#opened("open", args, options);
@@ -25,7 +25,7 @@ class Browser {
     return promisedList("browser.pages", this.#send("pages", "pages", {}, take));
   }
 
-  /** The page of an id, as `page.id` and the answer of an earlier script say it. */
+  /** The page of an id, which is `page.id` or an id in an earlier script's answer. */
   page(id) {
     if (id instanceof Page) return id;
     if (typeof id === "string") return this.#session.page(id);
@@ -38,7 +38,7 @@ class Browser {
     return helpText(name);
   }
 
-  /** Does nothing: the host ends or keeps the browser as the session's mode says. */
+  /** Does nothing: the host closes or keeps the browser according to the session's mode. */
   async close() {}
 
   isConnected() {
@@ -76,19 +76,19 @@ class Browser {
     }
   }
 
-  /** Requests of the script's own, with the context's cookies. */
+  /** Requests of the script, with the context's cookies. */
   get request() {
     return new APIRequest(this.#session, undefined);
   }
 
-  /** What servers get that ask for a name and a password: in all pages that there are, and in those that this script opens. */
+  /** Sets the credentials for HTTP authentication, in all existing pages and in pages that this script opens. */
   async setHTTPCredentials(credentials) {
     const given = credentialsOf("browser.setHTTPCredentials", credentials, undefined);
     this.#session.credentials = given;
-    await inAllPages(this, (page) => tellCredentials(page, "browser.setHTTPCredentials", given));
+    await inAllPages(this, (page) => sendCredentials(page, "browser.setHTTPCredentials", given));
   }
 
-  /** Grants these and no others: to an origin, or to all. */
+  /** Grants exactly these permissions, to one origin or to all. */
   async grantPermissions(permissions, options) {
     if (!Array.isArray(permissions)) throw wrongArgument("browser.grantPermissions", "the permissions must be an array");
     return this.#sendByPage("grantPermissions", "permissions", pick({ permissions }, options, ["origin"]), takeNothing);
@@ -98,25 +98,25 @@ class Browser {
     return this.#sendByPage("clearPermissions", "permissions", {}, takeNothing);
   }
 
-  /** Where all pages are that there are, and those that this script opens; null: nowhere. */
+  /** Sets the geolocation of all existing pages and of pages that this script opens; null clears it. */
   async setGeolocation(geolocation) {
     this.#session.geolocation = geolocation ?? undefined;
-    await inAllPages(this, (page) => tellGeolocation(page, geolocation));
+    await inAllPages(this, (page) => sendGeolocation(page, geolocation));
   }
 
-  /** What logins left; with `path`, a name, all of it is also saved by the host. */
+  /** The login state. If `path`, a name, is given, the host also saves the state of all pages. */
   async storageState(options) {
     const name = options?.path;
     if (name === undefined) return this.#sendByPage("storageState", "storageState", {});
     return this.#sendByPage("storageState", "saveState", { name: stateName("browser.storageState", name) });
   }
 
-  /** Removes what was saved under a name. */
+  /** Removes the login state saved under a name. */
   forgetState(name) {
     return this.#send("forgetState", "forgetState", { name: stateName("browser.forgetState", name) }, takeNothing);
   }
 
-  /** In all pages that there are, and in those that this script opens. */
+  /** Adds the script to all existing pages and to pages that this script opens. */
   async addInitScript(script, arg) {
     const source = initSource("browser.addInitScript", script, arg);
     this.#session.initScripts.push(source);
@@ -201,28 +201,28 @@ class Browser {
     return isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
   }
 
-  /** What the page must have before it goes to its url. */
+  /** Opens a blank page, applies the settings that must precede its URL, then navigates. */
   async #openedInSteps(name, { url, ...args }, options, take) {
     const own = credentialsOf(`browser.${name}`, options?.httpCredentials, url);
     const page = await this.#send(name, "open", args, take);
     if (options?.viewport) await page.setViewportSize(options.viewport);
     for (const source of this.#session.initScripts) await page.addInitScript(source);
     const given = own ?? this.#session.credentials;
-    if (given !== undefined) await tellCredentials(page, `browser.${name}`, given);
-    if (this.#session.geolocation !== undefined) await tellGeolocation(page, this.#session.geolocation);
+    if (given !== undefined) await sendCredentials(page, `browser.${name}`, given);
+    if (this.#session.geolocation !== undefined) await sendGeolocation(page, this.#session.geolocation);
     if (options?.storageState !== undefined) await this.#loadState(name, page, options.storageState);
     if (url !== undefined) await page.goto(url, options);
     return page;
   }
 
-  /** Of a saved name, or of an object as `storageState` answers it. */
+  /** Loads a saved state by name, or an object in the form that `storageState` returns. */
   #loadState(name, page, state) {
     const method = `browser.${name}`;
     if (typeof state !== "object" || state === null) state = stateName(method, state);
     return this.#session.send(method, "loadState", { page: page.id, state }, takeNothing, page);
   }
 
-  /** Asks by a page what is of the whole context; by another page, if that one closes meanwhile. */
+  /** Sends a verb about the whole context through some page; retries with another one if that page closes meanwhile. */
   async #sendByPage(name, verb, args, take = takeValue) {
     const method = `browser.${name}`;
     for (;;) {
@@ -240,7 +240,7 @@ class Browser {
   }
 }
 
-/** The page by which what is of the whole context is asked: the one that was used last, or the newest that shows a site. */
+/** The page through which context verbs are sent: the last used one, or the newest one that shows a site. */
 const anyPage = async (session, method) => {
   const { current } = session;
   if (current !== undefined && !current.isClosed()) return current;
@@ -250,7 +250,7 @@ const anyPage = async (session, method) => {
   return page;
 };
 
-/** Does something with each page that there is. One that closes meanwhile needs nothing any more. */
+/** Applies a function to each existing page. Pages that close meanwhile are skipped. */
 const inAllPages = async (browser, act) => {
   for (const page of await browser.pages()) {
     await act(page).catch((error) => {
@@ -259,7 +259,7 @@ const inAllPages = async (browser, act) => {
   }
 };
 
-/** Name and password as the host takes them. Those of a page that is opened are for its own origin, unless it is named. */
+/** Credentials in the host's form. Those of `open` apply to the URL's origin, unless they name one. */
 const credentialsOf = (method, credentials, url) => {
   if (credentials === undefined || credentials === null) return undefined;
   const { username, password, origin } = credentials;
@@ -277,19 +277,22 @@ const stateName = (method, name) => {
   throw wrongArgument(method, "the name of a saved state must be a string", 'As in storageState({ path: "shop" }).');
 };
 
-const tellCredentials = (page, method, credentials) => {
+const sendCredentials = (page, method, credentials) => {
   const args = { page: page.id, credentials: credentials ?? null };
   return stateOf(page).session.send(method, "credentials", args, takeNothing, page);
 };
 
-const tellGeolocation = (page, geolocation) => {
+const sendGeolocation = (page, geolocation) => {
   const args = { page: page.id, geolocation: geolocation ?? null };
   return stateOf(page).session.send("browser.setGeolocation", "geolocation", args, takeNothing, page);
 };
 
 guard("browser", Browser, ["help", "isConnected", "contexts", "browser", ...OF_TIMEOUTS, ...OF_EMITTERS]);
 
-/** What the namespace's global is, over the raw namespace: evaluated once, called once in each execution. */
+/**
+ * Creates the namespace's global from the raw namespace. This expression is evaluated once; the function is called
+ * once per execution.
+ */
 const layer = (call, name, failWith) => {
   fail = failWith;
   const session = new Session(call);

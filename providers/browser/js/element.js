@@ -1,15 +1,15 @@
-// What can be done to an element, once for all: `locator.js` offers it on locators, `scope.js` on pages and frames with a
-// selector before the other arguments. Each is `(to, ...arguments)`, where `to` says of which page, target and method.
+// The operations on elements, defined once: `locator.js` offers them on locators, `scope.js` on pages and frames with a
+// selector as first argument. Each is `(to, ...arguments)`, where `to` has the page, the target and the method's name.
 
-// Where `noWaitAfter` is not named it is taken and means nothing, as in Playwright.
+// Where `noWaitAfter` is not listed it is accepted and ignored, as in Playwright.
 const HOVER = ["position", "modifiers", "force", "trial", "scroll"];
 const CLICK = [...HOVER, "noWaitAfter", "button", "clickCount", "delay", "steps"];
 const CHECK = ["position", "force", "trial", "scroll"];
 const DRAG = ["sourcePosition", "targetPosition", "force", "trial", "steps"];
 const SHOT = ["fullPage", "type", "quality", "clip", "omitBackground", "markup", "cursor"];
 
-/** The one that an action is meant for. */
-class Acting {
+/** The page, method name and target of an action. */
+class Action {
   constructor(page, method, target) {
     this.page = page;
     this.method = method;
@@ -29,7 +29,7 @@ class Acting {
   }
 }
 
-/** A text that is typed: a string, or the name of a secret in the place of its handle. */
+/** A text to type: a string, or the name of the secret instead of its handle. */
 const typed = (to, value) => {
   if (typeof value === "string") return value;
   if (typeof value === "number") return String(value);
@@ -37,16 +37,16 @@ const typed = (to, value) => {
   throw wrongArgument(to.method, `the value must be a string, and this is ${typeName(value)}`);
 };
 
-/** Whether a value is the handle of a secret. One that only looks like it names a secret as well, and gets no more by that. */
+/** Whether a value is the handle of a secret. A forged handle names a secret as well, but gains nothing by that. */
 const isSecret = (value) => typeof value === "object" && value !== null && typeof value.secret === "string";
 
-/** Keys are no text, and no secret. */
+/** A key: neither a text nor a secret. */
 const keyOf = (to, value) => {
   if (!isSecret(value)) return typed(to, value);
   throw wrongArgument(to.method, "a secret is no key", "Fill the field with it: fill(selector, secret(name)).");
 };
 
-/** Options of a select element, in all of Playwright's forms. */
+/** The options to choose in a select element, in all forms that Playwright accepts. */
 const choices = (to, values) => {
   if (values === null || values === undefined) return [];
   return (Array.isArray(values) ? values : [values]).map((value) => {
@@ -60,13 +60,13 @@ const choices = (to, values) => {
   });
 };
 
-/** The same list with the places of options in the place of their handles. */
+/** Replaces option locators in the list by the indices of their options. */
 const placesOf = (values, options) =>
   Promise.all(values.map((value) =>
     value instanceof Locator ? value.evaluate((option) => ({ index: option.index }), undefined, pick({}, options, ["timeout"])) : value,
   ));
 
-/** Files to be uploaded. There are no paths: the sandbox has no files. */
+/** Files to upload. Paths are refused: the sandbox has no files. */
 const filesOf = (method, files) =>
   (Array.isArray(files) ? files : [files]).map((file) => {
     if (typeof file !== "object" || file === null || typeof file.name !== "string" || file.buffer === undefined) {
@@ -80,13 +80,13 @@ const filesOf = (method, files) =>
     return pick({ name: file.name, buffer }, file, ["mimeType"]);
   });
 
-/** Refuses the option `path`, which would be silently useless. */
+/** Refuses the option `path`, which would be silently ignored. */
 const refusePath = (method, options) => {
   if (options?.path === undefined) return;
   throw wrongArgument(method, "there are no files to write to", "Leave out path, and return the bytes from the script.");
 };
 
-/** The options of a screenshot. `markup: true` marks what can be clicked and typed into. */
+/** The options of a screenshot. `markup: true` marks clickable and typeable elements. */
 const shotOf = (options) => {
   const args = pick({}, options, SHOT);
   if (args.markup === true) args.markup = ["clickable", "typeable"];
@@ -137,7 +137,7 @@ const ELEMENT_METHODS = {
   getAttribute: (to, name, options) => to.read("attribute", options, String(name)),
 };
 
-/** Those that only locators have. */
+/** Operations that only locators have. */
 const LOCATOR_METHODS = {
   boundingBox: reading("box"),
   ariaSnapshot: reading("aria"),

@@ -1,6 +1,6 @@
-// What happens in pages, as it reaches listeners and waits: one long poll for all pages, while somebody listens.
+// Page events, delivered to listeners and waits: one long poll for all pages, while there are listeners.
 
-/** What the host must observe for each event of a page. */
+/** The host's event kinds that each page event needs. */
 const NEEDS = {
   dialog: ["dialog"],
   console: ["console"],
@@ -19,38 +19,41 @@ const NEEDS = {
   close: [],
   crash: [],
 };
-/** Told of every page that somebody listens to. */
+/** Kinds that are watched on every page with listeners. */
 const ALWAYS = ["close", "crash"];
 
-/** A page that tells one of these waits for the answer. */
+/** Kinds after which the page is blocked until the script answers. */
 const URGENT = ["dialog", "route"];
 
-/** How long one poll waits; the next one follows it. */
+/** The duration of one long poll; the next one follows it. */
 const POLL_MS = 20_000;
-/** How long after an answer the next poll begins. */
+/** The delay before the next poll, so that events of a burst are batched. */
 const BURST_MS = 10;
-/** What a wait may last unless it is told otherwise. */
+/** The default timeout of a wait. */
 const WAIT_MS = 30_000;
 
 class Events {
   constructor(session) {
     this.session = session;
-    /** Settles when the host observes what was asked for last; calls wait for it. Null: nothing is being asked. */
+    /**
+     * A promise that settles when the host watches everything requested so far; calls wait for it. Null if no
+     * request is under way.
+     */
     this.gate = null;
-    /** Whether somebody listens. */
+    /** Whether there are listeners. */
     this.polls = false;
     this.listeners = 0;
-    /** How many listen to each kind, which is what polls ask for. */
+    /** The number of listeners of each kind; polls request these kinds. */
     this.kinds = new Map();
-    /** What the next watch will tell the host, by page. */
-    this.asked = new Map();
+    /** The kinds to request from the host next, by page. */
+    this.requested = new Map();
     /** The sequence number of the first event that was not delivered. */
     this.next = undefined;
-    /** The number of the poll whose answer counts. */
+    /** The number of the current poll; answers of earlier ones are dropped. */
     this.poll = 0;
   }
 
-  /** One more listener for these kinds of a page. `page` is null for what is of no page. */
+  /** Adds a listener for these kinds of a page. `page` is null for events of the context. */
   listen(page, kinds) {
     this.listeners++;
     const begun = kinds.filter((kind) => this.count(kind, 1) === 1);
@@ -59,16 +62,16 @@ class Events {
     const isNew = watched.size === 0 || kinds.some((kind) => !watched.has(kind)) || policy?.told !== policy?.wanted;
     if (!isNew && begun.length === 0 && this.polls) return;
     for (const kind of [...kinds, ...ALWAYS]) {
-      // What happened before somebody listened is not told.
+      // Events from before the listener was added are not delivered.
       if (page !== null && (begun.includes(kind) || !watched.has(kind))) stateOf(page).since.set(kind, undefined);
       watched.add(kind);
     }
     this.polls = true;
-    this.asked.set(page, watched);
+    this.requested.set(page, watched);
     this.gate ??= this.open();
   }
 
-  /** Counts who listens to a kind. */
+  /** Changes the number of listeners of a kind. */
   count(kind, change) {
     const count = (this.kinds.get(kind) ?? 0) + change;
     if (count === 0) this.kinds.delete(kind);
@@ -76,8 +79,8 @@ class Events {
     return count;
   }
 
-  /** One listener less. The poll under way is not followed by another one when none is left. */
-  leave(kinds) {
+  /** Removes a listener. Without listeners, no poll follows the current one. */
+  unlisten(kinds) {
     this.listeners--;
     for (const kind of kinds) this.count(kind, -1);
     if (this.listeners === 0) {
@@ -86,17 +89,17 @@ class Events {
     }
   }
 
-  /** Tells the host what to observe, all that one turn of the script asks for at once, and what is asked for meanwhile. */
+  /** Tells the host what to watch: everything requested in one turn of the script, and what is requested meanwhile. */
   async open() {
     await undefined;
-    while (this.asked.size > 0) await this.tell().catch(() => {});
+    while (this.requested.size > 0) await this.subscribe().catch(() => {});
     this.gate = null;
   }
 
-  async tell() {
+  async subscribe() {
     const { call } = this.session;
-    const asked = [...this.asked];
-    this.asked.clear();
+    const asked = [...this.requested];
+    this.requested.clear();
     const told = [];
     for (const [page, watched] of asked) {
       const types = [...watched];
@@ -106,7 +109,7 @@ class Events {
       policy.told = policy.wanted;
       told.push(call.dialogs({ page: page.id, policy: policy.told }));
     }
-    // A page that is gone says so to whatever else is done with it.
+    // The error of a closed page is reported by the next call on it.
     const answers = await Promise.all(told.map((answer) => answer.catch(() => undefined)));
     await this.start(answers.map((answer) => answer?.next).find((next) => next !== undefined));
     for (const [page] of asked) {
@@ -117,7 +120,7 @@ class Events {
     if (this.polls) this.run();
   }
 
-  /** Where the reading begins: at what happens from now on, unless reading goes on already. */
+  /** Sets where reading starts: at future events, unless reading is under way already. */
   async start(next) {
     if (next === undefined) {
       const answer = await this.session.call.events({ types: this.types(), timeoutMs: 0 });
@@ -134,15 +137,18 @@ class Events {
     while (this.polls && poll === this.poll) {
       const answer = await this.ask(POLL_MS).catch(() => undefined);
       if (poll !== this.poll) return;
-      // Without an answer there is no browser, or no more call to be made: the next listener tries again.
+      // Without an answer the browser is gone or no calls are possible; the next listener tries again.
       if (answer === undefined) this.poll++;
       else this.deliver(answer);
-      // Each poll is a call: what comes in a burst is told together, unless the page stands still meanwhile.
+      // Each poll is a call, so the events of a burst are batched, unless the page would be blocked meanwhile.
       if (!URGENT.some((kind) => this.kinds.has(kind))) await new Promise((resolve) => setTimeout(resolve, BURST_MS));
     }
   }
 
-  /** The host tells a new page once, as the first of these kinds that fits. Of a popup it must say who opened it. */
+  /**
+   * The kinds to poll for. The host reports a new page once, as the first kind in the list that fits; "popup" must
+   * come first, since it includes the opener.
+   */
   types() {
     const types = [...ALWAYS, ...this.kinds.keys()];
     return this.kinds.has("popup") ? ["popup", ...types.filter((kind) => kind !== "popup")] : types;
@@ -154,7 +160,7 @@ class Events {
     return this.session.call.events(args);
   }
 
-  /** Delivers what has happened so far. */
+  /** Delivers the events that have occurred so far. */
   async flush() {
     if (this.gate !== null) return;
     const poll = this.poll;
@@ -170,13 +176,13 @@ class Events {
         if (this.next !== undefined && event.seq < this.next) continue;
         this.next = event.seq + 1;
       }
-      this.tellPage(event);
+      this.dispatch(event);
     }
     if (answer.next !== undefined && (this.next === undefined || answer.next > this.next)) this.next = answer.next;
   }
 
-  tellPage(event) {
-    // Each new page is one of the context's, whether some page opened it or the script.
+  dispatch(event) {
+    // Each new page is reported on the context, whether a page or the script opened it.
     if (event.type === "page" || event.type === "popup") {
       emit(this.session.emitter, "page", this.session.page(event.popup ?? event.page, event.url));
     }
@@ -187,7 +193,7 @@ class Events {
     RECEIVE[event.type]?.(page, event);
   }
 
-  /** A page has ended, in one way or the other: what is waited for in it does not come any more. */
+  /** A page was closed or has crashed: fails the waits on it. */
   ended(page, how) {
     const { emitter } = stateOf(page);
     emit(emitter, how, page);
@@ -195,7 +201,7 @@ class Events {
   }
 }
 
-/** Listeners by the name of the event, and the waits that the page's end fails. */
+/** Listeners by event name, and the waits to fail when the page closes. */
 class Emitter {
   constructor() {
     this.listeners = new Map();
@@ -205,7 +211,7 @@ class Emitter {
 
 const listenersOf = (emitter, name) => emitter.listeners.get(name) ?? [];
 
-/** Calls the listeners of an event. What one throws is an unhandled rejection; the others are called all the same. */
+/** Calls the listeners of an event. An exception of one becomes an unhandled rejection; the others are still called. */
 const emit = (emitter, name, value) => {
   for (const entry of [...listenersOf(emitter, name)]) {
     if (entry.once) entry.remove(true);
@@ -218,18 +224,18 @@ const emit = (emitter, name, value) => {
   }
 };
 
-/** Adds a listener; `kinds` is what the host must observe for it. */
+/** Adds a listener; `kinds` are the host's event kinds that it needs. */
 const addListener = (session, page, emitter, name, kinds, handler, once) => {
   const entry = { handler, once, remove: undefined };
   entry.remove = (isHeard = false) => {
     const left = listenersOf(emitter, name).filter((other) => other !== entry);
     if (left.length === listenersOf(emitter, name).length) return;
     emitter.listeners.set(name, left);
-    session.events.leave(kinds);
+    session.events.unlisten(kinds);
     if (name !== "dialog") return;
     settleDialogs(page);
-    // A listener for one dialog answers when it likes; of one that was taken away nothing more is expected.
-    if (!isHeard) setTimeout(leaveDialog, 0, page);
+    // A one-time dialog listener may answer later; after any other removal no answer is to be expected.
+    if (!isHeard) setTimeout(dismissUnanswered, 0, page);
   };
   emitter.listeners.set(name, [...listenersOf(emitter, name), entry]);
   if (name === "dialog") stateOf(page).policy.wanted = "hold";
@@ -248,7 +254,7 @@ const removeListener = (emitter, name, handler) => {
   }
 };
 
-/** The first event of a kind that a predicate accepts. */
+/** Resolves with the first event that a predicate accepts. */
 const waitForEvent = (session, page, emitter, { method, name, kinds, accepts, timeout, what }) => {
   const ms = timeout ?? WAIT_MS;
   const late = lateError(method, ms, what);
@@ -264,7 +270,7 @@ const waitForEvent = (session, page, emitter, { method, name, kinds, accepts, ti
       const decide = (isMeant) => isMeant && settle(resolve, value);
       try {
         const isMeant = accepts === undefined || accepts(value);
-        // At once where that can be: of events that come together no further one is shown to the predicate.
+        // Decide synchronously where possible, so that the predicate sees no further events of the same batch.
         if (typeof isMeant?.then !== "function") decide(isMeant);
         else Promise.resolve(isMeant).then(decide).catch((error) => settle(reject, error));
       } catch (error) {

@@ -1,6 +1,6 @@
-// What finds elements within something: a page, a frame, a frame named by a locator, or an element.
+// The base class of everything in which elements can be found: a page, a frame, a frame locator, or a locator.
 
-/** The page of a finder, its steps from the page's document, and how it reads. */
+/** Accessors: the page of a finder, its steps from the page's document, and its description. */
 let pageOf, stepsOf, textOf;
 
 class Finder {
@@ -14,7 +14,7 @@ class Finder {
     textOf = (finder) => finder.#text;
   }
 
-  /** Without a page the finder is one. */
+  /** Without `page`, the finder is itself the page. */
   constructor(page, steps, text) {
     this.#page = page;
     this.#steps = steps;
@@ -78,15 +78,15 @@ class Finder {
   }
 }
 
-/** What names something, which is looked for only when something is done to it. */
+/** Methods that return a locator synchronously: the element is resolved only when it is used. */
 const FINDS = [
   "locator", "getByRole", "getByText", "getByLabel", "getByPlaceholder", "getByAltText", "getByTitle", "getByTestId",
   "frameLocator",
 ];
 
-/** The steps behind the last one that enters a frame: those that the frame's document is asked for. */
+/** The steps after the last one that enters a frame, which are resolved in that frame's document. */
 const inFrameOf = (steps) => steps.slice(steps.findLastIndex(({ by }) => by === "frame") + 1);
 
-/** Steps that are to be taken behind others: what they are combined with is looked for there as well. */
+/** Appends steps to others: the steps inside of `and` and `or` must start from the same place. */
 const rebased = (outer, steps) =>
   steps.map((step) => (step.by === "and" || step.by === "or" ? { ...step, steps: [...outer, ...rebased(outer, step.steps)] } : step));

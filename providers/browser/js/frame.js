@@ -1,9 +1,9 @@
-// Frames of a page. A frame inside of it is reached by steps like any other target.
+// Frames of a page. A frame is reached by steps like any other target.
 
 class Frame extends Scope {
   #known;
 
-  /** `known` is the host's row, or of a frame that was only named so far its name. */
+  /** `known` is the host's row, or only the name of a frame that was not looked up; null for the main frame. */
   constructor(page, steps, text, known) {
     super(page, steps, text);
     this.#known = known;
@@ -45,7 +45,7 @@ const frameOf = (page, row) => {
   return new Frame(page, [{ by: "frame", frame: row.frame }], text, row);
 };
 
-/** The frame of a name, which is looked for when something is done in it. */
+/** The frame of a name, which is resolved when it is used. */
 const namedFrame = (page, name) => {
   const value = JSON.stringify(name);
   const css = `iframe[name=${value}], frame[name=${value}], iframe[id=${value}]`;

@@ -1,12 +1,12 @@
-// What an object of the layer answers when a script asks for a method that it does not have.
-// A proxy ends the chain of prototypes: what exists never meets it and costs nothing.
+// Errors for members that an object of the layer does not have. A proxy ends the prototype chain: existing members
+// never reach it and cost nothing.
 
-/** Names that the language and its tools ask any object for. */
+/** Names that the language and its tools look up on any object. */
 const NEVER_METHODS = new Set([
   "then", "toJSON", "constructor", "name", "message", "stack", "cause", "code", "length", "nodeType", "inspect",
 ]);
 
-/** How many letters must change to make one word of another. */
+/** The edit distance of two words. */
 const distance = (a, b) => {
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {
@@ -19,7 +19,7 @@ const distance = (a, b) => {
   return row[b.length];
 };
 
-/** The name of a list that is nearest to another one, if one is near. */
+/** The nearest name in a list, if one is near enough. */
 const nearest = (name, names) => {
   const wanted = name.toLowerCase();
   let [best, least] = [undefined, Math.max(1, Math.floor(name.length / 3)) + 1];
@@ -30,7 +30,7 @@ const nearest = (name, names) => {
   return best;
 };
 
-/** The methods of an object of the layer, those of its classes' bases included. */
+/** The methods of an object of the layer, including inherited ones. */
 const methodsOf = (object) => {
   const names = new Set();
   for (let at = object; at !== null && at !== PROTOTYPE_END; at = Object.getPrototypeOf(at)) {
@@ -50,7 +50,7 @@ const missingError = (receiver, key) => {
   return unsupported(`${label}.${key}`, instead);
 };
 
-/** Stands for a member that does not exist: calling it, or a member of it, throws. */
+/** Stands for a missing member: calling it, or accessing a member of it, throws. */
 const missing = (receiver, key) =>
   new Proxy(function () {}, {
     apply() {
@@ -71,34 +71,34 @@ const PROTOTYPE_END = new Proxy({}, {
 
 const AsyncFunction = (async () => {}).constructor;
 
-// Methods are called by a key of their own: by `apply` they would be seen in stacks as frames of the language.
+// Methods are called through a symbol key: with `apply`, stacks would show native frames.
 
-/** A method whose promise rejects where its call would have thrown. */
+/** Wraps a method so that it rejects where it would have thrown. */
 const rejecting = (name, key) =>
   ({
     [name](...args) {
       try {
         return this[key](...args);
       } catch (error) {
-        return Promise.reject(leaving(error));
+        return Promise.reject(stripLayerFrames(error));
       }
     },
   })[name];
 
-/** A method that goes on behind its call: its errors have the place of the call, if they have none in the script. */
+/** Wraps an async method so that errors without frames of the script get the place of the call. */
 const placing = (name, key) =>
   ({
     [name](...args) {
       const place = new Error();
       return this[key](...args).catch((error) => {
-        throw leaving(error, place);
+        throw stripLayerFrames(error, place);
       });
     },
   })[name];
 
 /**
- * Lets the instances of a class, known to scripts by a label, say what they do not have. Its methods answer promises, which
- * reject for whatever is wrong, also with an argument; but those named in `atOnce` answer at once, and throw.
+ * Lets the instances of a class report missing members; `label` is the class's name for scripts. Its methods return
+ * promises, which reject for any error, also of an argument; those in `atOnce` are synchronous, and throw.
  */
 const guard = (label, type, atOnce) => {
   type.label = label;
@@ -114,7 +114,7 @@ const guard = (label, type, atOnce) => {
   }
 };
 
-/** What answers at once on whatever has it. */
+/** Methods that are synchronous in every class. */
 const AT_ONCE = ["toString", "toJSON", "page", "url", "headers"];
 const OF_EMITTERS = ["on", "addListener", "once", "off", "removeListener", "removeAllListeners"];
 const OF_TIMEOUTS = ["setDefaultTimeout", "setDefaultNavigationTimeout"];
@@ -124,7 +124,7 @@ const LIST_MEMBERS = [
   "shift", Symbol.iterator,
 ];
 
-/** A promise of a list that Playwright returns at once: using it as a list says what is missing. */
+/** A promise of a list that Playwright returns synchronously: using it as a list throws an explanation. */
 const promisedList = (method, promise) => {
   for (const key of LIST_MEMBERS) {
     Object.defineProperty(promise, key, {

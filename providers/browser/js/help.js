@@ -1,4 +1,4 @@
-// What `browser.help` says: one line for each method.
+// The texts of `browser.help`: one line per method.
 
 const ELEMENT_HELP = {
   click: "click({ button, clickCount, modifiers, position, delay, force, trial, timeout })",
@@ -142,10 +142,10 @@ const HELP = {
   fileChooser: { setFiles: "setFiles({ name, mimeType, buffer } | list), isMultiple(), page()" },
 };
 
-/** What is called otherwise in Playwright. */
+/** Names of Playwright's classes that have another name here. */
 const SAME_AS = { elementHandle: "locator", jsHandle: "locator", context: "browser", browserContext: "browser" };
 
-/** The help on a thing or a method of one; without a name, on the browser and on what else there is help. */
+/** The help on an object or a method; without a name, on the browser, with a list of the other topics. */
 const helpText = (name) => {
   const list = (label) => Object.values(HELP[label]).map((line) => `${label}.${line}`).join("\n");
   if (name === undefined) {
@@ -159,7 +159,7 @@ const helpText = (name) => {
   const label = Object.hasOwn(SAME_AS, named) ? SAME_AS[named] : named;
   const labels = label !== undefined && Object.hasOwn(HELP, label) ? [label] : Object.keys(HELP);
   const lines = labels.flatMap((each) => linesOf(each, method).map((line) => `${each}.${line}`));
-  // What a frame has in common with a page is written there.
+  // The help of methods that frames share with pages is listed with pages.
   if (label === "frame" && lines.length === 0 && Object.hasOwn(Scope.prototype, method)) {
     lines.push(...linesOf("page", method).map((line) => `frame.${line}`));
   }

@@ -28,7 +28,7 @@ class Keyboard {
   }
 
   #send(name, args) {
-    return new Acting(this.#page, `keyboard.${name}`, undefined).send("keyboard", args, undefined);
+    return new Action(this.#page, `keyboard.${name}`, undefined).send("keyboard", args, undefined);
   }
 }
 
@@ -64,7 +64,7 @@ class Mouse {
   }
 
   #send(name, args) {
-    return new Acting(this.#page, `mouse.${name}`, undefined).send("mouse", args, undefined);
+    return new Action(this.#page, `mouse.${name}`, undefined).send("mouse", args, undefined);
   }
 }
 

@@ -1,4 +1,4 @@
-// What to use instead of what Playwright, Puppeteer or Selenium have and this subset has not.
+// What to use instead of members that Playwright, Puppeteer or Selenium have and this subset lacks.
 
 const RAW = (command) => `nothing here does it; where the namespace cdp is offered, ${command} does`;
 const ONE_BROWSER = "the browser is there already and is kept or ended by the host; use browser.open(url)";

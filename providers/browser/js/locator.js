@@ -1,4 +1,4 @@
-// Locators: immutable lists of steps. An element is looked for when something is done to it.
+// Locators: immutable lists of steps. The element is resolved when the locator is used.
 
 class Locator extends Finder {
   #description;
@@ -6,11 +6,11 @@ class Locator extends Finder {
   constructor(page, steps, text, description = null) {
     super(page, steps, text);
     this.#description = description;
-    /** What console.log shows. */
+    /** The text that console.log shows. */
     this.target = description ?? text;
   }
 
-  /** The same locator under a name of the script's own. */
+  /** The same locator with a description. */
   describe(description) {
     return new Locator(pageOf(this), stepsOf(this), textOf(this), String(description));
   }
@@ -55,21 +55,21 @@ class Locator extends Finder {
     return new FrameLocator(this);
   }
 
-  /** One locator for each element that there is now. */
+  /** One locator for each current element. */
   async all() {
-    const count = await LOCATOR_METHODS.count(acting(this, "all"));
+    const count = await LOCATOR_METHODS.count(actionOn(this, "all"));
     return Array.from({ length: count }, (_, index) => this.nth(index));
   }
 
   dragTo(target, options) {
     if (!(target instanceof Locator)) throw wrongArgument("locator.dragTo", "the target must be a locator");
     const args = pick({ source: { steps: stepsOf(this) }, target: { steps: stepsOf(target) } }, options, DRAG);
-    return new Acting(pageOf(this), "locator.dragTo", undefined).send("drag", args, options);
+    return new Action(pageOf(this), "locator.dragTo", undefined).send("drag", args, options);
   }
 
-  /** Handles are locators here: this one, when its element is there. */
+  /** Locators stand in for handles: waits for the element, and returns this locator. */
   async elementHandle(options) {
-    await LOCATOR_METHODS.waitFor(acting(this, "elementHandle"), { ...options, state: "attached" });
+    await LOCATOR_METHODS.waitFor(actionOn(this, "elementHandle"), { ...options, state: "attached" });
     return this;
   }
 
@@ -77,9 +77,9 @@ class Locator extends Finder {
     return this.all();
   }
 
-  /** Waits until a function of the element, which is looked for each time, answers something true. */
+  /** Waits until a function of the element returns a truthy value. The element is resolved for each call. */
   async waitForFunction(fn, arg, options) {
-    const to = acting(this, "waitForFunction");
+    const to = actionOn(this, "waitForFunction");
     const ms = timeoutOf(pageOf(this), options) ?? WAIT_MS;
     const until = ms === 0 ? Infinity : Date.now() + ms;
     for (;;) {
@@ -106,7 +106,7 @@ class Locator extends Finder {
     return this.locator(selector).evaluateAll(fn, arg);
   }
 
-  /** A locator needs no end of its own; handles had one. */
+  /** Does nothing: locators stand in for handles, but hold no resource. */
   async dispose() {}
 
   toJSON() {
@@ -114,15 +114,15 @@ class Locator extends Finder {
   }
 }
 
-/** How often a condition of an element is looked at. */
+/** The polling interval for a condition of an element. */
 const CONDITION_MS = 50;
 
-const acting = (locator, name) => new Acting(pageOf(locator), `locator.${name}`, { steps: stepsOf(locator) });
+const actionOn = (locator, name) => new Action(pageOf(locator), `locator.${name}`, { steps: stepsOf(locator) });
 
 const refined = (locator, step, text) =>
   new Locator(pageOf(locator), [...stepsOf(locator), step], `${textOf(locator)}.${text}`);
 
-/** The steps of a locator that another one names. */
+/** The steps of a locator that is an argument of another one. */
 const insideSteps = (locator, name, other) => {
   const method = name === "and" || name === "or" ? `locator.${name}` : "locator.filter";
   if (!(other instanceof Locator)) throw wrongArgument(method, "the argument must be a locator");
@@ -130,11 +130,11 @@ const insideSteps = (locator, name, other) => {
   if (pageOf(other) !== pageOf(locator) || !isInSameFrame) {
     throw wrongArgument(method, `Inner "${name}" locator must belong to the same frame`, "Both must begin with the same page or frame.");
   }
-  return behindFrame(stepsOf(locator), stepsOf(other));
+  return relativeToFrame(stepsOf(locator), stepsOf(other));
 };
 
-/** Steps as they read in the frame of others, where both begin by entering the same one. */
-const behindFrame = (steps, others) => {
+/** Steps relative to the frame of `steps`, if both lists begin by entering the same frame. */
+const relativeToFrame = (steps, others) => {
   const entered = steps.slice(0, steps.length - inFrameOf(steps).length);
   const isSame = entered.length > 0 && JSON.stringify(entered) === JSON.stringify(others.slice(0, entered.length));
   return isSame ? others.slice(entered.length) : others;
@@ -167,21 +167,21 @@ const filtered = (locator, options) => {
   return locator;
 };
 
-/** What `$` answers: the first element, or null if there is none. */
+/** The result of `$`: a locator of the first element, or null if there is none. */
 const firstOf = async (locator) => {
-  const count = await LOCATOR_METHODS.count(acting(locator, "$"));
+  const count = await LOCATOR_METHODS.count(actionOn(locator, "$"));
   return count === 0 ? null : locator.first();
 };
 
 for (const [name, act] of [...Object.entries(ELEMENT_METHODS), ...Object.entries(LOCATOR_METHODS)]) {
   hide(Locator.prototype, name, {
     [name](...args) {
-      return act(acting(this, name), ...args);
+      return act(actionOn(this, name), ...args);
     },
   }[name]);
 }
 
-/** The document inside of a frame's element. */
+/** A locator of the document inside of a frame element. */
 class FrameLocator extends Finder {
   #owner;
 

@@ -1,9 +1,9 @@
-// Requests and responses as listeners and waits get them. They are Playwright's objects over the host's events.
+// Requests and responses for listeners and waits: Playwright's objects, built from the host's events.
 
-/** Requests of a page that are remembered; older ones are forgotten. */
+/** The number of a page's requests that are remembered; the oldest are evicted. */
 const REQUESTS_MAX = 1_000;
 
-/** What a request's life has come to: `{ failure, response, from, to }`. */
+/** Accessor for the outcome of a request: `{ failure, response, from, to }`. */
 let requestState;
 
 class Request {
@@ -77,7 +77,7 @@ class Request {
     const isOver = () => state.response !== null || state.failure !== null;
     if (isOver()) return state.response;
     const coming = waitForPageEvent(this.#page, "request.response", "response", (response) => response.request() === this);
-    // It may have come before anybody listened for it.
+    // It may have arrived before the listener was added.
     await Promise.race([coming.catch(() => undefined), recall(this.#page, this.#event)]);
     return isOver() ? state.response : coming;
   }
@@ -163,7 +163,7 @@ class Response {
     return this.#content("json", (bytes) => JSON.parse(new TextDecoder().decode(bytes)));
   }
 
-  /** Null when the whole response is there, or the error. */
+  /** Null when the response is complete, or the error. */
   finished() {
     return this.#content("finished", () => null).catch((error) => error);
   }
@@ -194,7 +194,7 @@ const remember = (page, id, request) => {
   return request;
 };
 
-/** The request of an event that begins one. A redirect keeps the id and goes elsewhere. */
+/** The request of an event that begins one. A redirect reuses the id with another URL. */
 const requestBegun = (page, event) => {
   const before = stateOf(page).requests.get(event.requestId);
   const isKnown = before !== undefined && requestState(before).response === null;
@@ -207,11 +207,14 @@ const requestBegun = (page, event) => {
   return remember(page, event.requestId, request);
 };
 
-/** The request of a later event. Its beginning may have been before somebody listened. */
+/** The request of a later event. Its beginning may have preceded the first listener. */
 const requestOf = (page, event) =>
   stateOf(page).requests.get(event.requestId) ?? remember(page, event.requestId, new Request(page, event));
 
-/** Reads once more what has come of a request before its page was listened to; what comes later is told to listeners. */
+/**
+ * Reads the events of a request again that preceded the first listener on its page; later ones are delivered to
+ * listeners.
+ */
 const recall = async (page, { requestId, seq }) => {
   if (seq === undefined) return;
   await stateOf(page).session.events.gate;
@@ -231,7 +234,7 @@ const responseBegun = (page, event) => {
   return response;
 };
 
-/** The response of a navigation, as a verb answers it. */
+/** Creates the response of a navigation from a verb's answer. */
 const navigationResponse = (page) => (answer) => {
   const value = answer?.value;
   if (value === undefined || value === null) return null;

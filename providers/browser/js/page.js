@@ -1,6 +1,6 @@
-// Pages: navigation, events, and what of a page is beyond Playwright.
+// Pages: navigation, events, and extensions to Playwright.
 
-/** What the layer knows of a page; the page itself holds only its id. */
+/** The layer's state of a page; the page object itself exposes only its id. */
 let stateOf;
 
 class Page extends Scope {
@@ -22,7 +22,7 @@ class Page extends Scope {
       timeout: undefined,
       navigationTimeout: undefined,
       emitter: new Emitter(),
-      /** The kinds that the host observes, and from which event on they are told. */
+      /** The kinds that the host watches, and the event number from which each is delivered. */
       watched: new Set(),
       since: new Map(),
       policy: { wanted: undefined, told: undefined },
@@ -43,7 +43,7 @@ class Page extends Scope {
     return (this.#state.mouse ??= new Mouse(this));
   }
 
-  /** Requests of the script's own, with the context's cookies. */
+  /** Requests of the script, with the context's cookies. */
   get request() {
     return new APIRequest(this.#state.session, this);
   }
@@ -70,7 +70,7 @@ class Page extends Scope {
     return this.#navigate("goForward", "history", pick({ delta: 1 }, options, ["waitUntil"]), options);
   }
 
-  /** The url as of the last answer about this page. */
+  /** The URL as of the last answer about this page. */
   url() {
     return this.#state.url;
   }
@@ -108,7 +108,7 @@ class Page extends Scope {
     return id === undefined || id === null ? null : session.page(id);
   }
 
-  /** Halts the page's scripts and animations. `time` is what the page's time begins with, a date or milliseconds. */
+  /** Pauses the page's scripts and animations. `time` is the page's initial time, a date or milliseconds. */
   freeze(options) {
     const args = { op: "set", paused: true };
     if (options?.time !== undefined) args.initialMs = new Date(options.time).getTime();
@@ -129,7 +129,7 @@ class Page extends Scope {
     return this.#send("setViewportSize", "viewport", { width, height }, takeNothing);
   }
 
-  /** The size that was set in this script, else null. */
+  /** The size that this script has set, else null. */
   viewportSize() {
     const { viewport } = this.#state;
     return viewport === null ? null : { ...viewport };
@@ -167,7 +167,7 @@ class Page extends Scope {
     const args = pick({ url: urlPattern(url, this.#state.url) }, options, ["waitUntil"]);
     const waiting = this.#send("waitForURL", "waitForURL", timed(args, this, options, true), takeNothing);
     if (!(url instanceof RegExp)) return waiting;
-    // The host's regular expressions are fewer than the language's.
+    // The host supports a subset of JavaScript's regular expressions.
     return waiting.catch((error) => {
       if (error.code !== "INVALID_ARGUMENT") throw error;
       return this.#waitForPredicate(method, (at) => test(at.href), options);
@@ -261,21 +261,21 @@ class Page extends Scope {
   }
 
   frames() {
-    // In the sandbox's engine an arrow function within another one has no `this` that only the inner one uses.
+    // In the sandbox's engine an arrow function nested in another one has no `this`, if only the inner one uses it.
     const page = this;
     const take = ({ value }) => value.map((row) => (row.parent ? frameOf(page, row) : page.mainFrame()));
     return promisedList("page.frames", this.#send("frames", "frames", {}, take));
   }
 
-  /** By name at once; by url a promise of it, or of null. */
+  /** By name synchronously; by URL a promise of the frame or null. */
   frame(which) {
     const { name, url } = typeof which === "string" ? { name: which } : (which ?? {});
     return url === undefined ? namedFrame(this, String(name)) : frameAt(this, url);
   }
 
-  // Beyond Playwright.
+  // Extensions to Playwright.
 
-  /** The accessible tree as text, with refs that locators accept. */
+  /** The accessibility tree as text, with refs that locators accept. */
   snapshot(options) {
     const args = pick({}, options, SNAPSHOT);
     this.#aim("snapshot", args, options?.target);
@@ -290,19 +290,19 @@ class Page extends Scope {
     return this.#extract("text", target);
   }
 
-  /** The rows of a table: objects by its headers, or arrays of cells. */
+  /** The rows of a table: objects with the headers as keys, or arrays of cells. */
   table(target = "table") {
     return this.#extract("table", target, ({ value }) => value?.rows ?? value);
   }
 
-  /** What the page requested. */
+  /** The page's requests. */
   network(filter, options) {
     const args = pick({}, options, ["limit"]);
     if (filter !== undefined) args.filter = trafficFilter(filter);
     return this.#send("network", "network", args);
   }
 
-  /** What the page requested, as an HTTP archive. */
+  /** The page's requests as an HTTP archive. */
   har(options) {
     const { filter, content = "embed" } = options ?? {};
     const args = { bodies: content !== "omit" };
@@ -310,7 +310,7 @@ class Page extends Scope {
     return this.#send("har", "har", args);
   }
 
-  /** What the page wrote to its console, and its uncaught errors. */
+  /** The page's console messages and uncaught errors. */
   console(options) {
     return this.#send("console", "console", pick({}, options, ["limit"]));
   }
@@ -334,7 +334,7 @@ class Page extends Scope {
     return this.#send(as, "extract", args, take);
   }
 
-  /** Names the element that a method is about, if it is not about the whole page. */
+  /** Adds the target element of a method, unless it is about the whole page. */
   #aim(name, args, target) {
     if (target !== undefined && target !== null) args.target = inScope(this, name, target).target;
   }
@@ -357,7 +357,7 @@ class Page extends Scope {
     return waitForPageEvent(this, method, event, accepts, timeoutOf(this, options), `event "${event}" ${about}`);
   }
 
-  /** Looks at each address that the page gets, from the one on that it has. */
+  /** Tests each URL of the page, starting with the current one. */
   async #waitForPredicate(method, predicate, options) {
     const ms = timeoutOf(this, options, true) ?? WAIT_MS;
     const until = ms === 0 ? Infinity : Date.now() + ms;
@@ -379,13 +379,13 @@ class Page extends Scope {
   }
 }
 
-/** The frame of a url, or null. */
+/** The frame of a URL, or null. */
 const frameAt = async (page, url) => {
   const test = urlTest("page.frame", url, page.url());
   return (await page.frames()).find((frame) => test(frame.url())) ?? null;
 };
 
-/** Which requests, as the host takes it: a text, an expression, or fields with these as values. */
+/** A traffic filter in the host's form: a text, a regular expression, or an object with these as values. */
 const trafficFilter = (filter) => {
   const plain = (value) => (value instanceof RegExp ? { regex: value.source, flags: value.flags } : value);
   if (filter instanceof RegExp || typeof filter !== "object" || filter === null) return plain(filter);
@@ -393,7 +393,7 @@ const trafficFilter = (filter) => {
 };
 const LOAD_STATES = ["load", "domcontentloaded", "networkidle", "commit"];
 
-/** The name of an event of pages. */
+/** Validates the name of a page event. */
 const eventName = (method, name) => {
   if (Object.hasOwn(NEEDS, name)) return name;
   const near = nearest(String(name), Object.keys(NEEDS));

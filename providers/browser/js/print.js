@@ -1,21 +1,21 @@
-// The options of `page.pdf`: Playwright's in, those of the protocol out.
+// Translates the options of Playwright's `page.pdf` to the protocol's.
 
-/** Sizes of paper, in inches. */
+/** Paper sizes, in inches. */
 const PAPER = {
   letter: [8.5, 11], legal: [8.5, 14], tabloid: [11, 17], ledger: [17, 11], a0: [33.1, 46.8], a1: [23.4, 33.1],
   a2: [16.54, 23.4], a3: [11.7, 16.54], a4: [8.27, 11.7], a5: [5.83, 8.27], a6: [4.13, 5.83],
 };
-/** How many of a unit are an inch. */
+/** The number of each unit per inch. */
 const UNITS = { px: 96, in: 1, cm: 2.54, mm: 25.4 };
 
-/** A length in inches: a number of pixels, or a text with a unit. */
+/** A length in inches: a number of pixels, or a string with a unit. */
 const inches = (method, length) => {
   const [, number, unit] = /^([\d.]+)(px|in|cm|mm)?$/.exec(String(length)) ?? [];
   if (number === undefined) throw wrongArgument(method, `${length} is no length`, 'Write it as "2cm", "1in" or "96px".');
   return Number(number) / UNITS[unit ?? "px"];
 };
 
-/** The options of Playwright's `pdf` in the words of the protocol. */
+/** The protocol's options for those of Playwright's `pdf`. */
 const printOptions = (method, options) => {
   const same = ["landscape", "displayHeaderFooter", "headerTemplate", "footerTemplate", "printBackground", "scale"];
   const print = pick({}, options, [...same, "pageRanges", "preferCSSPageSize"]);

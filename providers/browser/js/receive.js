@@ -1,13 +1,13 @@
-// From the host's events to the objects that listeners get.
+// Converts the host's events to the objects that listeners get.
 
-/** By the type of an event: what becomes of it. */
+/** The handler of each event type. */
 const RECEIVE = {
   dialog(page, event) {
     const dialog = new Dialog(page, event);
     const state = stateOf(page);
     state.dialog = dialog;
     if (listenersOf(state.emitter, "dialog").length === 0) {
-      // The listeners are gone, and the host answers none that it holds.
+      // The listeners were removed meanwhile, and the host does not answer dialogs that it holds.
       const answer = event.kind === "beforeunload" ? dialog.accept() : dialog.dismiss();
       answer.catch(() => {});
       return;
@@ -54,7 +54,7 @@ const RECEIVE = {
   route: (page, event) => routeBegun(page, event),
 };
 
-/** A dialog that is open until somebody answers it. */
+/** A dialog that stays open until it is answered. */
 class Dialog {
   #page;
   #event;
@@ -96,7 +96,7 @@ class Dialog {
     const page = this.#page;
     const state = stateOf(page);
     if (state.dialog === this) state.dialog = null;
-    // Not by `Session.send`: what waits for the gate may be what this answer lets go on.
+    // Not by `Session.send`: the call that the gate waits for may itself be blocked by this dialog.
     const made = state.session.call.dialog({ page: page.id, ...args });
     settleDialogs(page);
     return made.then(takeNothing, (error) => {
@@ -105,7 +105,7 @@ class Dialog {
   }
 }
 
-/** Gives dialogs back to the host when there is no listener and none is open. */
+/** Lets the host answer dialogs again when there is no listener and no open dialog. */
 const settleDialogs = (page) => {
   const { emitter, policy, session, dialog, isClosed } = stateOf(page);
   if (isClosed || dialog !== null || listenersOf(emitter, "dialog").length > 0) return;
@@ -115,14 +115,14 @@ const settleDialogs = (page) => {
   session.call.dialogs({ page: page.id, policy: "dismiss" }).catch(() => {});
 };
 
-/** Dismisses the dialog that those who listened have left unanswered. */
-const leaveDialog = (page) => {
+/** Dismisses a dialog that the removed listeners have left unanswered. */
+const dismissUnanswered = (page) => {
   const { dialog, emitter, isClosed } = stateOf(page);
   if (isClosed || dialog === null || listenersOf(emitter, "dialog").length > 0) return;
   dialog.dismiss().catch(() => {});
 };
 
-/** A line that the page wrote to its console. */
+/** A message that the page wrote to its console. */
 class ConsoleMessage {
   #page;
   #event;
@@ -184,7 +184,7 @@ class Download {
     return this.#ask("bytes", options, (answer) => asBuffer(answer.value));
   }
 
-  /** Puts the content among the files of the answer, when the download is complete: `{ name, mimeType, bytes }`. */
+  /** Adds the file to those of the answer when the download is complete: `{ name, mimeType, bytes }`. */
   saveAs(name = this.suggestedFilename(), options = undefined) {
     return this.#ask("keep", options, takeValue, "saveAs", { name: String(name) });
   }
@@ -194,7 +194,7 @@ class Download {
     return this.#ask("progress", undefined, takeValue);
   }
 
-  /** Null, or why it failed, when it has ended. */
+  /** Waits until the download has ended. Null, or why it failed. */
   failure(options) {
     return this.#ask("failure", options, (answer) => answer.value ?? null);
   }
@@ -218,7 +218,7 @@ class Download {
   }
 }
 
-/** A chooser for files that the page opened; no window shows it. */
+/** A file chooser that the page opened; no window shows it. */
 class FileChooser {
   #page;
   #event;
@@ -248,7 +248,7 @@ class FileChooser {
   }
 }
 
-/** The popup of a list, kept from opening. */
+/** The popup of a list, which was kept from opening. */
 class SelectPopup {
   #page;
   #event;
@@ -266,12 +266,12 @@ class SelectPopup {
     return Boolean(this.#event.multiple);
   }
 
-  /** `{ index, label, selected, disabled }` of each. */
+  /** `{ index, label, selected, disabled }` of each option. */
   options() {
     return this.#event.options;
   }
 
-  /** Chooses by places, and answers the values that are selected then. */
+  /** Chooses options by index, and returns the values that are selected afterwards. */
   select(indices) {
     const list = Array.isArray(indices) ? indices : [indices];
     if (!list.every((index) => Number.isInteger(index) && index >= 0)) {

@@ -1,9 +1,9 @@
 // Requests that a script answers itself.
 
-/** When a route has been answered. */
+/** Accessor for the promise that resolves when a route was answered. */
 let whenAnswered;
 
-/** A request that waits for the script's answer. */
+/** A request that is paused until the script answers it. */
 class Route {
   #page;
   #event;
@@ -38,7 +38,7 @@ class Route {
     return this.#answer("continue", args);
   }
 
-  /** Leaves the request to the handler that was added before this one. */
+  /** Passes the request on to the handler that was added before this one. */
   async fallback(options) {
     if (this.#others.length === 0) return this.continue(options);
     const [next, ...others] = this.#others;
@@ -46,7 +46,7 @@ class Route {
     return next.handle(this, this.#request);
   }
 
-  /** The server's answer, for `fulfill({ response })`. */
+  /** The server's response, for `fulfill({ response })`. */
   fetch(options) {
     const { postData, url, ...others } = options ?? {};
     const changed = postData === undefined ? others : { ...others, data: postData };
@@ -88,19 +88,19 @@ class Route {
     this.#isAnswered = true;
     const page = this.#page;
     const { call } = stateOf(page).session;
-    // Not by `Session.send`: what waits for the gate may be what this answer lets go on.
+    // Not by `Session.send`: the call that the gate waits for may itself be blocked by this request.
     try {
       await call.routeAnswer({ page: page.id, route: this.#event.route, action, ...args });
       this.#tellAnswered();
     } catch (error) {
-      // It still waits.
+      // The request is still paused.
       this.#isAnswered = false;
       throw explain(method, error);
     }
   }
 }
 
-/** As in Playwright, a page may read what the script answers to a request for another origin. */
+/** As in Playwright, a page may read the script's response to a cross-origin request. */
 const allowOrigin = (headers, request) => {
   const { origin } = request.headers();
   if (origin === undefined || headers["access-control-allow-origin"] !== undefined) return;
@@ -110,7 +110,7 @@ const allowOrigin = (headers, request) => {
   headers.vary = "Origin";
 };
 
-/** Those handlers of a page that a request is for, the newest first. */
+/** The handlers of a page that match a URL, the newest first. */
 const handlersOf = (page, url) => stateOf(page).routes.filter((route) => route.test(url));
 
 const routeBegun = (page, event) => {
@@ -121,11 +121,11 @@ const routeBegun = (page, event) => {
     route.continue().catch(() => {});
     return;
   }
-  // What a handler throws is an unhandled rejection, as of any listener.
+  // As for any listener, an exception of a handler is an unhandled rejection.
   void first.handle(route, request);
 };
 
-/** Adds a handler, and tells the host which requests to hold. */
+/** Adds a handler, and tells the host which requests to pause. */
 const addRoute = (page, url, handler, options) => {
   const method = "page.route";
   checkHandler(method, handler);
@@ -138,7 +138,7 @@ const addRoute = (page, url, handler, options) => {
     async handle(route, request) {
       if (--left <= 0) {
         state.routes = state.routes.filter((other) => other !== entry);
-        // Not before: taking back the last route lets what waits go on.
+        // Not before: removing the last route continues the paused requests.
         whenAnswered(route).then(() => forgetRoutes(page, method, 1)).catch(() => {});
       }
       return handler(route, request);
@@ -146,10 +146,10 @@ const addRoute = (page, url, handler, options) => {
   };
   state.routes.unshift(entry);
   state.session.events.listen(page, ["route"]);
-  return tellRoutes(page, method).catch((error) => {
-    // The host holds nothing for a route that it refused.
+  return sendRoutes(page, method).catch((error) => {
+    // The host refused the route, so it pauses nothing for it.
     state.routes = state.routes.filter((other) => other !== entry);
-    state.session.events.leave(["route"]);
+    state.session.events.unlisten(["route"]);
     throw error;
   });
 };
@@ -162,14 +162,14 @@ const dropRoutes = (page, method, isMeant) => {
   return dropped === 0 ? Promise.resolve() : forgetRoutes(page, method, dropped);
 };
 
-/** Tells the host which routes are left, after so many are not. */
+/** Tells the host the remaining routes, after `count` were removed. */
 const forgetRoutes = (page, method, count) => {
-  const told = tellRoutes(page, method);
-  for (let each = 0; each < count; each++) stateOf(page).session.events.leave(["route"]);
+  const told = sendRoutes(page, method);
+  for (let each = 0; each < count; each++) stateOf(page).session.events.unlisten(["route"]);
   return told;
 };
 
-const tellRoutes = (page, method, isBroad = false) => {
+const sendRoutes = (page, method, isBroad = false) => {
   const { routes, session, url: base } = stateOf(page);
   const patterns = routes.map(({ url }, index) => {
     const id = String(index);
@@ -178,10 +178,11 @@ const tellRoutes = (page, method, isBroad = false) => {
   });
   const told = session.send(method, "route", { page: page.id, patterns }, takeNothing, page);
   if (isBroad || !routes.some(({ url }) => url instanceof RegExp)) return told;
-  // The host's regular expressions are fewer than the language's: then all requests come here, where they are compared.
+  // The host supports a subset of JavaScript's regular expressions. If it refuses one, all requests are paused and
+  // matched here.
   return told.catch((error) => {
     if (error.code !== "INVALID_ARGUMENT") throw error;
-    return tellRoutes(page, method, true);
+    return sendRoutes(page, method, true);
   });
 };
 

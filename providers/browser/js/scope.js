@@ -1,7 +1,7 @@
-// What pages and frames have in common: actions on elements that a selector names, and functions that run inside.
+// The common base of pages and frames: actions on elements named by a selector, and functions that run inside.
 
 class Scope extends Finder {
-  /** The locator of `$`: the first element, or null. Handles are locators here. */
+  /** The locator of the first element, or null. Locators stand in for handles. */
   $(selector) {
     return firstOf(this.locator(selector));
   }
@@ -12,25 +12,25 @@ class Scope extends Finder {
 
   $eval(selector, fn, arg, options) {
     const name = "$eval";
-    return LOCATOR_METHODS.evaluate(inScope(this, name, selector, options), fn, arg, options ?? { timeout: GONE_MS });
+    return LOCATOR_METHODS.evaluate(inScope(this, name, selector, options), fn, arg, options ?? { timeout: EVAL_WAIT_MS });
   }
 
   $$eval(selector, fn, arg) {
     const target = { steps: [...stepsOf(this), selectorStep(methodName(this, "$$eval"), selector)] };
-    return LOCATOR_METHODS.evaluateAll(new Acting(pageOf(this), methodName(this, "$$eval"), target), fn, arg);
+    return LOCATOR_METHODS.evaluateAll(new Action(pageOf(this), methodName(this, "$$eval"), target), fn, arg);
   }
 
   evaluate(fn, arg, options) {
     const method = methodName(this, "evaluate");
     if (arg instanceof Locator) {
-      const to = new Acting(pageOf(this), method, { steps: stepsOf(arg) });
+      const to = new Action(pageOf(this), method, { steps: stepsOf(arg) });
       return LOCATOR_METHODS.evaluate(to, fn, undefined, options);
     }
     const args = withArgument(method, pageFunction(method, fn), arg);
     return inside(this, "evaluate", args).send("evaluate", args, options);
   }
 
-  /** The value that the function returned, where Playwright has a handle of it. */
+  /** Returns the function's value, where Playwright returns a handle. */
   waitForFunction(fn, arg, options) {
     const method = methodName(this, "waitForFunction");
     const args = rooted(this, withArgument(method, pageFunction(method, fn), arg));
@@ -38,7 +38,7 @@ class Scope extends Finder {
     if (typeof polling === "number" && polling > 0) args.polling = polling;
     else if (typeof polling === "number") throw wrongArgument(method, `Cannot poll with non-positive interval: ${polling}`);
     else if (polling !== undefined && polling !== "raf") throw wrongArgument(method, `Unknown polling option: ${polling}`);
-    return new Acting(pageOf(this), method, undefined).send("waitForFunction", args, options);
+    return new Action(pageOf(this), method, undefined).send("waitForFunction", args, options);
   }
 
   title() {
@@ -67,11 +67,11 @@ class Scope extends Finder {
       source: inScope(this, "dragAndDrop", source, options).target,
       target: inScope(this, "dragAndDrop", target, options).target,
     };
-    const to = new Acting(pageOf(this), methodName(this, "dragAndDrop"), undefined);
+    const to = new Action(pageOf(this), methodName(this, "dragAndDrop"), undefined);
     return to.send("drag", pick(args, options, DRAG), options);
   }
 
-  /** One field, or a whole form: an object from selectors to values; true and false check and uncheck. */
+  /** Fills one field, or a whole form: an object from selectors to values; booleans check and uncheck. */
   fill(selector, value, options) {
     if (typeof selector === "object" && selector !== null && !(selector instanceof Finder)) {
       return fillForm(this, selector, value);
@@ -79,40 +79,40 @@ class Scope extends Finder {
     return ELEMENT_METHODS.fill(inScope(this, "fill", selector, options), value, options);
   }
 
-  /** A promise of so much time. */
+  /** Resolves after this many milliseconds. */
   waitForTimeout(ms) {
     return new Promise((resolve) => setTimeout(resolve, ms));
   }
 }
 
-/** How long `$eval` looks for its element, which Playwright does not wait for. */
-const GONE_MS = 1_000;
+/** How long `$eval` waits for its element; Playwright does not wait at all. */
+const EVAL_WAIT_MS = 1_000;
 
 const methodName = (scope, name) => `${scope.constructor.label}.${name}`;
 
-/** The target of a selector: the first of its elements, unless `strict` is asked for or a locator says which. */
+/** The target of a selector: the first match, unless `strict` is requested or a locator is passed. */
 const inScope = (scope, name, selector, options) => {
   const method = methodName(scope, name);
-  if (selector instanceof Locator) return new Acting(pageOf(scope), method, { steps: stepsOf(selector) });
+  if (selector instanceof Locator) return new Action(pageOf(scope), method, { steps: stepsOf(selector) });
   const step = selectorStep(method, selector);
-  // A ref names its frame as well.
-  if (isRef(selector)) return new Acting(pageOf(scope), method, { steps: [step] });
+  // A ref identifies its frame as well.
+  if (isRef(selector)) return new Action(pageOf(scope), method, { steps: [step] });
   const steps = [...stepsOf(scope), step];
   if (options?.strict !== true) steps.push({ by: "nth", index: 0 });
-  return new Acting(pageOf(scope), method, { steps });
+  return new Action(pageOf(scope), method, { steps });
 };
 
-/** A function for a document: that of the page, or, by its root element, that of a frame. */
+/** Prepares a function for a document: the page's, or a frame's, which is reached through its root element. */
 const inside = (scope, name, args) => {
   const steps = stepsOf(scope);
-  if (steps.length === 0) return new Acting(pageOf(scope), methodName(scope, name), undefined);
+  if (steps.length === 0) return new Action(pageOf(scope), methodName(scope, name), undefined);
   args.function = args.isFunction ? `(root, arg) => (${args.function})(arg)` : `() => (${args.function})`;
   args.isFunction = true;
   const target = { steps: [...steps, { by: "css", value: ":root" }] };
-  return new Acting(pageOf(scope), methodName(scope, name), target);
+  return new Action(pageOf(scope), methodName(scope, name), target);
 };
 
-/** A function for a wait in a document: in that of a frame, since an element of it is one of the arguments. */
+/** Prepares a function for a wait in a document; a frame's document is reached by an element among the arguments. */
 const rooted = (scope, args) => {
   const steps = stepsOf(scope);
   if (steps.length === 0) return args;
@@ -135,7 +135,7 @@ const fillForm = (scope, form, options) => {
     const { target } = inScope(scope, "fill", selector, options);
     return { target, value: typeof value === "boolean" ? value : typed({ method }, value) };
   });
-  return new Acting(pageOf(scope), method, undefined).send("fillForm", { fields }, options);
+  return new Action(pageOf(scope), method, undefined).send("fillForm", { fields }, options);
 };
 
 for (const [name, act] of Object.entries(ELEMENT_METHODS)) {
@@ -147,7 +147,7 @@ for (const [name, act] of Object.entries(ELEMENT_METHODS)) {
   }[name]);
 }
 
-// What Playwright has on locators only.
+// Methods that Playwright has on locators only.
 for (const name of ["pressSequentially", "clear", "blur", "selectText", "scrollIntoViewIfNeeded"]) {
   delete Scope.prototype[name];
 }

@@ -1,14 +1,14 @@
-// One execution's view of the browser: its pages by id, and the way of every call to the host.
+// One execution's view of the browser: its pages by id, and the path of every call to the host.
 
 class Session {
   constructor(call) {
     this.call = call;
     this.pages = new Map();
     this.events = new Events(this);
-    /** Listeners of the context, and what the host observes for them. */
+    /** Listeners of the context, and the kinds that the host watches for them. */
     this.emitter = new Emitter();
     this.watched = new Set();
-    /** Scripts that the context runs in each document, and the page that was used last. */
+    /** Settings of the context for new pages and calls, and the page that was used last. */
     this.initScripts = [];
     this.credentials = undefined;
     this.geolocation = undefined;
@@ -29,16 +29,16 @@ class Session {
   }
 
   /**
-   * Calls the host. The call is made before this returns, so that an error of it has the script's line in its stack;
-   * only while the host is being told what to observe it waits for that.
+   * Calls the host. The call is made synchronously, so that its error has the script's line in its stack; it is
+   * deferred only while the host is being told what to watch.
    */
   send(method, verb, args, take, page) {
     const { events } = this;
-    const made = events.gate === null ? this.call[verb](args) : this.sendBehind(events.gate, verb, args);
+    const made = events.gate === null ? this.call[verb](args) : this.sendAfter(events.gate, verb, args);
     return made.then(
       (answer) => {
         if (page !== undefined && answer !== undefined && answer !== null) note(page, answer);
-        // What the call caused has been told to listeners when its promise resolves.
+        // Listeners receive the events that the call caused before its promise resolves.
         return events.polls ? events.flush().then(() => take(answer)) : take(answer);
       },
       (error) => {
@@ -52,7 +52,7 @@ class Session {
     );
   }
 
-  sendBehind(gate, verb, args) {
+  sendAfter(gate, verb, args) {
     const place = new Error();
     return gate.then(() => this.call[verb](args)).catch((error) => {
       throw placeAt(error, place);
@@ -63,7 +63,7 @@ class Session {
 const takeValue = (answer) => answer?.value;
 const takeNothing = () => undefined;
 
-/** Takes in what an answer says about its page. */
+/** Records the state of the page that an answer reports. */
 const note = (page, answer) => {
   const state = stateOf(page);
   if (typeof answer.url === "string") state.url = answer.url;
@@ -77,7 +77,7 @@ const markClosed = (page) => {
   state.session.events.ended(page, "close");
 };
 
-/** Copies those options that are there. */
+/** Copies the named options that are defined. */
 const pick = (args, options, names) => {
   if (options === undefined || options === null) return args;
   for (const name of names) {
@@ -87,7 +87,7 @@ const pick = (args, options, names) => {
   return args;
 };
 
-/** How long a method may take: its own option, its page's default, the context's. 0 is as long as the execution. */
+/** The timeout of a method: its own option, its page's default, or the context's. 0 means as long as the execution. */
 const timeoutOf = (page, options, isNavigation = false) => {
   const given = options?.timeout;
   if (given !== undefined) return given;
@@ -97,14 +97,14 @@ const timeoutOf = (page, options, isNavigation = false) => {
   return navigation ?? state.timeout ?? session.timeout;
 };
 
-/** Adds the bound on a call's time, unless it is the host's own. */
+/** Adds the timeout to a call, unless the host's default applies. */
 const timed = (args, page, options, isNavigation) => {
   const timeout = timeoutOf(page, options, isNavigation);
   if (timeout !== undefined) args.timeoutMs = timeout;
   return args;
 };
 
-/** Bytes that also answer `toString("base64")`, as a Buffer would. */
+/** Bytes that also support `toString("base64")`, as a Buffer does. */
 const asBuffer = (bytes) => {
   if (!(bytes instanceof Uint8Array)) return bytes;
   Object.defineProperty(bytes, "toString", {
@@ -117,7 +117,7 @@ const asBuffer = (bytes) => {
   return bytes;
 };
 
-/** A function or an expression for the page, as the host takes it. */
+/** A function or an expression for the page, in the host's form. */
 const pageFunction = (method, fn) => {
   if (typeof fn === "function") return { function: functionSource(method, fn), isFunction: true };
   if (typeof fn !== "string") {
@@ -132,7 +132,7 @@ const FUNCTION_TEXT = /^\s*(async\s+)?function\b[^]*\}\s*$/;
 /** Whether a text is a function and nothing else. */
 const isFunctionText = (text) => ARROW_TEXT.test(text) || FUNCTION_TEXT.test(text);
 
-/** A function's source as an expression; of a method it is not one. */
+/** A function's source as an expression, which the source of a method is not. */
 const functionSource = (method, fn) => {
   const source = String(fn);
   if (/\{\s*\[native code\]\s*\}\s*$/.test(source)) {
@@ -149,7 +149,10 @@ const functionSource = (method, fn) => {
   return `${isAsync}function${star.trim()} ${source.slice(isAsync.length + star.length)}`;
 };
 
-/** Adds the argument of a function for the page. Locators in it become the elements, which are told beside it. */
+/**
+ * Adds the argument of a function for the page. Locators in it are passed separately, and become elements in the
+ * page.
+ */
 const withArgument = (method, args, arg) => {
   if (arg === undefined) return args;
   const handles = [];
@@ -158,10 +161,13 @@ const withArgument = (method, args, arg) => {
   return args;
 };
 
-/** How far handles are looked for in an argument. */
+/** The depth to which locators are searched in an argument. */
 const HANDLE_DEPTH_MAX = 100;
 
-/** A value of an argument with nothing in the place of each locator. What has none is the same value. */
+/**
+ * Replaces each locator in an argument by null, and collects it in `handles`. Returns the same value if there are
+ * none.
+ */
 const withoutHandles = (method, value, at, around, handles) => {
   if (typeof value !== "object" || value === null || around.includes(value) || at.length > HANDLE_DEPTH_MAX) return value;
   if (value instanceof Locator) {

@@ -1,7 +1,7 @@
-// The steps by which a target is named, and how they read in messages.
-// Knows no page: a step is plain data, as `../../verbs` reads it.
+// The steps that describe a target, and how they read in messages. Knows no page: a step is plain data, in the form
+// that `../../verbs` reads.
 
-/** A text to compare with: a string, or a regular expression. */
+/** A text to match: a string, or a regular expression. */
 const textStep = (method, value, exact) => {
   if (value instanceof RegExp) return { regex: value.source, flags: value.flags };
   if (typeof value === "number") value = String(value);
@@ -13,7 +13,7 @@ const textStep = (method, value, exact) => {
 
 const typeName = (value) => (value === null ? "null" : Array.isArray(value) ? "an array" : `of type ${typeof value}`);
 
-/** A text in quotation marks, or a regular expression, as it stands in source. */
+/** A text in quotation marks, or a regular expression, as source. */
 const quoted = (value) => {
   if (value instanceof RegExp) return String(value);
   const text = String(value);
@@ -24,10 +24,10 @@ const quoted = (value) => {
   return `'${text.replace(/['\\\n\r\t]/g, (letter) => escapes[letter])}'`;
 };
 
-/** A ref of a snapshot, as `@e5` or `e5`. */
+/** A ref of a snapshot, such as `@e5` or `e5`. */
 const isRef = (selector) => (selector[0] === "@" || selector[0] === "e") && /^@?e\d+\s*$/.test(selector);
 
-/** The step of a selector as people write it. */
+/** The step of a selector string. */
 const selectorStep = (method, selector) => {
   if (typeof selector === "string") return { by: "selector", value: selector };
   throw wrongArgument(
@@ -39,7 +39,10 @@ const selectorStep = (method, selector) => {
 
 const ROLE_STATES = ["checked", "disabled", "expanded", "includeHidden", "level", "pressed", "selected"];
 
-/** Those states that `getByRole` asks for. Mostly there are none, and asking one by one is quicker than a loop. */
+/**
+ * The states that the options of `getByRole` specify. Mostly there are none, and testing one by one is faster than a
+ * loop.
+ */
 const statesOf = (options) =>
   options.checked === undefined && options.disabled === undefined && options.expanded === undefined &&
   options.includeHidden === undefined && options.level === undefined && options.pressed === undefined &&
@@ -79,23 +82,26 @@ const roleText = (role, options) => {
 const textText = (method, value, exact) =>
   exact && typeof value === "string" ? `${method}(${quoted(value)}, { exact: true })` : `${method}(${quoted(value)})`;
 
-/** One text after another, with a full stop between them. */
+/** Joins two parts by a full stop. */
 const chained = (text, part) => (text === "" ? part : `${text}.${part}`);
 
-/** A url to wait for or to intercept, as the host takes it. */
+/** A URL to wait for or to intercept, in the host's form. */
 const urlPattern = (url, base) => {
   if (url instanceof RegExp) return { regex: url.source, flags: url.flags };
   return { glob: absoluteGlob(url, base) };
 };
 
-/** A path is meant on the page's own site. */
+/** Resolves a path against the page's site. */
 const absoluteGlob = (url, base) => {
   if (!url.startsWith("/") || url.startsWith("//")) return url;
   const origin = /^https?:\/\/[^/?#]+/.exec(base ?? "");
   return origin === null ? url : origin[0] + url;
 };
 
-/** The regular expression of a glob: `*` within a part of a path, `**` across them, `{a,b}`, `\` before a letter. */
+/**
+ * The regular expression of a glob: `*` within a path segment, `**` across segments, `{a,b}`, `\` before a literal
+ * character.
+ */
 const globPattern = (glob) => {
   let [source, depth] = ["^", 0];
   for (let at = 0; at < glob.length; at++) {
@@ -122,7 +128,7 @@ const globPattern = (glob) => {
 
 const escaped = (letter) => (/[\\^$.*+?()[\]{}|]/.test(letter) ? `\\${letter}` : letter);
 
-/** Whether a url matches, as a function of the url's text. `match` is a string, a regular expression or a predicate. */
+/** A predicate on URL strings. `match` is a string, a regular expression or a predicate on URL objects. */
 const urlTest = (method, match, base) => {
   if (match instanceof RegExp) return (url) => url.search(match) >= 0;
   if (typeof match === "function") return (url) => match(new URL(url));

@@ -1,14 +1,14 @@
-//! What the audit is told of a call before it is carried out: never a value of its arguments.
+//! The audit record of a call, built before the call is executed: never a value of its arguments.
 
 use codemode_page::ExecutionBrowser;
 use codemode_provider::Account;
 use codemode_spec::Value;
 use url::Url;
 
-/// Longer than any host with its port: what is longer names none, and a script could hide something in it.
+/// Longer than any host with its port: a longer origin is not real, and a script could hide data in it.
 const ORIGIN_BYTES_MAX: usize = 280;
 
-/// The account of a call with these arguments.
+/// The audit record of a call with these arguments.
 pub(crate) fn account(browser: &ExecutionBrowser, method: &str, arguments: &[Value]) -> Account {
     let argument = arguments.first();
     let page = text(argument, "page").and_then(|page| {
@@ -16,7 +16,7 @@ pub(crate) fn account(browser: &ExecutionBrowser, method: &str, arguments: &[Val
         connected.catch_up();
         connected.targets.target(page)
     });
-    // Those whose effect depends on what they are called with.
+    // Methods whose effect depends on their arguments.
     let reads = match method {
         "history" | "goto" => false,
         "clock" | "cookies" => text(argument, "op") == Some("get"),
@@ -44,7 +44,7 @@ fn text<'a>(value: Option<&'a Value>, name: &str) -> Option<&'a str> {
     })
 }
 
-/// The origin of a URL, if it has one: never more of it.
+/// The origin of a URL, if it has one, and nothing else of the URL.
 fn origin(url: &str) -> Option<String> {
     let origin = Url::parse(url).ok()?.origin();
     origin.is_tuple().then(|| origin.ascii_serialization()).filter(|origin| origin.len() <= ORIGIN_BYTES_MAX)

@@ -1,4 +1,5 @@
-//! The arguments of the methods, and the form of their answers. What is said of the fields is in the reference, `spec/verbs`.
+//! The arguments of the methods, and the form of their answers. The fields' doc comments appear in the reference,
+//! `spec/verbs`.
 
 mod files;
 mod input;
@@ -13,8 +14,8 @@ pub(crate) use self::{
 };
 use codemode_spec::{ErrorCode, ErrorReport, Value, value::Text};
 use codemode_verbs::{
-    Address, Approach, Choice, Code, DialogPolicy, ElementOp, ElementState, Field, Form, Handle, LoadState, Position,
-    Tab, Target, Typed, UrlPattern, What, WhatOfAll,
+    Address, Approach, Choice, Code, DialogPolicy, ElementOp, ElementState, ExtractFormat, Field, Handle, ListProperty,
+    LoadState, Position, Property, Tab, Target, TextOrSecret, UrlPattern,
 };
 use serde::{
     Deserialize,
@@ -42,20 +43,20 @@ pub(crate) struct Upon<T> {
     pub(crate) how: T,
 }
 
-/// Reads the argument of a method.
+/// Deserialises the argument of a method.
 pub(crate) fn read<T: DeserializeOwned>(argument: &Value) -> Result<T, ErrorReport> {
     let json = argument.to_plain_json().unwrap_or_default();
     serde_json::from_value(json).map_err(|error| ErrorReport::new(ErrorCode::InvalidArgument, error.to_string()))
 }
 
-/// A field of an argument, as the script gave it: what JSON cannot say is read by this. The types name such a field too, so
-/// that their schemas tell of it.
+/// A field of an argument as the script passed it, for values that JSON cannot represent. The argument types declare
+/// such a field too, so that their schemas include it.
 pub(crate) fn field(argument: &Value, name: &str) -> Option<Value> {
     let Value::Object(fields) = argument else { return None };
     fields.iter().find(|(key, _)| key.to_string_lossy() == name).map(|(_, value)| value.clone())
 }
 
-/// What a verb that names a page answers.
+/// The answer of a verb that names a page.
 pub(crate) fn answer(tab: &Tab<'_>, value: Value) -> Value {
     let mut fields: Vec<(Text, Value)> = vec![("value".into(), value), ("url".into(), Value::String(tab.url().into()))];
     let warnings = tab.take_warnings();
@@ -152,7 +153,7 @@ impl Drag {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Fill {
     /// What the field gets.
-    pub(crate) value: Typed,
+    pub(crate) value: TextOrSecret,
     /// Without waiting until the field can be written.
     #[serde(default)]
     pub(crate) force: bool,
@@ -169,7 +170,7 @@ pub(crate) struct FillForm {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Type {
     /// What is typed. The value of a secret replaces what is in the field.
-    pub(crate) text: Typed,
+    pub(crate) text: TextOrSecret,
     /// Milliseconds between keys.
     #[serde(default)]
     pub(crate) delay: f64,
@@ -242,7 +243,7 @@ pub(crate) struct Dispatch {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct Read {
     /// What is read.
-    pub(crate) what: What,
+    pub(crate) what: Property,
     /// The name of the attribute, if `what` is `attribute`.
     pub(crate) name: Option<String>,
 }
@@ -251,7 +252,7 @@ pub(crate) struct Read {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct ReadAll {
     /// What is read.
-    pub(crate) what: WhatOfAll,
+    pub(crate) what: ListProperty,
 }
 
 #[derive(Deserialize)]
@@ -332,7 +333,7 @@ pub(crate) struct Part<T> {
 pub(crate) struct Extract {
     /// In which form.
     #[serde(rename = "as")]
-    pub(crate) form: Form,
+    pub(crate) form: ExtractFormat,
 }
 
 #[derive(Deserialize)]
@@ -407,7 +408,7 @@ pub(crate) struct SelectPopup {
 }
 
 impl SelectPopup {
-    /// What is chosen, or `None`.
+    /// The indices to choose, or `None` to close the popup.
     pub(crate) fn choice(&self) -> Result<Option<&[u32]>, ErrorReport> {
         match (&self.indices, self.cancel) {
             (Some(indices), false) => Ok(Some(indices)),
@@ -424,7 +425,7 @@ pub(crate) struct Watch {
     /// The page; without one, the pages that come and go.
     pub(crate) page: Option<String>,
     /// Which news.
-    pub(crate) types: Vec<codemode_verbs::NewsKind>,
+    pub(crate) types: Vec<codemode_verbs::PageEventKind>,
 }
 
 #[derive(Deserialize)]
@@ -466,7 +467,7 @@ fn bytes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"tsType": "Uint8Array"})
 }
 
-/// The schema of bytes that a text may stand for.
+/// The schema of bytes or a text.
 #[cfg(feature = "schema")]
 fn bytes_or_text(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({"anyOf": [{"tsType": "Uint8Array"}, {"type": "string"}]})

@@ -1,4 +1,4 @@
-//! What the namespace is in one execution.
+//! The namespace's state in one execution.
 
 use codemode_page::{ExecutionBrowser, gone};
 use codemode_provider::{AnswerFiles, ExecutionContext, ExecutionId, LoginStates, Secrets, not_a_state};
@@ -7,23 +7,23 @@ use codemode_verbs::Verbs;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// The global of scripts.
+/// The name of the global in scripts.
 pub(crate) const NAMESPACE: &str = "browser";
-/// One execution's `browser`.
+/// The runtime of the namespace in one execution.
 pub(crate) struct Browser {
     execution: ExecutionId,
     pub(crate) browser: Arc<ExecutionBrowser>,
     pub(crate) verbs: Verbs,
-    /// Where files go that are too large for a script, if the host has such a place.
+    /// The sink for files that are too large for a script, if the host has one.
     pub(crate) files: Option<Arc<dyn AnswerFiles>>,
 }
 
-/// What is kept while the execution is suspended.
+/// The state that is serialised while the execution is suspended.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SuspendedState {
     namespace: String,
     execution: ExecutionId,
-    /// The execution had a browser: what its script holds, as pages, is of that one.
+    /// Whether the execution had a browser: page ids that its script holds belong to that browser.
     with_browser: bool,
     verbs: Vec<u8>,
 }
@@ -43,9 +43,9 @@ impl Browser {
 
     pub(crate) async fn restored(context: &ExecutionContext, state: &[u8]) -> Result<Self, ErrorReport> {
         let foreign = || not_a_state(NAMESPACE);
-        let kept: Kept = message::decode(state).map_err(|_| foreign())?;
+        let kept: SuspendedState = message::decode(state).map_err(|_| foreign())?;
         let made = Self::new(context)?;
-        // What was read may be less than there is: what is written of it says whether it is all.
+        // Decoding may ignore trailing bytes, so re-encode to check that all were read.
         let is_of_this = kept.namespace == NAMESPACE && kept.execution == context.execution;
         if !is_of_this || message::encode(&kept) != state || !made.verbs.restore(&kept.verbs) {
             return Err(foreign());
@@ -56,13 +56,13 @@ impl Browser {
         Ok(made)
     }
 
-    /// The bytes of which [`Self::restored`] makes it again.
-    pub(crate) async fn kept(&self) -> Vec<u8> {
-        message::encode(&Kept {
+    /// The serialised state, for [`Self::restored`].
+    pub(crate) async fn encode(&self) -> Vec<u8> {
+        message::encode(&SuspendedState {
             namespace: NAMESPACE.to_owned(),
             execution: self.execution.clone(),
             with_browser: self.browser.is_open().await,
-            verbs: self.verbs.kept(),
+            verbs: self.verbs.encode(),
         })
     }
 }

@@ -1,6 +1,7 @@
-//! What scripts see: JavaScript that makes pages and locators of the provider's methods, inside the sandbox.
+//! The JavaScript layer inside the sandbox, which turns the provider's methods into the pages and locators that scripts
+//! see.
 
-/// The layer's source: an expression that evaluates to the function which makes the namespace's object.
+/// The layer's source: an expression that evaluates to the function that creates the namespace's object.
 pub(crate) const SOURCE: &str = concat!(
     "(() => {\n\"use strict\";\n",
     include_str!("../js/errors.js"),
@@ -26,5 +27,5 @@ pub(crate) const SOURCE: &str = concat!(
     "\nreturn layer;\n})()"
 );
 
-/// The namespace as the tool's description declares it.
+/// The declaration of the namespace in the tool's description.
 pub(crate) const DECLARATION: &str = include_str!("../js/declaration.d.ts.txt");

@@ -1,7 +1,8 @@
-//! The namespace `browser`: page verbs, in the names that Playwright gave them.
+//! The namespace `browser`: page verbs under Playwright's names.
 //!
-//! A thin face on the verb engine (`codemode_verbs`). The methods of the provider are its verbs, one row each in `methods`;
-//! what scripts see are the objects that the `layer` makes of them inside the sandbox: `browser.open(url)`, pages, locators.
+//! A thin face on the verb engine (`codemode_verbs`). The methods of the provider are its verbs, one row each in
+//! `methods`. Scripts see the objects that the `layer` builds from them inside the sandbox: `browser.open(url)`, pages,
+//! locators.
 //!
 //! This crate knows neither the sandbox nor the host, and no other namespace.
 #![forbid(unsafe_code)]
@@ -9,10 +10,10 @@
 mod account;
 mod calls;
 mod execution;
+mod hints;
 mod layer;
 mod methods;
 mod provider;
-mod words;
 
 pub use provider::BrowserProvider;
 

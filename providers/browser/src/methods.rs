@@ -13,18 +13,18 @@ use crate::{
 };
 use codemode_provider::CallContext;
 use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Param, Signature, Value};
-use codemode_verbs::{Address, Argument, Downloaded, NewsQuery, Tab, Typed, Upload, milliseconds};
+use codemode_verbs::{Address, Argument, Downloaded, PageEventQuery, Tab, TextOrSecret, Upload, milliseconds};
 use serde_json::{Value as Json, json};
 use std::{pin::Pin, sync::LazyLock};
 use tokio::time::Instant;
 
 /// A verb.
 pub(crate) struct Row {
-    /// As the host knows it.
+    /// The method's entry in the manifest.
     pub(crate) method: Method,
-    /// Carries out a call.
+    /// Executes a call.
     pub(crate) run: Run,
-    /// What the call's argument is, for readers: the verb itself says what is wrong with one.
+    /// The schema of the call's argument, for documentation only: the verb itself validates its argument.
     #[cfg(feature = "schema")]
     pub(crate) schema: fn() -> schemars::Schema,
 }
@@ -32,12 +32,12 @@ pub(crate) struct Row {
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Value, ErrorReport>> + Send + 'a>>;
 type Run = for<'a> fn(&'a Browser, Value, CallContext) -> Answer<'a>;
 
-/// The verb with a name.
+/// The verb of this name.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.method.name == name)
 }
 
-/// The namespace.
+/// The manifest of the namespace.
 pub(crate) fn manifest() -> Manifest {
     Manifest {
         namespace: NAMESPACE.into(),
@@ -54,7 +54,7 @@ pub(crate) fn schemas() -> Vec<(String, serde_json::Value)> {
     ROWS.iter().map(|row| (row.method.name.clone(), (row.schema)().into())).collect()
 }
 
-/// A verb that answers nothing about a page.
+/// The row of a verb on one page.
 macro_rules! verb {
     ($name:literal, $effect:ident, $doc:literal, $call:ty, |$tab:ident, $verb:ident, $argument:ident| $body:expr) => {
         Row {
@@ -67,7 +67,7 @@ macro_rules! verb {
                         let value: Value = $body;
                         Ok(answer(&$tab, value))
                     };
-                    carried_out.await.map_err(|error| $tab.of_page(error))
+                    carried_out.await.map_err(|error| $tab.report_lost_frame(error))
                 })
             },
             #[cfg(feature = "schema")]
@@ -76,7 +76,7 @@ macro_rules! verb {
     };
 }
 
-/// A verb that accompanies the script.
+/// A verb whose pending calls do not keep the script from ending.
 fn in_background(row: Row) -> Row {
     Row { method: Method { background: true, ..row.method }, ..row }
 }
@@ -101,12 +101,12 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             method: Method { background: true, ..method("events", "News of pages, as they come.", Effect::Read) },
             run: |browser, argument, context| {
                 Box::pin(async move {
-                    let query: NewsQuery = calls::read(&argument)?;
-                    Ok(json!(browser.verbs.news(&query, context.deadline).await?).into())
+                    let query: PageEventQuery = calls::read(&argument)?;
+                    Ok(json!(browser.verbs.page_events(&query, context.deadline).await?).into())
                 })
             },
             #[cfg(feature = "schema")]
-            schema: || schemars::schema_for!(NewsQuery),
+            schema: || schemars::schema_for!(PageEventQuery),
         },
         verb!("closePage", Write, "Closes the page.", Close, |tab, verb, argument| done(
             tab.close(verb.run_before_unload).await
@@ -136,8 +136,8 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         }),
         verb!("fill", Write, "Replaces what is in a field.", Upon<Fill>, |tab, verb, argument| {
             done(match &verb.how.value {
-                Typed::Text(text) => tab.fill(&verb.target, text, verb.how.force).await,
-                Typed::Secret { secret } => tab.fill_secret(&verb.target, secret, verb.how.force).await,
+                TextOrSecret::Text(text) => tab.fill(&verb.target, text, verb.how.force).await,
+                TextOrSecret::Secret { secret } => tab.fill_secret(&verb.target, secret, verb.how.force).await,
             })?
         }),
         verb!("fillForm", Write, "Fills the fields of a form.", FillForm, |tab, verb, argument| {
@@ -145,9 +145,9 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         }),
         verb!("type", Write, "Types a text, key by key.", Upon<Type>, |tab, verb, argument| {
             done(match &verb.how.text {
-                Typed::Text(text) => tab.type_into(&verb.target, text, verb.how.delay).await,
-                // Keys go wherever the focus is, and cannot be bound to a document.
-                Typed::Secret { secret } => tab.fill_secret(&verb.target, secret, false).await,
+                TextOrSecret::Text(text) => tab.type_into(&verb.target, text, verb.how.delay).await,
+                // Key events go wherever the focus is, and cannot be bound to a document.
+                TextOrSecret::Secret { secret } => tab.fill_secret(&verb.target, secret, false).await,
             })?
         }),
         verb!("press", Write, "Presses a key, or keys together.", Upon<Press>, |tab, verb, argument| {
@@ -235,7 +235,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("content", Write, "The page's source, or another one in its place.", Content, |tab, verb, argument| {
             match verb.html {
                 Some(html) => done(tab.write(&html).await)?,
-                None => tab.extract(None, codemode_verbs::Form::Html).await?.into(),
+                None => tab.extract(None, codemode_verbs::ExtractFormat::Html).await?.into(),
             }
         }),
         verb!("keyboard", Write, "Keys, wherever the focus is.", Keyboard, |tab, verb, argument| done(
@@ -299,7 +299,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             }
         }),
         verb!("geolocation", Write, "Where the page is.", Locate, |tab, verb, argument| {
-            done(tab.locate_at(verb.geolocation).await)?
+            done(tab.set_geolocation(verb.geolocation).await)?
         }),
         verb!("console", Read, "The page's console and uncaught errors.", Limit, |tab, verb, argument| {
             tab.console(verb.limit).await?.into()
@@ -307,7 +307,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
         verb!("route", Write, "Which requests wait for the script.", Routes, |tab, verb, argument| {
             done(tab.set_routes(&verb.patterns).await)?
         }),
-        // What waits for the request goes on before the browser has said that it was answered.
+        // Calls that wait for the request resume before the browser has acknowledged this answer.
         in_background(verb!(
             "routeAnswer",
             Write,
@@ -371,7 +371,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     ]
 });
 
-/// Opens a page, and sends it somewhere.
+/// Opens a page, and navigates it to the URL if one is given.
 async fn open(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
     let call: Open = calls::read(&argument)?;
     let page = browser.verbs.open(context.deadline).await?;
@@ -384,7 +384,8 @@ async fn open(browser: &Browser, argument: Value, context: CallContext) -> Resul
     Ok(json!({"page": page, "url": tab.url(), "status": response.map(|response| response.status)}).into())
 }
 
-/// Answers from where on the news can be read; without a page, those that the browser tells by itself.
+/// Subscribes to page events, and returns the cursor from which to read them. Without a page, returns the cursor for
+/// the events that the browser reports without a subscription.
 async fn watch(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
     let Watch { page, types } = calls::read(&argument)?;
     let next = match page {
@@ -392,12 +393,12 @@ async fn watch(browser: &Browser, argument: Value, context: CallContext) -> Resu
             let at = Address { page, timeout_ms: None };
             browser.verbs.tab(&at, context.deadline).await?.watch(&types).await?
         }
-        None => browser.verbs.news_cursor(context.deadline).await?,
+        None => browser.verbs.page_event_cursor(context.deadline).await?,
     };
     Ok(json!({ "next": next }).into())
 }
 
-/// What a download came to. Its page may be closed.
+/// An operation on a download, whose page may be closed already.
 async fn download(browser: &Browser, argument: Value, context: CallContext) -> Result<Value, ErrorReport> {
     let Download { download, op, name, timeout_ms } = calls::read(&argument)?;
     let own = timeout_ms.filter(|ms| *ms > 0.0).and_then(|ms| Instant::now().checked_add(milliseconds(ms)));
@@ -417,7 +418,7 @@ async fn download(browser: &Browser, argument: Value, context: CallContext) -> R
     Ok(Value::Object(vec![("value".into(), value)]))
 }
 
-/// Puts a file among those of the answer.
+/// Adds a downloaded file to the files of the answer.
 async fn keep(browser: &Browser, mut downloaded: Downloaded, name: String) -> Result<Value, ErrorReport> {
     let Some(files) = browser.files.clone() else {
         return Err(ErrorReport::new(ErrorCode::UnsupportedOperation, "this host's answers have no files")
@@ -455,7 +456,7 @@ async fn mouse(tab: &Tab<'_>, verb: Mouse) -> Result<(), ErrorReport> {
     }
 }
 
-/// A field as bytes: those of a buffer, or those of a text.
+/// A field as bytes: a buffer, or a text as UTF-8.
 fn bytes(argument: &Value, name: &str) -> Option<Vec<u8>> {
     match field(argument, name)? {
         Value::Bytes(_, bytes) => Some(bytes),
@@ -464,7 +465,7 @@ fn bytes(argument: &Value, name: &str) -> Option<Vec<u8>> {
     }
 }
 
-/// The files of a call: their bytes are no JSON.
+/// The files of a call. They are read here, since JSON has no type for their bytes.
 fn uploads(argument: &Value) -> Result<Vec<Upload>, ErrorReport> {
     let wrong = || {
         ErrorReport::new(ErrorCode::InvalidArgument, "files must be objects {name, mimeType, buffer}").with_hint(

@@ -1,6 +1,6 @@
-//! The provider, and how the namespace of one execution is called.
+//! The provider, and the runtime of the namespace in one execution.
 
-use crate::{account::account, execution::Browser, methods, words::in_words_of_browser};
+use crate::{account::account, execution::Browser, hints::in_terms_of_browser, methods};
 use async_trait::async_trait;
 use codemode_page::ExecutionBrowser;
 use codemode_provider::{Account, CallContext, Ending, ExecutionContext, Need, Provider, ProviderRuntime};
@@ -8,16 +8,16 @@ use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// How long the tabs of requests that were given up may take to close, and pages to open popups by themselves again.
+/// The time limit at disposal for closing scratch tabs, and for restoring native `<select>` popups.
 const CLOSE_MAX: Duration = Duration::from_secs(2);
 
-/// Offers the namespace `browser`, on the browser of the execution.
+/// Provides the namespace `browser`, on the browser of the execution.
 pub struct BrowserProvider {
     manifest: Manifest,
 }
 
 impl BrowserProvider {
-    /// The namespace. The host must have the browser among its services: `codemode_page::Browsers`.
+    /// Creates the provider. The host must offer the browser service, `codemode_page::Browsers`.
     #[must_use]
     pub fn new() -> Self {
         Self { manifest: methods::manifest() }
@@ -59,22 +59,22 @@ impl ProviderRuntime for Browser {
         };
         match answer {
             Err(error) if error.code == ErrorCode::BrowserGone => {
-                Err(in_words_of_browser(self.browser.why_gone(error).await))
+                Err(in_terms_of_browser(self.browser.why_gone(error).await))
             }
-            answer => answer.map(Encoded::from).map_err(in_words_of_browser),
+            answer => answer.map(Encoded::from).map_err(in_terms_of_browser),
         }
     }
 
-    /// The browser is not this namespace's own: the host parks it after all namespaces.
+    /// Serialises the namespace's own state. The browser is shared: the host suspends it after all namespaces.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
-        Ok(self.kept().await)
+        Ok(self.encode().await)
     }
 
-    /// The browser is not this namespace's own: the host disposes of it after all namespaces.
+    /// Closes what the namespace opened. The browser is shared: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
-        self.verbs.leave();
+        self.verbs.store_refs();
         let deadline = Instant::now() + CLOSE_MAX;
-        tokio::join!(self.verbs.close_errands(deadline), self.verbs.end_selects(deadline));
+        tokio::join!(self.verbs.close_scratch_tabs(deadline), self.verbs.end_selects(deadline));
         Ok(())
     }
 

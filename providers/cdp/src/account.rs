@@ -1,14 +1,14 @@
-//! What the audit is told of a call before it is carried out: never a value of its arguments.
+//! The audit record of a call, created before the call is executed. It never contains a value of the arguments.
 
 use crate::{methods::Access, state::Cdp};
 use codemode_provider::Account;
 use codemode_spec::Value;
 use url::Url;
 
-/// Longer than any host with its port: what is longer names none, and a script could hide something in it.
+/// Longer than any host with its port: anything longer is not an origin, and a script could hide data in it.
 const ORIGIN_BYTES_MAX: usize = 280;
 
-/// The account of a call with these arguments. They are looked into where they stand: a command may have megabytes.
+/// The audit record of a call with these arguments. They are read in place, since a command may have megabytes.
 pub(crate) fn account(cdp: &Cdp, access: Access, arguments: &[Value]) -> Account {
     let named = Named::of(access, arguments);
     let page = cdp.browser.current().and_then(|connected| {
@@ -26,7 +26,7 @@ pub(crate) fn account(cdp: &Cdp, access: Access, arguments: &[Value]) -> Account
     }
 }
 
-/// What the arguments of a call name.
+/// The command, session, target and URL that the arguments of a call name.
 #[derive(Default)]
 struct Named {
     command: Option<String>,
@@ -54,7 +54,7 @@ impl Named {
                 }
             }
             Access::Page => {
-                // A handle is also what a session is named by.
+                // A handle names a session as well as its target.
                 let target = text(first).or_else(|| text(field(first, "targetId")));
                 Self { session: target.clone(), target, ..Self::default() }
             }
@@ -73,25 +73,25 @@ fn text(value: Option<&Value>) -> Option<String> {
     Some(text.to_string_lossy())
 }
 
-/// A session, named by its id or by what `attachToTarget` answered.
+/// A session, given by its id or by the answer of `attachToTarget`.
 fn session(value: Option<&Value>) -> Option<String> {
     text(value).or_else(|| text(field(value, "sessionId")))
 }
 
-/// The origin of a URL, if it has one: never more of it.
+/// The origin of a URL, if it has one; nothing else of the URL.
 fn origin(url: &str) -> Option<String> {
     let origin = Url::parse(url).ok()?.origin();
     origin.is_tuple().then(|| origin.ascii_serialization()).filter(|origin| origin.len() <= ORIGIN_BYTES_MAX)
 }
 
-/// Whether a text can be the name of a command: whatever else a script writes there is a value of its own.
+/// Whether a text can be the name of a command. Any other text may be a value of the script, and is not recorded.
 fn is_command(name: &str) -> bool {
     let is_word =
         |word: &str| !word.is_empty() && word.len() <= 64 && word.bytes().all(|byte| byte.is_ascii_alphabetic());
     name.split_once('.').is_some_and(|(domain, command)| is_word(domain) && is_word(command))
 }
 
-/// Whether a command, by the way in which the protocol names them, changes nothing of a page.
+/// Whether a command, judging by its name, changes nothing of a page.
 fn reads(command: &str) -> bool {
     const VERBS: [&str; 11] =
         ["get", "query", "describe", "capture", "enable", "disable", "resolve", "request", "search", "take", "print"];

@@ -1,4 +1,4 @@
-//! The arguments of each method, read once into a type of their own.
+//! The arguments of each method, parsed once into a type of their own.
 
 use codemode_page::short;
 use codemode_provider::{argument, options};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A command as a script gives it.
+/// A command as passed by a script.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CommandCall {
@@ -19,7 +19,7 @@ pub(crate) struct CommandCall {
     pub(crate) options: CommandOptions,
 }
 
-/// Where a command goes and how long it may take.
+/// The session and the timeout of a command.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct CommandOptions {
@@ -28,7 +28,7 @@ pub(crate) struct CommandOptions {
     pub(crate) timeout_ms: Option<u64>,
 }
 
-/// Which page a script attaches to.
+/// The page that a script attaches to.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct AttachOptions {
@@ -37,7 +37,7 @@ pub(crate) struct AttachOptions {
     session_id: Option<String>,
 }
 
-/// How a script waits.
+/// The options of a wait.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct WaitOptions {
@@ -48,7 +48,7 @@ pub(crate) struct WaitOptions {
     pub(crate) timeout_ms: Option<u64>,
 }
 
-/// What a script reads of the events.
+/// The filter of a script that reads events.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct EventsOptions {
@@ -59,21 +59,21 @@ pub(crate) struct EventsOptions {
     pub(crate) limit: Option<usize>,
 }
 
-/// What a script wants to know of the protocol.
+/// The kinds of lookup in the protocol.
 pub(crate) enum Lookup {
     Index,
     Named(String),
     Search(String),
 }
 
-/// How a script keeps its browser.
+/// The options of `startSession`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct StartOptions {
     pub(crate) replace: bool,
 }
 
-/// How much of the debug log a script reads.
+/// The options of `getDebugLog`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct LogOptions {
@@ -85,7 +85,7 @@ struct Search {
     search: String,
 }
 
-/// A session as scripts name it: its id, or what `attachToTarget` answered.
+/// A session as scripts give it: its id, or the answer of `attachToTarget`.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum SessionName {
@@ -102,7 +102,7 @@ fn session<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>,
     }))
 }
 
-/// The command of either form of `send`.
+/// Parses either form of `send`.
 pub(crate) fn command(arguments: &[Value]) -> Result<CommandCall, ErrorReport> {
     if !matches!(arguments.first(), Some(Value::String(_))) {
         let missing = || ErrorReport::new(ErrorCode::InvalidArgument, "command is missing");
@@ -115,13 +115,13 @@ pub(crate) fn command(arguments: &[Value]) -> Result<CommandCall, ErrorReport> {
     })
 }
 
-/// Either form of `attachToTarget`.
+/// Parses either form of `attachToTarget`.
 pub(crate) fn attach(arguments: &[Value]) -> Result<AttachOptions, ErrorReport> {
     let AttachOptions { timeout_ms, .. } = options(arguments, 1)?;
     Ok(match arguments.first() {
         Some(Value::Object(_)) => {
             let named: AttachOptions = options(arguments, 0)?;
-            // A handle names its target.
+            // A handle contains its target.
             let target_id = named.target_id.or(named.session_id);
             AttachOptions { target_id, timeout_ms: named.timeout_ms.or(timeout_ms), session_id: None }
         }
@@ -129,12 +129,12 @@ pub(crate) fn attach(arguments: &[Value]) -> Result<AttachOptions, ErrorReport> 
     })
 }
 
-/// The name of the event, and how it is waited for.
+/// Parses `waitForEvent`: the name of the event, and the options.
 pub(crate) fn wait(arguments: &[Value]) -> Result<(String, WaitOptions), ErrorReport> {
     Ok((argument(arguments, 0)?.unwrap_or_default(), options(arguments, 1)?))
 }
 
-/// Any form of `spec`.
+/// Parses any form of `spec`.
 pub(crate) fn lookup(arguments: &[Value]) -> Result<Lookup, ErrorReport> {
     Ok(match arguments.first() {
         None | Some(Value::Undefined) => Lookup::Index,
@@ -143,7 +143,7 @@ pub(crate) fn lookup(arguments: &[Value]) -> Result<Lookup, ErrorReport> {
     })
 }
 
-/// How many entries either form of `getDebugLog` asks for.
+/// Parses either form of `getDebugLog`: the number of entries.
 pub(crate) fn log_limit(arguments: &[Value]) -> Result<Option<usize>, ErrorReport> {
     match arguments.first() {
         Some(Value::Number(_)) => argument(arguments, 0),
@@ -151,13 +151,13 @@ pub(crate) fn log_limit(arguments: &[Value]) -> Result<Option<usize>, ErrorRepor
     }
 }
 
-/// The time that a call may take: what the script says or the default, and never longer than the execution.
+/// The timeout of a call: the script's or the default, but never past the execution's deadline.
 pub(crate) fn time_for(timeout_ms: Option<u64>, deadline: Instant) -> Duration {
-    let asked = Duration::from_millis(timeout_ms.unwrap_or(CALL_TIMEOUT_MS_DEFAULT));
-    asked.min(deadline.saturating_duration_since(Instant::now()))
+    let requested = Duration::from_millis(timeout_ms.unwrap_or(CALL_TIMEOUT_MS_DEFAULT));
+    requested.min(deadline.saturating_duration_since(Instant::now()))
 }
 
-/// Refuses what cannot be a name: names go into messages.
+/// Refuses a name that is too long to be one: names are quoted in messages.
 pub(crate) fn check_length(name: &str) -> Result<(), ErrorReport> {
     const NAME_BYTES_MAX: usize = 200;
     if name.len() <= NAME_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Commands of scripts: checked against the browser's own description of its protocol before they are sent.
+//! Sends the commands of scripts, checked first against the browser's description of its protocol.
 
 use crate::{
     arguments::{AttachOptions, CommandCall, check_length, time_for},
@@ -10,7 +10,7 @@ use codemode_spec::{ErrorCode, ErrorReport, message::Encoded};
 use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
 
-/// Sends a command and returns what the browser answers.
+/// Sends a command and returns the browser's answer.
 pub(crate) async fn send(
     cdp: &Cdp,
     call: CommandCall,
@@ -35,7 +35,7 @@ pub(crate) async fn send(
     result
 }
 
-/// Attaches to a page, and answers how it is named from then on.
+/// Attaches to a page, and returns the handle by which the script then names the session.
 pub(crate) async fn attach(cdp: &Cdp, options: AttachOptions, deadline: Instant) -> Result<Json, ErrorReport> {
     let connected = cdp.browser.connected(deadline).await?;
     let timeout = time_for(options.timeout_ms, deadline);

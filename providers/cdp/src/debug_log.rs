@@ -1,4 +1,5 @@
-//! What was sent to the browser, for the script's own debugging: names and times, never parameters or results.
+//! A log of the commands sent to the browser, for the script's own debugging: names and times, never parameters or
+//! results.
 
 use codemode_page::short;
 use codemode_spec::{ErrorCode, limits::DEBUG_LOG_MAX};
@@ -14,9 +15,9 @@ use tokio::time::Instant;
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Entry {
-    /// Counts up with each command of the execution, cleared or not.
+    /// The number of the command within the execution; clearing the log does not reset it.
     seq: u64,
-    /// When it was sent, in milliseconds after the log began.
+    /// When it was sent, in milliseconds since the log was created.
     at_ms: u64,
     method: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,17 +33,17 @@ pub(crate) struct DebugLog {
     entries: Mutex<Entries>,
 }
 
-/// What is kept of a log.
+/// A log in the serialised state of a suspended execution.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct KeptLog {
-    /// Time since it began.
+pub(crate) struct SavedLog {
+    /// The age of the log.
     age: Duration,
     next: u64,
-    entries: Vec<KeptEntry>,
+    entries: Vec<SavedEntry>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct KeptEntry {
+struct SavedEntry {
     seq: u64,
     at_ms: u64,
     method: String,
@@ -62,7 +63,7 @@ impl DebugLog {
         Self { began: Instant::now(), entries: Mutex::default() }
     }
 
-    /// Begins an entry; it is written when the guard is dropped, also if the call is.
+    /// Starts an entry. It is written when the guard is dropped, even if the call is dropped too.
     pub(crate) fn begin<'a>(&'a self, method: &'a str, session: Option<&'a str>) -> Running<'a> {
         Running { log: self, method, session, began: Instant::now(), outcome: "cancelled" }
     }
@@ -74,10 +75,10 @@ impl DebugLog {
         entries.kept.iter().skip(skip).cloned().collect()
     }
 
-    /// What is kept of the log while the execution is suspended.
-    pub(crate) fn kept(&self) -> KeptLog {
+    /// The log to serialise while the execution is suspended.
+    pub(crate) fn save(&self) -> SavedLog {
         let entries = self.entries();
-        let row = |entry: &Entry| KeptEntry {
+        let row = |entry: &Entry| SavedEntry {
             seq: entry.seq,
             at_ms: entry.at_ms,
             method: entry.method.clone(),
@@ -85,20 +86,20 @@ impl DebugLog {
             duration_ms: entry.duration_ms,
             outcome: entry.outcome.to_owned(),
         };
-        KeptLog { age: self.began.elapsed(), next: entries.next, entries: entries.kept.iter().map(row).collect() }
+        SavedLog { age: self.began.elapsed(), next: entries.next, entries: entries.kept.iter().map(row).collect() }
     }
 
-    /// The log of which this was kept; `None` if no log can have been so.
-    pub(crate) fn restored(kept: KeptLog) -> Option<Self> {
-        let began = Instant::now().checked_sub(kept.age)?;
-        if kept.entries.len() > DEBUG_LOG_MAX {
+    /// Restores a log from its serialised state; `None` if no log can have produced that state.
+    pub(crate) fn restored(saved: SavedLog) -> Option<Self> {
+        let began = Instant::now().checked_sub(saved.age)?;
+        if saved.entries.len() > DEBUG_LOG_MAX {
             return None;
         }
-        let entry = |entry: KeptEntry| {
+        let entry = |entry: SavedEntry| {
             let outcomes = ["ok", "cancelled"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.as_str()));
             let outcome = outcomes.into_iter().find(|outcome| *outcome == entry.outcome)?;
             let is_short = |text: &String| *text == short(text);
-            let is_one = entry.seq < kept.next
+            let is_one = entry.seq < saved.next
                 && entry.duration_ms.is_finite()
                 && is_short(&entry.method)
                 && entry.session_id.as_ref().is_none_or(is_short);
@@ -111,8 +112,8 @@ impl DebugLog {
                 outcome,
             })
         };
-        let entries = kept.entries.into_iter().map(entry).collect::<Option<_>>()?;
-        Some(Self { began, entries: Mutex::new(Entries { kept: entries, next: kept.next }) })
+        let entries = saved.entries.into_iter().map(entry).collect::<Option<_>>()?;
+        Some(Self { began, entries: Mutex::new(Entries { kept: entries, next: saved.next }) })
     }
 
     pub(crate) fn clear(&self) {
@@ -124,7 +125,7 @@ impl DebugLog {
     }
 }
 
-/// A command under way.
+/// The guard of a pending command.
 pub(crate) struct Running<'a> {
     log: &'a DebugLog,
     method: &'a str,

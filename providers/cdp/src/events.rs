@@ -1,4 +1,4 @@
-//! Events: which there are, from where they come, and reading those that are buffered.
+//! Checks the names of events, tells which session an event comes from, and reads buffered events.
 
 use crate::{
     arguments::{EventsOptions, check_length, time_for},
@@ -9,11 +9,11 @@ use codemode_spec::{ErrorCode, ErrorReport, limits::EVENTS_BYTES_MAX};
 use serde_json::{Map, Value as Json, json};
 use tokio::time::Instant;
 
-/// Events in one answer, unless the script says otherwise.
+/// The default number of events in one answer.
 const EVENTS_DEFAULT: usize = 100;
-/// The most events in one answer.
+/// The maximum number of events in one answer.
 pub(crate) const EVENTS_MAX: usize = 1_000;
-/// Domains whose events the browser itself sends, also to those who ask for a page's.
+/// Domains whose events come from the browser itself; requests for a page's events include them.
 const BROWSER_DOMAINS: &[&str] = &["Browser", "Target", "Storage"];
 
 /// Reads buffered events.
@@ -22,7 +22,7 @@ pub(crate) async fn events(cdp: &Cdp, options: EventsOptions, deadline: Instant)
     let timeout = time_for(None, deadline);
     connected.catch_up();
     for name in &options.names {
-        // Without a session, those of all sessions are read.
+        // Without a session, events of all sessions are read.
         check(&connected, name, true)?;
     }
     let session = match &options.session_id {
@@ -34,7 +34,7 @@ pub(crate) async fn events(cdp: &Cdp, options: EventsOptions, deadline: Instant)
             tokio::select! {
                 biased;
                 result = connected.subscribe(name, Some(session), timeout) => result?,
-                // What is buffered can be read all the same.
+                // Buffered events can be read all the same.
                 _ = connected.obstructed(&session.raw, "Page.enable", Dialogs::Report) => {}
             }
         }
@@ -51,7 +51,7 @@ pub(crate) async fn events(cdp: &Cdp, options: EventsOptions, deadline: Instant)
     Ok(json!({"events": events, "next": batch.next, "dropped": batch.dropped}))
 }
 
-/// Refuses what is no event, or an event of a page without its page.
+/// Refuses a name that is not an event's, and a page's event without a session.
 pub(crate) fn check(connected: &ConnectedBrowser, name: &str, has_session: bool) -> Result<(), ErrorReport> {
     check_length(name)?;
     if let Some(protocol) = connected.protocol()
@@ -82,7 +82,7 @@ fn unknown(protocol: &Protocol, name: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::UnknownMethod, format!("the browser has no event {shown}")).with_hint(hint)
 }
 
-/// Whether an event comes from a session; without one, from the browser itself.
+/// Whether an event comes from a session, or, if there is none, from the browser itself.
 pub(crate) fn is_from(event: &Event, session: Option<&Attached>) -> bool {
     match (session, &event.session) {
         (None, from) => from.is_none(),
@@ -91,7 +91,7 @@ pub(crate) fn is_from(event: &Event, session: Option<&Attached>) -> bool {
     }
 }
 
-/// An event as scripts have it.
+/// An event in the form that scripts get.
 pub(crate) fn event_json(connected: &ConnectedBrowser, event: &Event) -> Json {
     let mut json = Map::new();
     json.insert("method".into(), event.method.clone().into());

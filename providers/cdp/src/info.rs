@@ -1,4 +1,4 @@
-//! What `sessionInfo` tells.
+//! The answer of `sessionInfo`.
 
 use crate::state::Cdp;
 use codemode_page::{ConnectedBrowser, HANDLE, Target, short};
@@ -7,15 +7,15 @@ use codemode_spec::ErrorReport;
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Targets that are listed.
+/// The maximum number of targets listed.
 const TARGETS_LISTED_MAX: usize = 100;
 
-/// The session that was asked for, the browser and its targets. Starts nothing.
+/// Describes the requested session, the browser and its targets. Starts nothing.
 ///
 /// # Errors
 /// When the host's records of sessions cannot be read.
 pub(crate) async fn session_info(cdp: &Cdp) -> Result<Json, ErrorReport> {
-    let mut info = asked(cdp);
+    let mut info = of_request(cdp);
     let browser = match cdp.browser.current() {
         Some(connected) => of_connected(&connected).await,
         None => match cdp.browser.look().await? {
@@ -29,10 +29,10 @@ pub(crate) async fn session_info(cdp: &Cdp) -> Result<Json, ErrorReport> {
     Ok(info)
 }
 
-fn asked(cdp: &Cdp) -> Json {
-    let asked = cdp.browser.asked();
-    let mut info = json!({"mode": asked.mode, "external": cdp.browser.is_external()});
-    if let Some(key) = &asked.key {
+fn of_request(cdp: &Cdp) -> Json {
+    let request = cdp.browser.asked();
+    let mut info = json!({"mode": request.mode, "external": cdp.browser.is_external()});
+    if let Some(key) = &request.key {
         info["key"] = json!(key);
     }
     if let Some(facts) = cdp.browser.session_facts() {
@@ -42,7 +42,7 @@ fn asked(cdp: &Cdp) -> Json {
     info
 }
 
-/// The browser of the key, which this execution has not used yet: how it was left.
+/// The live browser of the key, which this execution has not used yet.
 fn of_kept(kept: &KeptBrowser) -> Json {
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     let mut info = json!({

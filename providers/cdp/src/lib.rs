@@ -1,11 +1,12 @@
-//! The namespace `cdp`: the raw protocol of a real browser, and the verbs around it.
+//! The namespace `cdp`: the raw protocol of a real browser, with helper methods for attaching, waiting for events and
+//! looking the protocol up.
 //!
-//! A face on the browser of the execution (`codemode_page`), which it shares with other namespaces. Its methods are the
-//! rows of `methods`. Commands are checked against the protocol that the browser itself describes before they are sent;
-//! what they may reach is the shared browser's to judge.
+//! It works on the browser of the execution (`codemode_page`), which it shares with other namespaces. Its methods are
+//! the rows of `methods`. Commands are checked against the browser's own description of its protocol before they are
+//! sent; the shared browser's policy decides what they may reach.
 //!
-//! This crate knows neither the sandbox nor the host, and no other namespace. Where the browser comes from and who
-//! leases it is not its concern.
+//! This crate knows neither the sandbox nor the host, nor any other namespace, nor where the browser comes from or who
+//! holds its lease.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -13,6 +14,7 @@ mod arguments;
 mod command;
 mod debug_log;
 mod events;
+mod hints;
 mod info;
 mod lookup;
 mod methods;
@@ -21,6 +23,5 @@ mod runtime;
 mod schemas;
 mod state;
 mod wait;
-mod words;
 
 pub use provider::CdpProvider;

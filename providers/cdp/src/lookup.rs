@@ -1,4 +1,4 @@
-//! The protocol as scripts read it: an index, and everything about one thing.
+//! Lookup in the protocol's description: an index, everything about one name, or a search.
 
 use crate::arguments::{Lookup, check_length};
 use codemode_page::{CommandSpec, Domain, EventSpec, Property, Protocol, Shape, cut, is_of_a_page, is_refused, short};
@@ -6,34 +6,34 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Map, Value as Json, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Things that a search finds.
+/// The maximum number of search results.
 const FOUND_MAX: usize = 25;
-/// Named types explained along with a command or an event.
+/// The maximum number of named types described along with a command or an event.
 const TYPES_MAX: usize = 20;
-/// Of a domain's description in the index.
+/// The maximum length of a domain's description in the index.
 const ABOUT_CHARS_MAX: usize = 60;
 
-/// What a script wants to know.
+/// Answers a lookup.
 ///
 /// # Errors
 /// `INVALID_ARGUMENT` with the nearest name.
-pub(crate) fn answer(protocol: &Protocol, asked: &Lookup) -> Result<Json, ErrorReport> {
-    match asked {
+pub(crate) fn answer(protocol: &Protocol, lookup: &Lookup) -> Result<Json, ErrorReport> {
+    match lookup {
         Lookup::Index => Ok(index(protocol)),
         Lookup::Named(name) => describe(protocol, name),
         Lookup::Search(query) => Ok(search(protocol, query)),
     }
 }
 
-/// Every domain with the names of its commands and events, small enough for an answer: a domain's own description says
-/// what its commands do.
+/// Every domain with the names of its commands and events, small enough for one answer; looking up a domain then
+/// describes its commands.
 fn index(protocol: &Protocol) -> Json {
     let domain = |domain: &Domain| {
         let mut entry = Map::new();
         if let Some(description) = &domain.description {
             entry.insert("description".into(), cut(&first_sentence(description), ABOUT_CHARS_MAX).into());
         }
-        // Those that are on their way out are found by asking for the domain.
+        // Deprecated ones are listed only when the domain is looked up.
         let commands = domain.commands.iter().filter(|command| !command.deprecated);
         let events = domain.events.iter().filter(|event| !event.deprecated);
         let commands: Vec<_> = commands.map(|command| command.name.as_str()).collect();
@@ -83,7 +83,7 @@ fn describe(protocol: &Protocol, name: &str) -> Result<Json, ErrorReport> {
         .with_hint(hint))
 }
 
-/// Commands and events whose name or description has all the words, the names first.
+/// Commands and events whose name or description contains all the words, matches in names first.
 fn search(protocol: &Protocol, query: &str) -> Json {
     let words: Vec<_> = query.split_whitespace().map(str::to_lowercase).collect();
     let mut found: Vec<(usize, Json)> = Vec::new();
@@ -107,7 +107,7 @@ fn search(protocol: &Protocol, query: &str) -> Json {
     json!({"total": total, "results": results})
 }
 
-/// How well something fits, 0 being best; `None` if a word is missing.
+/// The rank of a match, 0 being best; `None` if a word is missing.
 fn rank(words: &[String], name: &str, description: Option<&str>, deprecated: bool) -> Option<usize> {
     let (name, description) = (name.to_lowercase(), description.unwrap_or_default().to_lowercase());
     let mut rank = usize::from(deprecated);
@@ -180,7 +180,7 @@ fn describe_event(name: &str, event: &EventSpec) -> Json {
     entry
 }
 
-/// Adds the named types that a thing is made of, and those that they are made of.
+/// Adds the named types that an entry refers to, and those that these refer to.
 fn with_types(protocol: &Protocol, name: &str, mut entry: Json, properties: &[&[Property]]) -> Json {
     let domain = name.split('.').next().unwrap_or_default();
     let mut todo: VecDeque<String> = VecDeque::new();
@@ -218,7 +218,7 @@ fn references(domain: &str, shape: &Shape, into: &mut VecDeque<String>) {
     }
 }
 
-/// Properties in one line, as `url: string, referrer?: string`.
+/// Properties in one line, such as `url: string, referrer?: string`.
 fn signature(properties: &[Property]) -> String {
     let one = |property: &Property| {
         format!("{}{}: {}", property.name, if property.optional { "?" } else { "" }, type_name(&property.shape))

@@ -1,4 +1,4 @@
-//! The methods of the namespace: one row each, with everything that there is to say of one.
+//! The methods of the namespace: one row each, with its documentation, signatures, effect, access and implementation.
 
 use crate::{
     arguments::{self, StartOptions},
@@ -43,38 +43,38 @@ declare const cdp: {
 
 const EVENT: &str = "{ method: string, params: any, sessionId?: string, seq: number }";
 
-/// What a method can reach, and what judges that.
+/// The resources that a method can reach, and the check that guards them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// What is this execution's own, and what the browser says of itself. Nothing is judged.
+    /// State of this execution, and the browser's information about itself. Not checked.
     Own,
-    /// A page, if the policy lets the script attach to it.
+    /// A page, if the policy permits the script to attach to it.
     Page,
-    /// Whatever the command reaches, as the policy's table judges.
+    /// Anything that a command can reach, as the policy's table decides.
     Command,
-    /// The session of the browser, under the lease.
+    /// The session of the browser, under its lease.
     Session,
 }
 
 /// A method of the namespace.
 pub(crate) struct Row {
-    /// As scripts see it.
+    /// The method as declared to scripts.
     pub(crate) method: Method,
     pub(crate) access: Access,
-    /// Carries out a call. The arguments fit one of the signatures.
+    /// Executes a call. The arguments match one of the signatures.
     pub(crate) run: Run,
 }
 
-/// What a call comes to.
+/// The future of a call's result.
 type Answer<'a> = Pin<Box<dyn Future<Output = Result<Encoded, ErrorReport>> + Send + 'a>>;
 type Run = for<'a> fn(&'a Cdp, Vec<Value>, CallContext) -> Answer<'a>;
 
-/// The method with a name.
+/// The row of the method with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Row> {
     ROWS.iter().find(|row| row.method.name == name)
 }
 
-/// The namespace as scripts see it.
+/// The namespace as declared to scripts.
 pub(crate) fn manifest() -> Manifest {
     Manifest {
         namespace: NAMESPACE.into(),
@@ -119,7 +119,7 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
             run: |cdp, arguments, context| {
                 Box::pin(async move {
                     let call = arguments::command(&arguments)?;
-                    // In memory once, not twice, for as long as the call takes.
+                    // Keep only one copy in memory for the duration of the call.
                     drop(arguments);
                     command::send(cdp, call, context.place, context.deadline).await
                 })
@@ -300,7 +300,7 @@ fn method(name: &str, doc: &str, signatures: &[&[Param]], returns: Json, effect:
     Method { name: name.into(), doc: doc.into(), signatures, returns, effect, background: false }
 }
 
-/// The target to attach to: its id, the same with a time, or what `attachToTarget` answered.
+/// The target to attach to: its id, an object with its id and a timeout, or the answer of `attachToTarget`.
 fn target() -> Json {
     let mut schema = fields(json!({"targetId": text(), "sessionId": text(), "timeoutMs": timeout()}), &[]);
     schema["type"] = json!(["string", "object"]);
@@ -308,7 +308,7 @@ fn target() -> Json {
     schema
 }
 
-/// How many entries: a number, or the same as an option.
+/// The number of entries, as a number or as an option.
 fn log_limit() -> Json {
     let mut schema = fields(json!({"limit": count()}), &[]);
     schema["type"] = json!(["integer", "object"]);
@@ -327,7 +327,7 @@ mod tests {
         assert!(dts.len() <= 1_500, "{} bytes:\n{dts}", dts.len());
     }
 
-    /// What has an effect is written into the audit, and what it reaches is judged.
+    /// A method with an effect is written to the audit, and its access is checked.
     #[test]
     fn each_method_says_what_it_changes_and_what_judges_it() {
         let rows: Vec<_> = ROWS.iter().map(|row| (row.method.name.as_str(), row.method.effect, row.access)).collect();

@@ -1,4 +1,4 @@
-//! The provider: what is the same for all executions.
+//! The provider, which all executions share.
 
 use crate::{methods::manifest, state::Cdp};
 use async_trait::async_trait;
@@ -7,17 +7,17 @@ use codemode_provider::{ExecutionContext, Need, Provider, ProviderRuntime};
 use codemode_spec::{ErrorReport, Manifest};
 use std::sync::Arc;
 
-/// Offers the namespace `cdp`, on the browser of the execution.
+/// Provides the namespace `cdp`, on the browser of the execution.
 pub struct CdpProvider {
     manifest: Manifest,
 }
 
 impl CdpProvider {
-    /// A script that opens the browser, or connects to it, and answers its product and version: the least that shows that
+    /// A script that opens the browser, or connects to it, and returns its product and version: the minimal check that
     /// the namespace works.
     pub const PROBE: &str = "(await cdp.send(\"Browser.getVersion\")).product";
 
-    /// The namespace. The host must have the browser among its services: [`codemode_page::Browsers`].
+    /// Creates the provider. The host must have the browser among its services: [`codemode_page::Browsers`].
     #[must_use]
     pub fn new() -> Self {
         Self { manifest: manifest() }

@@ -1,6 +1,6 @@
-//! The namespace for one execution.
+//! The calls of one execution to the namespace.
 
-use crate::{account::account, methods, state::Cdp, words::in_words_of_cdp};
+use crate::{account::account, hints::in_terms_of_cdp, methods, state::Cdp};
 use async_trait::async_trait;
 use codemode_provider::{Account, CallContext, Ending, ProviderRuntime};
 use codemode_spec::{ErrorCode, ErrorReport, Value, message::Encoded};
@@ -14,15 +14,15 @@ impl ProviderRuntime for Cdp {
         };
         match answer {
             Err(error) if error.code == ErrorCode::BrowserGone => {
-                Err(in_words_of_cdp(self.browser.why_gone(error).await))
+                Err(in_terms_of_cdp(self.browser.why_gone(error).await))
             }
-            answer => answer.map_err(in_words_of_cdp),
+            answer => answer.map_err(in_terms_of_cdp),
         }
     }
 
     /// The browser is not this namespace's own: the host parks it after all namespaces.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
-        Ok(self.kept().await)
+        Ok(self.save().await)
     }
 
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.

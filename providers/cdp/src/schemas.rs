@@ -40,18 +40,18 @@ pub(crate) fn fields(properties: Json, required: &[&str]) -> Json {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// A session: its id, or what `attachToTarget` answered.
+/// A session: its id, or the answer of `attachToTarget`.
 pub(crate) fn session() -> Json {
     json!({
         "type": ["string", "object"],
         "properties": {"sessionId": text()},
         "required": ["sessionId"],
-        // Short in the types: the documentation of `attachToTarget` says what else is accepted.
+        // Kept short in the types: the documentation of `attachToTarget` mentions the other form.
         "tsType": "string",
     })
 }
 
-/// As [`fields`], and what `attachToTarget` answered is accepted in its place: so it may have a `targetId`, which the
+/// Like [`fields`], but also accepts the answer of `attachToTarget`: it may therefore have a `targetId`, which the
 /// types do not mention.
 pub(crate) fn fields_or_session(properties: Json, required: &[&str]) -> Json {
     let mut schema = fields(properties, required);

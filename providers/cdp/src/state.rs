@@ -1,6 +1,6 @@
-//! What the namespace keeps for one execution.
+//! The state of the namespace for one execution.
 
-use crate::debug_log::{DebugLog, KeptLog};
+use crate::debug_log::{DebugLog, SavedLog};
 use codemode_page::{ConnectedBrowser, ExecutionBrowser, gone};
 use codemode_provider::{ExecutionContext, ExecutionId, not_a_state};
 use codemode_spec::{ErrorReport, message};
@@ -10,10 +10,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-/// The global of scripts.
+/// The name of the namespace's global in scripts.
 pub(crate) const NAMESPACE: &str = "cdp";
 
-/// One execution's `cdp`: the browser that it shares with other namespaces, and what is its own.
+/// The namespace of one execution: the shared browser, and the state of its own.
 pub(crate) struct Cdp {
     execution: ExecutionId,
     pub(crate) browser: Arc<ExecutionBrowser>,
@@ -22,7 +22,7 @@ pub(crate) struct Cdp {
 }
 
 impl Cdp {
-    /// `NOT_READY` if the host has no browsers.
+    /// Fails with `NOT_READY` if the host has no browsers.
     pub(crate) fn new(context: &ExecutionContext) -> Result<Self, ErrorReport> {
         Ok(Self {
             execution: context.execution.clone(),
@@ -33,38 +33,39 @@ impl Cdp {
     }
 }
 
-/// What is kept while the execution is suspended. Not the positions of waits: they are of a connection, and connections
-/// are closed then.
+/// The serialised state of a suspended execution. It excludes the positions of waits: they belong to a connection, and
+/// suspension closes connections.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct SuspendedState {
     namespace: String,
     execution: ExecutionId,
-    /// The execution had a browser: what its script holds, as handles of pages, is of that one.
+    /// Whether the execution had a browser. What its script holds, such as handles of pages, is valid on that browser
+    /// only.
     with_browser: bool,
-    log: KeptLog,
+    log: SavedLog,
 }
 
 impl Cdp {
-    /// What [`Self::restored`] makes the same of.
-    pub(crate) async fn kept(&self) -> Vec<u8> {
+    /// Serialises the state for [`Self::restored`].
+    pub(crate) async fn save(&self) -> Vec<u8> {
         let with_browser = self.browser.is_open().await;
         let (namespace, execution) = (NAMESPACE.to_owned(), self.execution.clone());
-        message::encode(&Kept { namespace, execution, with_browser, log: self.debug_log.kept() })
+        message::encode(&SuspendedState { namespace, execution, with_browser, log: self.debug_log.save() })
     }
 
-    /// The namespace as it was kept of the same execution, on its browser. `BROWSER_GONE` if there was one and it is not
-    /// here.
+    /// Restores the namespace of the same execution, on its browser. Fails with `BROWSER_GONE` if it had a browser that
+    /// is not available here.
     pub(crate) async fn restored(context: &ExecutionContext, state: &[u8]) -> Result<Self, ErrorReport> {
         let browser: Arc<ExecutionBrowser> = context.services.require()?;
         let foreign = || not_a_state(NAMESPACE);
-        let kept: Kept = message::decode(state).map_err(|_| foreign())?;
-        // What was read may be less than there is: what is written of it says whether it is all.
-        let is_of_this = kept.namespace == NAMESPACE && kept.execution == context.execution;
-        if !is_of_this || message::encode(&kept) != state {
+        let saved: SuspendedState = message::decode(state).map_err(|_| foreign())?;
+        // Decoding may have ignored trailing bytes: encoding the result again shows whether it is complete.
+        let is_of_this = saved.namespace == NAMESPACE && saved.execution == context.execution;
+        if !is_of_this || message::encode(&saved) != state {
             return Err(foreign());
         }
-        let debug_log = DebugLog::restored(kept.log).ok_or_else(foreign)?;
-        if kept.with_browser && !browser.is_open().await {
+        let debug_log = DebugLog::restored(saved.log).ok_or_else(foreign)?;
+        if saved.with_browser && !browser.is_open().await {
             return Err(gone("the execution goes on where it cannot be reached"));
         }
         let execution = context.execution.clone();
@@ -72,7 +73,7 @@ impl Cdp {
     }
 }
 
-/// After which event the next wait of a kind begins. Events are numbered anew on each connection.
+/// The event after which the next wait of each kind starts. Events are numbered anew on each connection.
 #[derive(Default)]
 pub(crate) struct WaitPositions(Mutex<Positions>);
 
@@ -83,7 +84,7 @@ struct Positions {
 }
 
 impl WaitPositions {
-    /// Where the next wait of a kind begins.
+    /// The sequence number at which the next wait of a kind starts.
     pub(crate) fn of(&self, connection: &Arc<ConnectedBrowser>, kind: u64) -> u64 {
         self.on(connection).by_kind.get(&kind).copied().unwrap_or_default()
     }
@@ -92,7 +93,7 @@ impl WaitPositions {
         self.on(connection).by_kind.insert(kind, next);
     }
 
-    /// The positions on a connection: those on another one mean nothing on it.
+    /// The positions on a connection. Those of another connection are discarded: they mean nothing on this one.
     fn on(&self, connection: &Arc<ConnectedBrowser>) -> MutexGuard<'_, Positions> {
         let mut positions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::ptr::eq(positions.connection.as_ptr(), Arc::as_ptr(connection)) {

@@ -1,10 +1,10 @@
 //! Waiting for an event.
 //!
-//! All events of the connection are buffered from the moment it is made, in one bounded ring. A wait begins in the past:
-//! at the last `Page.navigate`, `Page.reload` or `Page.navigateToHistoryEntry` that was sent to the session, or else at
+//! All events of the connection are buffered in one bounded ring from the moment it is opened. A wait starts in the
+//! past: at the last `Page.navigate`, `Page.reload` or `Page.navigateToHistoryEntry` sent to the session, or else at
 //! its attachment; and after the event that the last wait with the same name, session and `where` returned. So an event
 //! that fires between a command and the wait for it is never lost, successive waits return successive events, waits for
-//! different things do not take each other's events, and what the page before had to say is not mistaken for news.
+//! different things do not consume each other's events, and events of the previous page are not mistaken for new ones.
 
 use crate::{
     arguments::{WaitOptions, time_for},
@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Events named in the hint of a wait that was in vain.
+/// The maximum number of events named in the hint of a wait that timed out.
 const EVENTS_NAMED_MAX: usize = 12;
 
 /// Waits for an event.
@@ -61,7 +61,7 @@ pub(crate) async fn wait_for_event(
         let mut event = pin!(next_event(&connected, from.max(floor), &matches));
         let mut enabled = pin!(connected.subscribe(name, session.as_ref(), timeout));
         let mut silent = pin!(connected.silent(session.as_ref(), name));
-        let mut late = pin!(tokio::time::sleep(timeout));
+        let mut timeout_elapsed = pin!(tokio::time::sleep(timeout));
         let mut enabling = true;
         loop {
             tokio::select! {
@@ -72,7 +72,7 @@ pub(crate) async fn wait_for_event(
                     result?;
                 }
                 silence = &mut silent => return Err(silence),
-                () = &mut late => return Err(in_vain(&connected, name, session.as_ref(), timeout)),
+                () = &mut timeout_elapsed => return Err(timed_out(&connected, name, session.as_ref(), timeout)),
             }
         }
     };
@@ -81,15 +81,15 @@ pub(crate) async fn wait_for_event(
     Ok(event_json(&connected, &event))
 }
 
-/// What the position of a wait is remembered by.
+/// The key under which the position of a wait is stored.
 fn key(name: &str, session: Option<&Attached>, pattern: Option<&Json>) -> u64 {
     let mut hasher = DefaultHasher::new();
     (name, session.map(|session| &session.raw), pattern.map(Json::to_string)).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether everything in the pattern is in the value: keys of objects may be missing from the pattern, arrays are as
-/// long, and `*` in a pattern's string stands for any text.
+/// Whether a value contains everything in the pattern: keys of objects may be missing from the pattern, arrays must
+/// have the same length, and `*` in a string of the pattern matches any text.
 fn is_subset(pattern: &Json, value: &Json) -> bool {
     match (pattern, value) {
         (Json::Object(pattern), Json::Object(value)) => {
@@ -110,14 +110,14 @@ fn is_like(pattern: &str, text: &str) -> bool {
     let Some(mut text) = text.strip_prefix(start) else { return false };
     let (middle, end) = rest.rsplit_once('*').map_or((None, rest), |(middle, end)| (Some(middle), end));
     for part in middle.into_iter().flat_map(|middle| middle.split('*')) {
-        // The first place is the best: it leaves the most for what follows.
+        // The first match is the best: it leaves the most text for the rest of the pattern.
         let Some(at) = text.find(part) else { return false };
         text = &text[at + part.len()..];
     }
     text.ends_with(end)
 }
 
-/// The next event that matches, of those that a script may read.
+/// The next matching event that the script may read.
 async fn next_event(
     connected: &ConnectedBrowser,
     from: u64,
@@ -126,7 +126,7 @@ async fn next_event(
     let mut from = from;
     loop {
         let event = connected.events().wait(from, matches).await?;
-        // Not asked while the log is locked: what is known of targets is read from it.
+        // Not checked while the log is locked: updating the state of targets reads the log.
         connected.catch_up();
         if connected.targets.may_be_read(&event) {
             return Some(event);
@@ -135,8 +135,8 @@ async fn next_event(
     }
 }
 
-/// The report of a wait that was in vain: it says what came instead.
-fn in_vain(connected: &ConnectedBrowser, name: &str, session: Option<&Attached>, timeout: Duration) -> ErrorReport {
+/// The report of a wait that timed out, with the events that came instead.
+fn timed_out(connected: &ConnectedBrowser, name: &str, session: Option<&Attached>, timeout: Duration) -> ErrorReport {
     connected.catch_up();
     let report = match session.and_then(|session| connected.targets.obstacle(&session.raw, "Runtime.evaluate")) {
         Some(obstacle) => return obstacle,

@@ -1,4 +1,4 @@
-//! Parameters against the protocol: every fault at once.
+//! Validates a command's parameters against the protocol, and reports all faults at once.
 
 use crate::{
     protocol::Protocol,
@@ -10,17 +10,17 @@ use codemode_spec::{
 };
 use serde_json::{Map, Value as Json};
 
-/// How far references and nested values are followed; the protocol itself refers in circles.
+/// How far references and nested values are followed; the protocol contains recursive types.
 const DEPTH_MAX: usize = 24;
-/// Values of an enumeration that are listed in a fault.
+/// The maximum number of enumeration values listed in a fault.
 const VALUES_LISTED_MAX: usize = 24;
-/// What is wanted where everything is taken.
+/// The description of an unrestricted type.
 const ANY: &str = "any value";
 
 impl Protocol {
-    /// Checks the parameters of a command against the live protocol: unknown ones (with the nearest name), missing ones,
-    /// wrong types and wrong values of enumerations, in nested objects and arrays as well. Empty if there is no fault, or
-    /// if the command itself is unknown, which is not for this function to report.
+    /// Checks the parameters of a command against the live protocol, including nested objects and arrays: unknown
+    /// parameters (with the nearest name), missing ones, wrong types and wrong enumeration values. Empty if there is no
+    /// fault, or if the command itself is unknown, which this function does not report.
     #[must_use]
     pub fn check(&self, method: &str, params: &Map<String, Json>) -> Vec<String> {
         let Some(command) = self.command(method) else { return Vec::new() };
@@ -45,7 +45,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether enough faults are found: a reader needs no more, and looking for more takes time.
+    /// Whether enough faults were found: a reader needs no more, and searching for more takes time.
     fn is_full(&self) -> bool {
         self.faults.len() >= FAULTS_LISTED_MAX
     }
@@ -83,7 +83,7 @@ impl Checker<'_> {
         }
         let fits = match shape.kind.as_deref() {
             Some("string" | "binary") => value.is_string(),
-            // JavaScript knows one kind of number, and Chromium takes 1.0 for 1.
+            // JavaScript has a single number type, and Chromium accepts 1.0 as 1.
             Some("integer") => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|n| n.fract() == 0.0),
             Some("number") => value.is_number(),
             Some("boolean") => value.is_boolean(),
@@ -113,7 +113,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a shape asks for, in words.
+    /// Describes the type that a shape requires, for a fault.
     fn wanted(&self, domain: &str, shape: &Shape) -> String {
         let (mut domain, mut shape) = (domain, shape);
         for _ in 0..DEPTH_MAX {
@@ -150,7 +150,7 @@ fn join(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-/// What a fault shows of what was given.
+/// The part of a given text that a fault repeats.
 fn shown(text: &str) -> String {
     let mut shown: String = text.chars().take(FAULT_ECHO_CHARS_MAX + 1).collect();
     clip(&mut shown, FAULT_ECHO_CHARS_MAX);
@@ -161,7 +161,7 @@ fn unknown(name: &str, specs: &[Property]) -> String {
     let lower = shown(name).to_lowercase();
     let near = specs
         .iter()
-        // The likeness of a long name takes long to find out, and there is none.
+        // Similarity is expensive to compute for a long name, and no real name is that long.
         .filter(|_| name.len() <= METHOD_NAME_CHARS_MAX)
         .map(|spec| (strsim::jaro_winkler(&lower, &spec.name.to_lowercase()), &spec.name))
         .filter(|(likeness, _)| *likeness > 0.75)

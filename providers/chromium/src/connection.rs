@@ -1,4 +1,4 @@
-//! One connection to a browser: sends commands, gives answers to the waiting callers and puts events into the log.
+//! One connection to a browser: sends commands, delivers answers to the waiting callers, and records events in the log.
 
 use crate::{
     destinations::{DESTINATION_FAILED, Destinations, NoConnection},
@@ -7,7 +7,7 @@ use crate::{
     events::EventLog,
     message::{self, Incoming, PASSED_OVER_EVENT, Unreadable},
     reach::unreachable,
-    room::{Place, Room},
+    reply_budget::{ReplyBudget, ReplyPermits},
     transport::{self, Broken, Reader, Text, Writer},
 };
 use codemode_spec::{
@@ -34,26 +34,26 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// How long closing the WebSocket in order may take; the browser does not need that.
+/// How long the closing handshake of the WebSocket may take; the browser does not require it.
 const CLOSE_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A command to a browser.
 #[derive(Clone, Debug)]
 pub struct Command<'a> {
-    /// The command's full name, as `Page.navigate`.
+    /// The command's full name, such as `Page.navigate`.
     pub method: &'a str,
     /// The command's parameters; `null` for none.
     pub params: Json,
     /// The protocol session to which the command goes; `None` for the browser itself.
     pub session: Option<&'a str>,
-    /// How long the answer may take, sending included.
+    /// The timeout for sending the command and receiving the answer.
     pub timeout: Duration,
 }
 
-/// A connection to a browser. Clones are the same connection, which ends when [`Connection::close`] is called or the
-/// last clone is dropped.
+/// A connection to a browser. Clones share one connection, which ends when [`Connection::close`] is called or the last
+/// clone is dropped.
 ///
-/// Events reach the log before the answers that the browser sent after them reach their callers.
+/// An event reaches the log before any answer that the browser sent after it reaches its caller.
 #[derive(Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
@@ -65,18 +65,19 @@ struct Inner {
     next_id: AtomicU64,
 }
 
-/// What callers and the reading task share. The task does not hold [`Inner`], so that the last clone can be dropped.
+/// The state shared by callers and the reading task. The task does not hold [`Inner`], so that the last clone can be
+/// dropped.
 struct Shared {
-    /// Callers write commands themselves: a task in between would cost every command a change of task. `None` once the
-    /// connection is closed, so that the socket is closed as well, however long a clone is kept.
+    /// Callers write commands themselves: a writing task would cost every command a task switch. `None` once the
+    /// connection is closed, so that the socket is closed as well, however long a clone is held.
     writer: tokio::sync::Mutex<Option<Writer>>,
-    /// The protocol session below which this connection works. Callers do not see this session: to them it is
-    /// the browser.
+    /// The root protocol session of this connection. It is hidden from callers, to whom it stands for the browser
+    /// itself.
     root: Option<String>,
     pending: Mutex<Pending>,
     events: EventLog,
-    /// The memory for answers that their callers have not taken yet.
-    room: Room,
+    /// The memory budget for answers that their callers have not taken yet.
+    room: ReplyBudget,
     destinations: Destinations,
     closed: CancellationToken,
 }
@@ -84,8 +85,8 @@ struct Shared {
 #[derive(Default)]
 struct Pending {
     calls: HashMap<u64, Call>,
-    /// Why the connection is closed, once it is closed.
-    /// Invariant: no call is added after this is set, so that no call can wait for ever.
+    /// The reason why the connection was closed, once it is.
+    /// Invariant: no call is added after this is set, so that no call can wait forever.
     closed: Option<String>,
 }
 
@@ -95,11 +96,11 @@ struct Call {
     answer: oneshot::Sender<Result<Answer, CdpError>>,
 }
 
-/// A value in the codec's bytes, and the room that it takes in the memory of the host.
+/// An encoded value, and its permits from the memory budget.
 #[derive(Debug, Default)]
 struct Answer {
     value: Vec<u8>,
-    _place: Place,
+    _place: ReplyPermits,
 }
 
 #[derive(Serialize)]
@@ -132,11 +133,10 @@ impl Connection {
         Ok(Self::of(writer, reader, None))
     }
 
-    /// The connection over a socket of a [`crate::Relay`], which has attached the root session for this
-    /// connection.
+    /// Creates a connection over a socket of a [`crate::Relay`], which has already attached the root session.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` when the runtime does not take the socket.
+    /// `CDP_CONNECTION_FAILED` when the runtime cannot register the socket.
     pub fn over(stream: UnixStream, root: String) -> Result<Self, ErrorReport> {
         let (writer, reader) = transport::over(stream)?;
         Ok(Self::of(writer, reader, Some(root)))
@@ -148,7 +148,7 @@ impl Connection {
             root,
             pending: Mutex::default(),
             events: EventLog::new(),
-            room: Room::new(),
+            room: ReplyBudget::new(),
             destinations: Destinations::default(),
             closed: CancellationToken::new(),
         });
@@ -156,20 +156,20 @@ impl Connection {
         Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) }
     }
 
-    /// Shares the room of a host, one permit a byte, for answers that their callers have not taken yet: while there is
-    /// no room, nothing is read; an answer that waits too long for room fails. Without a shared room, only this
-    /// connection's own bound holds.
+    /// Shares a host's memory budget, one permit per byte, for answers that their callers have not taken yet: while the
+    /// budget is exhausted, nothing is read; an answer that waits too long for it fails. Without a shared budget, only
+    /// this connection's own bound applies.
     pub fn share_room(&self, host: Arc<Semaphore>) {
         self.inner.shared.room.share(host);
     }
 
-    /// Sends a command and waits for its answer, read as JSON. Any number of calls run at the same time.
+    /// Sends a command, waits for its answer and returns it as JSON. Any number of calls run concurrently.
     ///
     /// # Errors
-    /// As [`CdpError`] says.
+    /// See [`CdpError`].
     ///
     /// # Cancellation
-    /// May be dropped at any time: nothing is kept of the call. The browser may already be carrying the command out.
+    /// May be dropped at any time: nothing of the call is retained. The browser may already be executing the command.
     pub async fn call(&self, command: Command<'_>) -> Result<Json, CdpError> {
         let Encoded(value) = self.ask(command).await?;
         let malformed = |error: &dyn fmt::Display| CdpError::Malformed { reason: error.to_string() };
@@ -181,11 +181,11 @@ impl Connection {
         Ok(value.to_plain_json().unwrap_or_default())
     }
 
-    /// As [`Connection::call`], with the answer in the bytes of the value codec: an answer that is only passed on is
+    /// As [`Connection::call`], but returns the answer encoded by the value codec: an answer that is only forwarded is
     /// not parsed into values.
     ///
     /// # Errors
-    /// As [`CdpError`] says.
+    /// See [`CdpError`].
     ///
     /// # Cancellation
     /// As [`Connection::call`].
@@ -193,10 +193,10 @@ impl Connection {
         self.ask_with(command, ()).await
     }
 
-    /// As [`Connection::ask`]. `held` is dropped with the parameters, as soon as the command is written out.
+    /// As [`Connection::ask`]. `held` is dropped together with the parameters, as soon as the command is serialized.
     ///
     /// # Errors
-    /// As [`CdpError`] says.
+    /// See [`CdpError`].
     ///
     /// # Cancellation
     /// As [`Connection::call`].
@@ -208,10 +208,10 @@ impl Connection {
         }
     }
 
-    /// Sends one of the typed commands of chromiumoxide and reads its answer as the type that belongs to the command.
+    /// Sends a typed command of chromiumoxide and deserializes the answer as the command's response type.
     ///
     /// # Errors
-    /// As [`Connection::call`], and [`CdpError::Malformed`] if the answer does not fit the type.
+    /// As [`Connection::call`], and [`CdpError::Malformed`] if the answer does not match the type.
     ///
     /// # Cancellation
     /// As [`Connection::call`].
@@ -227,21 +227,21 @@ impl Connection {
         T::response_from_value(answer).map_err(malformed)
     }
 
-    /// The events of this connection, of all sessions.
+    /// The event log of this connection, for all sessions.
     #[must_use]
     pub fn events(&self) -> &EventLog {
         &self.inner.shared.events
     }
 
-    /// How many destinations without a connection the relay has told of so far: a point for [`Self::no_connection_to`].
+    /// The number of failed destinations that the relay has reported so far: a position for [`Self::no_connection_to`].
     #[must_use]
     pub fn destinations_told(&self) -> u64 {
         self.inner.shared.destinations.count()
     }
 
-    /// Why the proxy does not connect the browser to a destination, if the relay has told of that since `from`. The relay
-    /// tells before the browser is answered, and so before the answer of a command that failed because of it. Only a
-    /// connection over a relay is ever told.
+    /// The reason why the proxy did not connect the browser to a destination, if the relay has reported it since
+    /// `from`. The relay reports it before the proxy answers the browser, and so before the answer of a command that
+    /// failed because of it. Only a connection over a relay receives such reports.
     #[must_use]
     pub fn no_connection_to(&self, host: &str, port: u16, from: u64) -> Option<NoConnection> {
         self.inner.shared.destinations.of(host, port, from)
@@ -261,11 +261,11 @@ impl Connection {
         self.inner.shared.closed.cancelled().await;
     }
 
-    /// Ends the connection: calls that still wait fail, the browser goes on. Does nothing if the connection has ended
-    /// already.
+    /// Closes the connection: pending calls fail, and the browser is not affected. Does nothing if the connection has
+    /// already ended.
     ///
     /// # Cancellation
-    /// May be dropped at any time: the connection has ended all the same.
+    /// May be dropped at any time: the connection has ended nevertheless.
     pub async fn close(&self) {
         let already = self.is_closed();
         self.inner.shared.close("it was closed on this side", None);
@@ -273,7 +273,7 @@ impl Connection {
         if !already {
             let writer = self.inner.shared.writer.lock().await.take();
             if let Some(mut writer) = writer {
-                // The browser may be gone or stuck; either way its messages are not read any more.
+                // With a timeout: the browser may be gone or stuck, and its messages are not read any more.
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, writer.close()).await;
             }
         }
@@ -282,7 +282,7 @@ impl Connection {
     async fn exchange(&self, command: Command<'_>, held: impl Send) -> Result<Answer, CdpError> {
         let Inner { shared, next_id, .. } = &*self.inner;
         let id = next_id.fetch_add(1, Ordering::Relaxed);
-        // Entered before the command is sent: the answer may be there before `send` returns.
+        // Registered before the command is sent: the answer may arrive before `send` returns.
         let (answer, answered) = oneshot::channel();
         let _entry = shared.enter(id, &command, answer)?;
         shared.send(id, command, held).await?;
@@ -306,7 +306,7 @@ impl fmt::Debug for Connection {
     }
 }
 
-/// Reads until the connection ends, and closes the socket then.
+/// Reads until the connection ends, then closes the socket.
 async fn read(mut reader: Reader, shared: Arc<Shared>) {
     let broken = loop {
         let text = match reader.next().await {
@@ -323,12 +323,12 @@ async fn read(mut reader: Reader, shared: Arc<Shared>) {
         }
     };
     shared.close_by(broken);
-    // A send that is stuck has given up the lock by now: the connection is closed.
+    // A stuck send has released the lock by now, because the connection is closed.
     shared.writer.lock().await.take();
 }
 
 impl Shared {
-    /// Adds a call; the entry is removed when the guard is dropped.
+    /// Registers a call; its entry is removed when the guard is dropped.
     fn enter(
         &self,
         id: u64,
@@ -344,13 +344,12 @@ impl Shared {
         Ok(Entry { shared: self, id })
     }
 
-    /// Sends a command, unless the connection ends first: a browser that does not read any more would
-    /// block it for ever.
+    /// Sends a command, unless the connection ends first: a browser that no longer reads would block it forever.
     async fn send(&self, id: u64, command: Command<'_>, held: impl Send) -> Result<(), CdpError> {
         let send = async {
             let mut writer = self.writer.lock().await;
             let Some(writer) = writer.as_mut() else { return Err(self.closed_error()) };
-            // Serialized when its turn has come, so that there is only one such text at a time.
+            // Serialized only while the lock is held, so that only one such text exists at a time.
             let Command { method, params, session, .. } = command;
             let session = session.or(self.root.as_deref());
             let text = text_of(&Outgoing { id, method, params: &params, session })?;
@@ -364,12 +363,12 @@ impl Shared {
         }
     }
 
-    /// Takes in one message of the browser.
+    /// Handles one message of the browser.
     async fn take(&self, text: &str) {
         match message::parse(text) {
             Ok(Incoming { id: Some(id), error: Some(error), .. }) => self.answer(id, Err(CdpError::refusal(error))),
             Ok(Incoming { id: Some(id), result, .. }) => self.answer_with(id, result.unwrap_or_default()).await,
-            // Another endpoint than a relay could have been told to say these.
+            // Only from a relay: any other endpoint could forge these events.
             Ok(Incoming { method: Some(method), params, .. })
                 if self.root.is_some() && method == DESTINATION_FAILED =>
             {
@@ -391,16 +390,16 @@ impl Shared {
             }
             Err(Unreadable::TooLarge { id }) => self.too_large(id, text.len()),
             Err(Unreadable::Malformed { id: Some(id), reason }) => self.answer(id, Err(CdpError::Malformed { reason })),
-            // The reader of the events is told that one event is missing.
+            // Readers of the event log learn that one event is missing.
             Err(Unreadable::TooDeep { id: None }) => self.too_large(None, text.len()),
-            // No call and no reader waits for a text that is no message.
+            // Not a message, so no call and no reader of events waits for it.
             Ok(_) | Err(Unreadable::Malformed { id: None, .. }) => {
                 tracing::warn!(bytes = text.len(), "skipped a message of the browser that cannot be read");
             }
         }
     }
 
-    /// Takes in a message that was too long to be kept, of which only the first bytes are there.
+    /// Handles a message that was discarded because it was too long, of which only the first bytes are available.
     fn passed(&self, head: &[u8], bytes: usize) {
         self.too_large(message::id_of_head(head), bytes);
     }
@@ -415,30 +414,30 @@ impl Shared {
         }
     }
 
-    /// Answers as soon as there is room for the answer.
+    /// Delivers an answer once the memory budget has room for it.
     async fn answer_with(&self, id: u64, value: Vec<u8>) {
         let bytes = value.len();
-        // A call that timed out needs no room.
+        // Do not acquire memory for a call that timed out.
         if !self.pending().calls.contains_key(&id) {
             return;
         }
-        let place = tokio::select! {
+        let permits = tokio::select! {
             biased;
-            place = self.room.place(bytes) => place,
+            permits = self.room.acquire(bytes) => permits,
             () = self.closed.cancelled() => None,
         };
-        self.answer(id, place.map(|place| Answer { value, _place: place }).ok_or(CdpError::NoRoom { bytes }));
+        self.answer(id, permits.map(|permits| Answer { value, _place: permits }).ok_or(CdpError::NoRoom { bytes }));
     }
 
     fn answer(&self, id: u64, answer: Result<Answer, CdpError>) {
-        // An answer without a waiting call came after the call's timeout.
+        // Without an entry, the answer arrived after the call's timeout.
         let call = self.pending().calls.remove(&id);
         if let Some(call) = call {
             let _ = call.answer.send(answer);
         }
     }
 
-    /// Chromium does not answer what was still under way in a session that is gone or whose page crashed.
+    /// Fails the calls of a session that was detached or whose page crashed, which Chromium does not answer any more.
     fn give_up(&self, session: &str, error: Silence) {
         let given_up: Vec<_> = {
             let calls = &mut self.pending().calls;
@@ -449,13 +448,13 @@ impl Shared {
         }
     }
 
-    /// Ends the connection because its socket has ended. Gives the error for a call that meets the end.
+    /// Closes the connection because its socket has ended. Returns the error for a call that observes the end.
     fn close_by(&self, Broken { reason, too_large }: Broken) -> CdpError {
         self.close(&reason, too_large.as_ref());
         too_large.unwrap_or_else(|| self.closed_error())
     }
 
-    /// Ends the connection: the waiting calls fail with `error`, or with the error that the connection was closed.
+    /// Closes the connection: pending calls fail with `error`, or with [`CdpError::Closed`] if it is `None`.
     fn close(&self, reason: &str, error: Option<&CdpError>) {
         let calls = {
             let mut pending = self.pending();
@@ -484,7 +483,7 @@ impl Shared {
     }
 }
 
-/// A command as text.
+/// Serializes a command, up to the bound on commands.
 fn text_of(outgoing: &Outgoing<'_>) -> Result<String, CdpError> {
     let mut bounded = Bounded(Vec::new());
     match serde_json::to_writer(&mut bounded, outgoing) {
@@ -496,7 +495,7 @@ fn text_of(outgoing: &Outgoing<'_>) -> Result<String, CdpError> {
     }
 }
 
-/// A writer that takes as many bytes as a command may have.
+/// A writer that fails beyond the bound on commands.
 struct Bounded(Vec<u8>);
 
 impl io::Write for Bounded {
@@ -513,7 +512,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// Removes the entry of a call that was answered, timed out or was dropped.
+/// Removes the pending entry of a call when it was answered, timed out or dropped.
 struct Entry<'a> {
     shared: &'a Shared,
     id: u64,
@@ -525,10 +524,10 @@ impl Drop for Entry<'_> {
     }
 }
 
-/// Makes the error of a call from its method and its session.
+/// Creates the error of a call from its method and its session.
 type Silence = fn(String, String) -> CdpError;
 
-/// The session that an event says will not answer any more, and how its calls fail.
+/// The session that will not answer any more according to an event, and the error for its calls.
 fn silenced(method: &str, session: Option<&str>, params: &Json) -> Option<(String, Silence)> {
     match method {
         "Target.detachedFromTarget" => {

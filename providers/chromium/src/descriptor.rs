@@ -1,8 +1,8 @@
-//! Sockets and pipes that are waited for only where they have to be.
+//! Sockets and pipes with a minimum of readiness notifications.
 //!
-//! A socket that tokio knows is waited for in both directions, so that each message that is taken at the other end wakes
-//! this process for nothing, just when the browser needs the processor. Here the end that is read is waited for, and the
-//! end that is written only while it is full. Tokio's pipes are waited for in one direction, and do for sockets as well.
+//! Tokio registers a socket for both directions, so every message that the peer reads wakes this process for nothing,
+//! just when the browser needs the processor. Here the reading end is registered, and the writing end only while it is
+//! full. Tokio's pipe types register one direction only, and work for sockets as well.
 
 use rustix::{io::Errno, net::Shutdown};
 use std::{
@@ -16,21 +16,21 @@ use tokio::{
     net::{UnixStream, unix::pipe},
 };
 
-/// The end that is read.
+/// The reading end.
 pub(crate) type Input = pipe::Receiver;
 
-/// The end that is written. What reads at the other end sees the end when this is dropped.
+/// The writing end. The peer sees EOF when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Output {
     descriptor: OwnedFd,
-    /// While it is full.
+    /// Registered with tokio while the socket or pipe is full.
     full: Option<pipe::Sender>,
 }
 
-/// Both directions of a socket. Must be called inside of a tokio runtime.
+/// Splits a socket into its two directions. Must be called within a tokio runtime.
 ///
 /// # Errors
-/// When the process has no descriptor left, or the runtime does not take it.
+/// When the process has no file descriptor left, or the runtime cannot register the socket.
 pub(crate) fn split(stream: UnixStream) -> io::Result<(Input, Output)> {
     let read = OwnedFd::from(stream.into_std()?);
     let written = read.try_clone()?;
@@ -38,16 +38,16 @@ pub(crate) fn split(stream: UnixStream) -> io::Result<(Input, Output)> {
 }
 
 impl Output {
-    /// The end of a pipe that is written.
+    /// The writing end of a pipe.
     ///
     /// # Errors
-    /// When it cannot be made one that does not block.
+    /// When the pipe cannot be made non-blocking.
     pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&pipe, true)?;
         Ok(Self { descriptor: pipe, full: None })
     }
 
-    /// Of a socket, which is still open for what is read; a pipe ends when it is closed.
+    /// Shuts down the writing direction of a socket, whose reading end is still open; a pipe needs only to be closed.
     fn end(&self) {
         let _ = rustix::net::shutdown(&self.descriptor, Shutdown::Write);
     }
@@ -72,7 +72,7 @@ impl AsyncWrite for Output {
             match rustix::io::writev(self.descriptor.as_fd(), pieces) {
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    // Under a number of its own: a descriptor is waited for once.
+                    // Registered as a duplicate: epoll accepts each descriptor only once.
                     self.full = Some(pipe::Sender::from_owned_fd_unchecked(self.descriptor.try_clone()?)?);
                 }
                 written => return Poll::Ready(Ok(written?)),

@@ -1,8 +1,8 @@
-//! What kept the proxy of a browser from connecting it, as the relay of the browser tells its clients: in an event of the
-//! relay's own.
+//! The destinations to which a browser's proxy did not connect, as reported by the browser's relay in an event of its
+//! own.
 //!
-//! The browser cannot send such an event, since the relay drops what the browser says under this name, and neither can a
-//! page or a server. Scripts do not see the event: a connection keeps it apart from those of the browser.
+//! The event cannot be forged: the relay drops messages of the browser with this name, and pages and servers cannot
+//! send one. Scripts do not see the event, since a connection handles it separately from the browser's events.
 
 use codemode_spec::limits::NETWORK_FAILURES_TOLD_MAX;
 use serde::{Deserialize, Serialize};
@@ -12,45 +12,46 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// The event by which a relay tells of a destination, in the relay's own domain.
+/// The relay's own event that reports a failed destination.
 pub(crate) const DESTINATION_FAILED: &str = "Codemode.destinationFailed";
 
-/// A destination to which there is no connection.
+/// A destination to which the proxy did not connect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FailedDestination {
-    /// The host, as in a URL.
+    /// The host, as written in a URL.
     pub host: String,
     /// The port.
     pub port: u16,
-    /// Why.
+    /// The reason.
     pub why: NoConnection,
 }
 
-/// Why there is no connection to a destination.
+/// Why the proxy did not connect to a destination.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum NoConnection {
-    /// Network rules refuse it: the rule, in words for a reader.
+    /// Network rules refuse the destination. Contains the rule, as text for the reader.
     Refused(String),
-    /// It cannot be reached: the error that Chromium has when it connects by itself, as `net::ERR_CONNECTION_REFUSED`.
+    /// The destination is unreachable. Contains the error that Chromium would report for a direct connection, such as
+    /// `net::ERR_CONNECTION_REFUSED`.
     Unreachable(String),
 }
 
-/// The destinations that failed while a connection was open, each once with what was told last, the last one at the end.
-/// When there are too many, the first are forgotten.
+/// The destinations that failed while a connection was open, each once with its latest reason, oldest first. The number
+/// is bounded: the oldest are dropped.
 #[derive(Default)]
 pub(crate) struct Destinations(Mutex<Told>);
 
 #[derive(Default)]
 struct Told {
     count: u64,
-    /// Each with what the count was.
+    /// Each failure with the value of `count` when it was reported.
     destinations: VecDeque<(u64, FailedDestination)>,
 }
 
 impl Destinations {
-    /// Takes in an event of the relay.
+    /// Records an event of the relay.
     pub(crate) fn take(&self, params: Json) {
         let Ok(failed) = serde_json::from_value::<FailedDestination>(params) else { return };
         let mut told = self.told();
@@ -63,12 +64,12 @@ impl Destinations {
         told.destinations.push_back((at, failed));
     }
 
-    /// How many there have been.
+    /// The number of failures reported so far.
     pub(crate) fn count(&self) -> u64 {
         self.told().count
     }
 
-    /// Why there is no connection to a destination, if that was told after the first `from`.
+    /// The reason for a failed destination, if the failure was reported after the first `from` failures.
     pub(crate) fn of(&self, host: &str, port: u16, from: u64) -> Option<NoConnection> {
         let told = self.told();
         let is_meant =
@@ -77,7 +78,7 @@ impl Destinations {
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
-        // Nothing panics while it is held.
+        // No code panics while it holds this lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

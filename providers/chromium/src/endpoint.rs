@@ -1,4 +1,4 @@
-//! Where a browser listens.
+//! The address of a browser's debugging port.
 
 use crate::{http, reach::shown};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -6,23 +6,23 @@ use serde::Deserialize;
 use std::{fmt, time::Duration};
 use url::Url;
 
-/// Where a browser listens, and what must be said to be let in.
+/// The WebSocket address of a browser, and the headers that it requires.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// The WebSocket of the browser itself, not of a page.
     pub ws_url: String,
-    /// Sent with every request to it.
+    /// Headers sent with every request to the endpoint.
     pub headers: Vec<(String, String)>,
 }
 
-/// What `/json/version` says that is used here.
+/// The fields of `/json/version` that are used here.
 #[derive(Deserialize)]
 pub(crate) struct Version {
     #[serde(rename = "Browser", default)]
     pub browser: String,
     #[serde(rename = "Protocol-Version", default)]
     pub protocol: String,
-    /// With the commit in it: two builds of one version are told apart.
+    /// Contains the commit, which distinguishes two builds of one version.
     #[serde(rename = "WebKit-Version", default)]
     pub build: String,
     #[serde(rename = "webSocketDebuggerUrl")]
@@ -30,11 +30,11 @@ pub(crate) struct Version {
 }
 
 impl Endpoint {
-    /// Finds the WebSocket behind a URL as a person gives it: `ws:` and `wss:` are taken as they are, without asking
-    /// the browser; `http:` and `https:` are asked for their `/json/version`.
+    /// Resolves a URL from a user to the browser's WebSocket: `ws:` and `wss:` URLs are used as they are, without a
+    /// request; for `http:` and `https:` URLs, `/json/version` is requested.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` for a URL or a header that cannot be used, `CDP_CONNECTION_FAILED` if nothing answers there.
+    /// `INVALID_ARGUMENT` for an unusable URL or header, `CDP_CONNECTION_FAILED` if no browser answers there.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -61,7 +61,7 @@ impl Endpoint {
         parse(&self.ws_url)
     }
 
-    /// The address of a document beside the WebSocket.
+    /// The address of an HTTP document on the WebSocket's host.
     pub(crate) fn http_url(&self, path: &str) -> Result<Url, ErrorReport> {
         let mut url = self.url()?;
         let scheme = if url.scheme() == "wss" { "https" } else { "http" };
@@ -82,7 +82,7 @@ impl Version {
     }
 }
 
-/// Without what may be secret: neither header values nor the URL's user, password and query.
+/// Omits possible secrets: header values, and the URL's user, password and query.
 impl fmt::Debug for Endpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
@@ -90,7 +90,7 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// The URL without what may be secret.
+/// The URL without its parts that may be secret.
 impl fmt::Display for Endpoint {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Url::parse(&self.ws_url) {
@@ -105,7 +105,7 @@ fn parse(text: &str) -> Result<Url, ErrorReport> {
         ErrorReport::new(ErrorCode::InvalidArgument, message)
             .with_hint("Write the endpoint as ws://host:port/devtools/browser/… or as http://host:port.")
     };
-    // The text is not repeated: it may hold a token.
+    // The message does not repeat the text, which may contain a token.
     let url = Url::parse(text).map_err(|error| wrong(format!("the endpoint is not a URL: {error}")))?;
     if !matches!(url.scheme(), "ws" | "wss" | "http" | "https") {
         return Err(wrong(format!("the endpoint's scheme {:?} is not supported", url.scheme())));
@@ -117,8 +117,9 @@ fn parse(text: &str) -> Result<Url, ErrorReport> {
     Ok(url)
 }
 
-/// The WebSocket where the browser was asked for it: behind a proxy or a tunnel, a browser names the host and the port that
-/// it sees itself, and what answers there could name a third one to have the headers sent to it.
+/// The WebSocket URL with the host and port of the queried URL. Behind a proxy or a tunnel, a browser names the host
+/// and port that it sees itself; and a malicious server could name a third host in order to have the headers sent
+/// there.
 fn reachable(mut ws_url: Url, asked: &Url) -> Url {
     // None of these can fail: all four are special schemes, and `asked` has a host.
     let _ = ws_url.set_scheme(if asked.scheme() == "https" { "wss" } else { "ws" });

@@ -1,4 +1,4 @@
-//! How a command can fail.
+//! The errors of commands.
 
 use crate::message::PASSED_OVER_CODE;
 use codemode_spec::{ErrorCode, ErrorReport, limits::CDP_REPLY_BYTES_MAX};
@@ -15,26 +15,26 @@ pub enum CdpError {
     Protocol {
         /// The JSON-RPC code.
         code: i64,
-        /// The browser's own words.
+        /// The browser's message.
         message: String,
-        /// What the browser added to the message, as the names of wrong parameters.
+        /// The browser's additional data, for example the names of wrong parameters.
         data: Option<Json>,
     },
-    /// There was no answer in time. The browser may still carry the command out.
+    /// There was no answer in time. The browser may still execute the command.
     #[error("{method} was not answered within {} ms", timeout.as_millis())]
     Timeout {
         /// The command.
         method: String,
-        /// How long the answer was waited for.
+        /// The timeout.
         timeout: Duration,
     },
-    /// The connection is closed, or closed while the answer was awaited.
+    /// The connection was already closed, or closed before the answer arrived.
     #[error("the connection to the browser is closed: {reason}")]
     Closed {
         /// Why the connection is closed.
         reason: String,
     },
-    /// The session that the command was sent to was detached before the answer: its page is gone or was detached from.
+    /// The command's session was detached before the answer: its page was closed or detached from.
     #[error("{method} was not answered: its session was detached")]
     Detached {
         /// The command.
@@ -42,7 +42,7 @@ pub enum CdpError {
         /// The session.
         session: String,
     },
-    /// The page crashed before the answer; there will be none. Noticed only in sessions with `Inspector.enable`.
+    /// The page crashed before the answer, so there will be none. Detected only in sessions with `Inspector.enable`.
     #[error("{method} was not answered: the page crashed")]
     Crashed {
         /// The command.
@@ -50,8 +50,8 @@ pub enum CdpError {
         /// The session.
         session: String,
     },
-    /// The command or its answer is larger than it may be, as text or in memory. If it was the answer of an external
-    /// endpoint, and larger than one message may be, the connection is lost with it.
+    /// The command or its answer exceeds a bound, as text or in memory. If it is an answer of an external endpoint that
+    /// exceeds the bound on one message, the connection is lost as well.
     #[error("the message is too large: {bytes} bytes as text, at most {bytes_max} are taken")]
     TooLarge {
         /// Its size.
@@ -59,28 +59,28 @@ pub enum CdpError {
         /// The bound.
         bytes_max: usize,
     },
-    /// There was no room for the answer: other answers wait to be read. Other calls are not affected.
+    /// The memory budget for answers was exhausted by answers that were not taken yet. Other calls are not affected.
     #[error("there was no room for the answer's {bytes} bytes, as other answers were not taken")]
     NoRoom {
         /// Its size.
         bytes: usize,
     },
-    /// The answer is nested deeper than a value may be. Other calls are not affected.
+    /// The answer exceeds the nesting bound of values. Other calls are not affected.
     #[error("the answer is nested deeper than {depth_max} levels")]
     TooDeep {
         /// The bound.
         depth_max: usize,
     },
-    /// The answer does not have the form of an answer. Other calls are not affected.
+    /// The answer is malformed. Other calls are not affected.
     #[error("the answer cannot be read: {reason}")]
     Malformed {
-        /// What is wrong with the answer.
+        /// The fault of the answer.
         reason: String,
     },
 }
 
 impl CdpError {
-    /// The error that the member `error` of an answer describes, of the browser's or of a relay's answer.
+    /// Converts the member `error` of an answer from the browser or from a relay.
     pub(crate) fn refusal(mut error: Json) -> Self {
         let message = error["message"].as_str().unwrap_or("no reason was given").to_owned();
         let data = error.get_mut("data").map(Json::take);

@@ -1,4 +1,4 @@
-//! The events of one connection: a bounded ring that readers read from any point on and wait upon.
+//! The events of one connection: a bounded ring buffer that readers can read from any position and wait on.
 
 use codemode_spec::limits::{EVENT_RING_BYTES_MAX, EVENT_RING_MAX};
 use serde_json::Value as Json;
@@ -12,33 +12,33 @@ use tokio::sync::Notify;
 /// One event of the browser.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// The event's place in the connection's stream of events, counted from 0.
+    /// The event's sequence number in the connection, counted from 0.
     pub seq: u64,
-    /// The event's full name, as `Page.loadEventFired`.
+    /// The event's full name, such as `Page.loadEventFired`.
     pub method: String,
     /// The protocol session that the event belongs to; `None` for the browser itself.
     pub session: Option<String>,
     /// The event's parameters.
     pub params: Json,
-    /// About how many bytes the event takes in memory.
+    /// The approximate size of the event in memory, in bytes.
     pub bytes: usize,
 }
 
-/// Events read from a cursor on.
+/// A batch of events read from a cursor onward.
 #[derive(Clone, Debug, Default)]
 pub struct Batch {
     /// The events that match, oldest first.
     pub events: Vec<Arc<Event>>,
-    /// Where to read on: the sequence number after the last event that was looked at.
+    /// The cursor for the next read: the sequence number after the last event that was examined.
     pub next: u64,
-    /// Events from the cursor on that cannot be read: they were pushed out, or too large to be kept at all.
+    /// The number of events after the cursor that are lost: evicted, or too large to be stored.
     pub dropped: u64,
 }
 
-/// The events of one connection. The newest events are kept, bounded by number and by memory. Readers never slow the
-/// connection down: a slow reader loses the oldest events and is told how many.
+/// The log of one connection's events. It retains the newest events, bounded by number and by memory. Readers never
+/// slow the connection down: a slow reader loses the oldest events and learns how many.
 ///
-/// Invariant: sequence numbers have no gaps, so the number of dropped events is known by arithmetic.
+/// Invariant: sequence numbers have no gaps, so the number of dropped events can be computed.
 pub struct EventLog {
     ring: Mutex<Ring>,
     changed: Notify,
@@ -47,7 +47,7 @@ pub struct EventLog {
 
 #[derive(Default)]
 struct Ring {
-    /// `None` for an event that was too large.
+    /// `None` for an event that was too large to be stored.
     kept: VecDeque<Option<Arc<Event>>>,
     bytes: usize,
     bytes_max: usize,
@@ -56,12 +56,12 @@ struct Ring {
 }
 
 impl Ring {
-    /// The sequence number of the oldest event kept.
+    /// The sequence number of the oldest retained event.
     fn oldest(&self) -> u64 {
         self.next - self.kept.len() as u64
     }
 
-    /// Takes out the oldest events until the rest is within the bounds.
+    /// Evicts the oldest events until the rest is within the bounds.
     fn push_out(&mut self, events_max: usize) -> Vec<Option<Arc<Event>>> {
         let mut pushed_out = Vec::new();
         while self.kept.len() > events_max || self.bytes > self.bytes_max {
@@ -72,7 +72,7 @@ impl Ring {
         pushed_out
     }
 
-    /// The kept events from a cursor on.
+    /// The retained events from a cursor onward.
     fn from(&self, cursor: u64) -> impl Iterator<Item = Option<&Arc<Event>>> {
         let skip = usize::try_from(cursor.saturating_sub(self.oldest())).unwrap_or(usize::MAX);
         self.kept.range(skip.min(self.kept.len())..).map(Option::as_ref)
@@ -89,13 +89,13 @@ impl EventLog {
         Self { ring: Mutex::new(ring), changed: Notify::new(), events_max }
     }
 
-    /// The sequence number that the next event will get: a point to wait or to read from.
+    /// The sequence number of the next event: a position to read or wait from.
     #[must_use]
     pub fn cursor(&self) -> u64 {
         self.ring().next
     }
 
-    /// Reads the kept events from `cursor` on that match, at most `limit` of them.
+    /// Reads the matching retained events from `cursor` onward, at most `limit` of them.
     ///
     /// `matches` runs while the log is locked: it must be short and must not call the log.
     #[must_use]
@@ -103,7 +103,7 @@ impl EventLog {
         self.since_within(cursor, limit, usize::MAX, matches)
     }
 
-    /// As [`EventLog::since`], and at most `bytes_max` bytes of events, but always one event.
+    /// As [`EventLog::since`], limited to `bytes_max` bytes of events, but to no less than one event.
     #[must_use]
     pub fn since_within(&self, cursor: u64, limit: usize, bytes_max: usize, matches: &dyn Fn(&Event) -> bool) -> Batch {
         let ring = self.ring();
@@ -130,8 +130,8 @@ impl EventLog {
         batch
     }
 
-    /// Waits for the first event from `from` on that matches. Events that have already come count first, so that nothing
-    /// is missed between a command and the wait for its consequence. `None` once the connection is closed.
+    /// Waits for the first matching event from `from` onward. Events that have already arrived count, so nothing is
+    /// missed between a command and the wait for its effect. `None` once the connection is closed.
     ///
     /// # Cancellation
     /// May be dropped at any time; the event stays in the log.
@@ -139,7 +139,7 @@ impl EventLog {
         let mut cursor = from;
         loop {
             let mut changed = std::pin::pin!(self.changed.notified());
-            // Registered before the look into the ring: an event that comes after the look wakes us.
+            // Registered before the ring is checked, so that an event that arrives after the check wakes this task.
             changed.as_mut().enable();
             {
                 let ring = self.ring();
@@ -155,24 +155,24 @@ impl EventLog {
         }
     }
 
-    /// The newest kept event that matches.
+    /// The newest retained event that matches.
     #[must_use]
     pub fn last(&self, matches: &dyn Fn(&Event) -> bool) -> Option<Arc<Event>> {
         self.ring().kept.iter().rev().flatten().find(|event| matches(event)).cloned()
     }
 
-    /// Appends an event that takes about `bytes` in memory. An event that is larger than the whole ring is dropped at
-    /// once: it would push out all others, and itself.
+    /// Appends an event of approximately `bytes` in memory. An event that is larger than the whole ring is dropped at
+    /// once: it would evict all others, and then itself.
     pub(crate) fn push(&self, method: String, session: Option<String>, params: Json, bytes: usize) {
         self.append(|seq| Some(Arc::new(Event { seq, method, session, params, bytes })), bytes);
     }
 
-    /// Counts an event that is too large to be kept.
+    /// Counts an event that is too large to be stored.
     pub(crate) fn skip(&self) {
         self.append(|_| None, 0);
     }
 
-    /// Keeps no more than `bytes_max` bytes from now on.
+    /// Limits the log to `bytes_max` bytes from now on.
     pub fn keep(&self, bytes_max: usize) {
         let pushed_out = {
             let mut ring = self.ring();
@@ -183,7 +183,7 @@ impl EventLog {
     }
 
     fn append(&self, event: impl FnOnce(u64) -> Option<Arc<Event>>, bytes: usize) {
-        // Events that are pushed out are dropped after the lock is released: they may be large trees.
+        // Evicted events are dropped after the lock is released, because they may be large trees.
         let pushed_out = {
             let mut ring = self.ring();
             let event = event(ring.next).filter(|_| bytes <= ring.bytes_max);
@@ -196,14 +196,14 @@ impl EventLog {
         self.changed.notify_waiters();
     }
 
-    /// No event will come any more: the waiting callers are told.
+    /// Marks the log as complete and wakes all waiting callers.
     pub(crate) fn close(&self) {
         self.ring().closed = true;
         self.changed.notify_waiters();
     }
 
     fn ring(&self) -> MutexGuard<'_, Ring> {
-        // A panic in a caller's `matches` leaves the ring whole: nothing is changed while it runs.
+        // A panic in a caller's `matches` leaves the ring consistent: nothing is modified while it runs.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

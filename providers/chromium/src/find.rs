@@ -1,4 +1,4 @@
-//! Finds a browser on this machine.
+//! Finds an installed browser on this machine.
 
 use crate::{
     private::PrivateDir,
@@ -11,9 +11,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Names a browser, where none is given.
+/// The environment variable that names a browser where no option does.
 pub(crate) const BROWSER_VARIABLE: &str = "CODEMODE_BROWSER";
-/// In the order of preference.
+/// Names of browser programs, in order of preference.
 const NAMES: &[&str] = &[
     "chromium",
     "chromium-browser",
@@ -29,7 +29,7 @@ const NAMES: &[&str] = &[
     "brave-browser",
 ];
 
-/// Where browsers are put without being in the `PATH`.
+/// Common installation paths outside the `PATH`.
 const USUAL_PLACES: &[&str] = &[
     "/usr/bin/chromium",
     "/usr/bin/chromium-browser",
@@ -42,22 +42,23 @@ const USUAL_PLACES: &[&str] = &[
     "/Applications/Chromium.app/Contents/MacOS/Chromium",
 ];
 
-/// A browser on this machine.
+/// A browser program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Executable {
-    /// Where it is; absolute.
+    /// Its absolute path.
     pub path: PathBuf,
-    /// What it says of itself, as `Chromium 156.0.8078.79`.
+    /// The version that it reports, such as `Chromium 156.0.8078.79`.
     pub version: String,
 }
 
-/// Finds a browser: the explicit one, else the one that `CODEMODE_BROWSER` names, else the first in the `PATH`, else the
-/// first in the usual places. A browser that is named must be there and must run; none is taken in its stead.
+/// Finds a browser: the explicit one, else the one that `CODEMODE_BROWSER` names, else the first in the `PATH`, else
+/// the first in the common installation paths. A browser that is named must exist and run; no other one is used
+/// instead.
 ///
-/// Blocks for as long as `--version` takes, about 0.1 s, once for each browser in a process.
+/// Blocks for as long as `--version` takes, about 0.1 s, once per browser and process.
 ///
 /// # Errors
-/// `BROWSER_NOT_FOUND` with what is wrong with the named one, or what was tried.
+/// `BROWSER_NOT_FOUND` with the fault of the named browser, or with the paths that were tried.
 pub fn find(explicit: Option<&Path>) -> Result<Executable, ErrorReport> {
     if let Some(path) = explicit {
         return named(path, "--browser");
@@ -68,8 +69,8 @@ pub fn find(explicit: Option<&Path>) -> Result<Executable, ErrorReport> {
     }
 }
 
-/// As [`find`], with the versions noted in this folder of ours: a browser that an earlier process has asked for its version
-/// is not asked again while its file is the same.
+/// As [`find`], with the versions cached in a folder of codemode's: a browser whose version an earlier process has
+/// recorded is not run again while its file is unchanged.
 ///
 /// # Errors
 /// As [`find`].
@@ -81,7 +82,8 @@ pub fn find_noted(explicit: Option<&Path>, folder: &Path) -> Result<Executable, 
     found
 }
 
-/// The first browser that runs, in the `PATH` or in the usual places: neither an option nor a variable names one.
+/// The first browser that runs, in the `PATH` or in the common installation paths. For use where neither an option nor
+/// the variable names one.
 pub(crate) fn find_unnamed() -> Result<Executable, ErrorReport> {
     let path = env::var_os("PATH").unwrap_or_default();
     let places = NAMES
@@ -100,7 +102,7 @@ fn first_that_runs(places: impl Iterator<Item = PathBuf>) -> Result<Executable, 
         }
         match version(&place) {
             Ok(version) => return Ok(Executable { path: place, version }),
-            // As the snap's placeholder on Ubuntu: it is there, and does not run.
+            // For example the snap's placeholder on Ubuntu, which exists and does not run.
             Err(fault) => tried.push((place, fault)),
         }
     }
@@ -112,7 +114,7 @@ fn first_that_runs(places: impl Iterator<Item = PathBuf>) -> Result<Executable, 
     Err(report(format!("no Chromium was found that runs: {}", faults.join("; "))).with_detail("tried", faults))
 }
 
-/// The browser that the option or the variable `by` names: by its path or by its name in the `PATH`.
+/// The browser that the option or variable `by` names, by a path or by a program name in the `PATH`.
 fn named(name: &Path, by: &str) -> Result<Executable, ErrorReport> {
     let wrong = |path: &Path, fault: &str| {
         ErrorReport::new(ErrorCode::BrowserNotFound, format!("{by} names {}, which {fault}", path.display()))

@@ -1,23 +1,23 @@
-//! What a browser is told at its start.
+//! The command line and the initial settings with which a browser is started.
 
 use crate::{options::LaunchOptions, private::PrivateDir, settings};
 use serde_json::json;
 use std::{ffi::OsString, io, path::Path};
 
-/// For every browser.
+/// Flags for every browser.
 const FLAGS: &[&str] = &[
-    // The protocol, spoken with its owner only; and the browser ends when the owner dies.
+    // The protocol, available to the pipe's owner only; the browser also exits when the owner dies and the pipe closes.
     "--remote-debugging-pipe",
-    // Nothing is reported. The crash handler runs all the same: with --disable-crashpad-for-testing, which would spare
-    // it, Chromium 156 never answers Page.navigate.
+    // No crash reports. The crash handler runs nevertheless: with --disable-crashpad-for-testing, which would avoid it,
+    // Chromium 156 never answers Page.navigate.
     "--disable-breakpad",
     "--disable-crash-reporter",
-    // Nothing is asked of a person, and nothing is kept in the desktop's keyring.
+    // No prompts to the user, and no use of the desktop's keyring.
     "--no-first-run",
     "--no-default-browser-check",
     "--password-store=basic",
     "--use-mock-keychain",
-    // No traffic but that of the pages.
+    // No traffic other than that of the pages.
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-default-apps",
@@ -26,32 +26,32 @@ const FLAGS: &[&str] = &[
     "--disable-quic",
     "--metrics-recording-only",
     "--no-pings",
-    // A page that is not in front works on as if it were.
+    // Pages in the background run at the same speed as in the foreground.
     "--disable-background-timer-throttling",
     "--disable-backgrounding-occluded-windows",
     "--disable-renderer-backgrounding",
-    // As many messages as a script sends.
+    // No limit on the message rate of a script.
     "--disable-ipc-flooding-protection",
-    // Containers give shared memory of 64 MiB, of which pages die.
+    // Containers provide only 64 MiB of shared memory, with which pages crash.
     "--disable-dev-shm-usage",
     "--force-color-profile=srgb",
     "--window-size=1280,800",
 ];
 
-/// The popups of the address bar: WebUI pages, which Chromium 156 loads at each start, in a renderer of their own.
+/// The popups of the address bar: WebUI pages that Chromium 156 loads at every start, in a separate renderer.
 const OMNIBOX_FEATURES: &[&str] = &["WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "WebUIOmniboxFullPopup"];
 
-/// Requests of the browser itself, which the proxy refuses: each form alone has several of them.
+/// Features that cause requests of the browser itself, which the proxy refuses; each form alone causes several.
 const REQUESTING_FEATURES: &[&str] =
     &["AutofillServerCommunication", "OptimizationHints", "NetworkTimeServiceQuerying"];
 
-/// Without a window.
+/// Flags for a browser without a window.
 const FLAGS_HEADLESS: &[&str] = &["--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio"];
 
-/// WebRTC uses no UDP that does not go through the proxy, which is none.
+/// The WebRTC policy that allows UDP only through the proxy, and so no UDP at all.
 const WEBRTC_PROXIED: &str = "disable_non_proxied_udp";
 
-/// Writes the profile's first settings and gives the command line.
+/// Writes the profile's initial settings and returns the browser's command-line arguments.
 pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions) -> io::Result<Vec<OsString>> {
     let downloads_dir = options.downloads_dir.as_deref().map(std::path::absolute).transpose()?;
     if let Some(folder) = &downloads_dir {
@@ -62,11 +62,11 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
         if let Some(folder) = &downloads_dir {
             settings["download"] =
                 json!({ "default_directory": folder, "directory_upgrade": true, "prompt_for_download": false });
-            // A PDF is a download as well. The viewer is an extension that may open any URL, a file of this machine too.
+            // PDFs are downloaded: the viewer is an extension that may open any URL, including files of this machine.
             settings["plugins"] = json!({ "always_open_pdf_externally": true });
         }
         if options.proxy.is_some() {
-            // Set as the flag below sets it, for whatever reads the one and not the other.
+            // The same policy as the flag below, for code that reads only the setting.
             settings["webrtc"] = json!({ "ip_handling_policy": WEBRTC_PROXIED });
             settings["profile"]["password_manager_leak_detection"] = json!(false);
         }
@@ -79,14 +79,14 @@ pub(crate) fn prepare(profile: &Path, has_sandbox: bool, options: &LaunchOptions
     if let Some(proxy) = options.proxy {
         arguments.extend([
             format!("--proxy-server=http://{proxy}").into(),
-            // What is on this machine goes through it as well.
+            // Requests to this machine go through the proxy as well.
             "--proxy-bypass-list=<-loopback>".into(),
-            // UDP would go around it. With --force-webrtc-ip-handling-policy it does, in Chromium 156.
+            // UDP would bypass the proxy, as it does in Chromium 156 with --force-webrtc-ip-handling-policy.
             format!("--webrtc-ip-handling-policy={WEBRTC_PROXIED}").into(),
         ]);
         features.extend(REQUESTING_FEATURES);
     }
-    // Of this flag a browser takes the last one alone.
+    // Chromium uses only the last occurrence of this flag.
     arguments.push(format!("--disable-features={}", features.join(",")).into());
     if options.headless {
         arguments.extend(FLAGS_HEADLESS.iter().map(OsString::from));

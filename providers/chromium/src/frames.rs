@@ -1,4 +1,4 @@
-//! Messages as Chromium's debugging pipe carries them: JSON texts, each with a zero byte behind it.
+//! The framing of Chromium's debugging pipe: JSON texts, each terminated by a zero byte.
 
 use bytes::{Buf as _, Bytes, BytesMut, buf::Chain};
 use codemode_spec::limits::CDP_EDGE_BYTES_KEPT;
@@ -6,16 +6,16 @@ use std::io;
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio_util::codec::Decoder;
 
-/// Ends a message. JSON text never holds this byte.
+/// Terminates a message. JSON text never contains this byte.
 const END: u8 = 0;
-/// A buffer that a long message left larger than this is given back.
+/// A buffer that a long message has grown beyond this size is freed.
 const BUFFER_BYTES_KEPT: usize = 256 * 1024;
 
-/// A message, or what there is of one that is not kept.
+/// A complete message, or the edges of a message that was discarded.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Frame {
     Whole(Bytes),
-    /// Longer than a message may be: its first bytes, its last ones, and how many it had.
+    /// A message that exceeded the bound: its first bytes, its last bytes, and its size.
     TooLong {
         head: Bytes,
         tail: Bytes,
@@ -23,13 +23,13 @@ pub(crate) enum Frame {
     },
 }
 
-/// Cuts a stream of bytes into whole messages.
+/// Splits a byte stream into complete messages.
 #[derive(Debug)]
 pub(crate) struct Frames {
     bytes_max: usize,
-    /// How much of the buffer is known to hold no end.
+    /// The length of the buffer's prefix that is known to contain no terminator.
     searched: usize,
-    /// Of the message that is passed over.
+    /// The message that is currently being discarded.
     passing: Option<Passing>,
 }
 
@@ -58,12 +58,12 @@ impl Passing {
 }
 
 impl Frames {
-    /// Keeps messages of at most so many bytes, and passes over longer ones.
+    /// Yields messages of at most `bytes_max` bytes, and discards longer ones.
     pub(crate) fn up_to(bytes_max: usize) -> Self {
         Self { bytes_max, searched: 0, passing: None }
     }
 
-    /// A message whose end stands in the buffer at a place.
+    /// Extracts the message whose terminator is at index `end` of the buffer.
     fn whole(&mut self, buffer: &mut BytesMut, end: usize) -> Frame {
         let message = buffer.split_to(end);
         buffer.advance(1);
@@ -97,7 +97,7 @@ impl Decoder for Frames {
         Ok(None)
     }
 
-    /// What stands before the end of the stream without its own end was never sent as a whole.
+    /// Discards a message without a terminator at the end of the stream: it was not sent completely.
     fn decode_eof(&mut self, buffer: &mut BytesMut) -> io::Result<Option<Frame>> {
         let message = self.decode(buffer)?;
         if message.is_none() {
@@ -107,11 +107,11 @@ impl Decoder for Frames {
     }
 }
 
-/// Writes messages, each whole, without a copy of its own.
+/// Writes complete messages, without copying them.
 #[derive(Debug)]
 pub(crate) struct FrameWriter<W> {
     to: W,
-    /// What there is still to be written of the last message.
+    /// The unwritten rest of the last message.
     begun: Chain<Bytes, &'static [u8]>,
 }
 
@@ -123,14 +123,14 @@ impl<W: AsyncWrite + Unpin> FrameWriter<W> {
     /// Writes a message.
     ///
     /// # Cancellation
-    /// May be dropped at any time: a message that was begun goes out whole before the next one.
+    /// May be dropped at any time: a partially written message is completed before the next one.
     pub(crate) async fn send(&mut self, message: Bytes) -> io::Result<()> {
         self.finish().await?;
         self.begun = message.chain(&[END]);
         self.finish().await
     }
 
-    /// Writes what is left of a message whose sender gave up.
+    /// Writes the rest of a message whose sender was cancelled.
     ///
     /// # Cancellation
     /// May be dropped at any time.

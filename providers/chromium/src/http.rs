@@ -1,4 +1,4 @@
-//! One HTTP GET to an endpoint, for the few documents that a browser serves beside its WebSocket.
+//! HTTP GET requests to an endpoint, for the few documents that a browser serves besides its WebSocket.
 
 use crate::{
     reach::{shown, unreachable},
@@ -30,7 +30,7 @@ async fn fetch(url: &Url, headers: &[(String, String)]) -> Result<Bytes, ErrorRe
     let mut request = Request::new(Empty::<Bytes>::new());
     *request.uri_mut() = url[Position::BeforePath..].parse().map_err(|error| unreachable(url, &error))?;
     *request.headers_mut() = header_map(headers)?;
-    // The port belongs to it: browsers build the WebSocket's address from what they are called here.
+    // With the port: browsers build the WebSocket's address from this header.
     let host = HeaderValue::from_str(&url[Position::BeforeHost..Position::AfterPort])
         .map_err(|error| unreachable(url, &error))?;
     request.headers_mut().insert(HOST, host);
@@ -41,11 +41,11 @@ async fn fetch(url: &Url, headers: &[(String, String)]) -> Result<Bytes, ErrorRe
         let body = body.await.map_err(|error| unreachable(url, &error))?.to_bytes();
         if status == StatusCode::OK { Ok(body) } else { Err(refused(url, status, &body)) }
     };
-    // The connection is driven here and not in a task of its own, so that nothing goes on when this future is dropped.
+    // The connection is driven here and not in a separate task, so that nothing continues when this future is dropped.
     let mut exchange = std::pin::pin!(exchange);
     tokio::select! {
         answer = &mut exchange => answer,
-        // It may end before the exchange has seen all that it read.
+        // The connection may end before the exchange has processed everything that was read.
         _ = connection => exchange.await,
     }
 }
@@ -69,11 +69,11 @@ fn refused(url: &Url, status: StatusCode, body: &[u8]) -> ErrorReport {
     }
 }
 
-/// The headers of an endpoint, checked.
+/// Validates the headers of an endpoint.
 pub(crate) fn header_map(headers: &[(String, String)]) -> Result<HeaderMap, ErrorReport> {
     let mut map = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
-        // The message never holds the value: it is likely a secret.
+        // The message never contains the value, which is likely a secret.
         let wrong = |what| {
             ErrorReport::new(ErrorCode::InvalidArgument, format!("the header {name:?} has {what}"))
                 .with_hint("Write a header as `Name: value`, in ASCII and on one line.")

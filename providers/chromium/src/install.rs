@@ -1,4 +1,4 @@
-//! Installs a browser by the means of the system.
+//! Installs a browser with the system's package manager.
 
 use crate::find::{BROWSER_VARIABLE, Executable, find, find_unnamed};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -18,38 +18,40 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-/// Everything together: a slow mirror and a slow disk included.
+/// The timeout for the whole installation, with allowance for a slow mirror and a slow disk.
 const INSTALL_TIMEOUT: Duration = Duration::from_secs(1_200);
-/// How long another installation is waited for.
+/// How long to wait for another installation to finish.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(900);
 const LOCK_INTERVAL: Duration = Duration::from_millis(500);
-/// The lists have a lock that apt-get does not wait for by itself.
+/// How often to retry `apt-get update`, which does not wait for the lock of the package lists by itself.
 const LISTS_LOCK_INTERVAL: Duration = Duration::from_secs(2);
-/// Lines of a failed step that are shown.
+/// The number of output lines of a failed step that are reported.
 const LINES_KEPT: usize = 20;
 const LINE_BYTES_MAX: usize = 4096;
-/// How often it is looked what a step has said.
+/// How often to read the output of a running step.
 const OUTPUT_INTERVAL: Duration = Duration::from_millis(100);
-/// How lines begin that tell of headway.
+/// Prefixes of output lines that report progress.
 const HEADWAY: [&str; 6] = ["Get:", "Fetched ", "Unpacking ", "Setting up ", "Need to get ", "E: "];
 
-/// Google's own package, for the systems whose Chromium exists only as a snap.
+/// Google's own package, for systems whose Chromium exists only as a snap.
 const CHROME_URL: &str = "https://dl.google.com/linux/direct/google-chrome-stable_current_amd64.deb";
 
 type Progress<'a> = &'a (dyn Fn(&str) + Send + Sync);
 
-/// Installs a browser if there is none, and gives the one that is there.
+/// Installs a browser if none is installed, and returns the installed one.
 ///
-/// On Debian, Ubuntu and what derives from them, as root, by apt-get: `chromium`, or, where that is only a placeholder for
-/// a snap, Google's package of Chrome. A snap cannot be used: it does not see profile folders outside its own.
-/// Any number of processes may do this at the same time: one installs, the others wait and find what it installed.
+/// Works as root on Debian, Ubuntu and their derivatives, with apt-get. Installs `chromium` or, where that is only a
+/// placeholder for a snap, Google's Chrome package. A snap cannot be used, because it has no access to profile folders
+/// outside its own. Any number of processes may call this at the same time: one installs, and the others wait and find
+/// the installed browser.
 ///
 /// # Errors
-/// `UNSUPPORTED_OPERATION` where it cannot install, with how to do it by hand; `IO_ERROR` if a step fails, with its last
-/// lines in the details; `BROWSER_NOT_FOUND` if `CODEMODE_BROWSER` names a browser that does not run.
+/// `UNSUPPORTED_OPERATION` where it cannot install, with a hint for doing it by hand; `IO_ERROR` if a step fails, with
+/// the last lines of its output in the details; `BROWSER_NOT_FOUND` if `CODEMODE_BROWSER` names a browser that does not
+/// run.
 ///
 /// # Cancellation
-/// A step that has begun is let go on by itself, since a package manager that is killed leaves a broken system.
+/// A step that has started continues on its own: killing a package manager leaves a broken system.
 pub async fn install(progress: &(dyn Fn(&str) + Send + Sync)) -> Result<Executable, ErrorReport> {
     if env::var_os(BROWSER_VARIABLE).is_some_and(|path| !path.is_empty()) {
         return blocking(|| find(None)).await;
@@ -61,7 +63,7 @@ pub async fn install(progress: &(dyn Fn(&str) + Send + Sync)) -> Result<Executab
     let system = System::of_this_machine();
     let apt = Apt::of(&system)?;
     let _lock = lock(Path::new("/run/codemode-setup.lock"), progress).await?;
-    // Another process may have installed it while this one waited.
+    // Another process may have installed a browser while this one waited.
     if let Ok(found) = blocking(find_unnamed).await {
         return Ok(found);
     }
@@ -81,9 +83,9 @@ async fn blocking(find: fn() -> Result<Executable, ErrorReport>) -> Result<Execu
     })
 }
 
-/// What is known of the machine.
+/// The properties of the machine that determine how to install.
 struct System {
-    /// `ID` of os-release, as `debian`.
+    /// `ID` of os-release, such as `debian`.
     id: String,
     is_root: bool,
     apt_get: Option<PathBuf>,
@@ -102,12 +104,12 @@ impl System {
     }
 }
 
-/// apt-get and what comes with it.
+/// The programs of apt.
 struct Apt {
     apt_get: PathBuf,
     helper: PathBuf,
     chrome_url: String,
-    /// Of Debian's names; Google has a package for one only.
+    /// Google provides its package for Debian's `amd64` architecture only.
     is_amd64: bool,
 }
 
@@ -147,7 +149,7 @@ impl Apt {
     }
 
     async fn install_browser(&self, progress: Progress<'_>) -> Result<(), ErrorReport> {
-        // Lists that cannot be brought up to date may still do; the next step tells.
+        // Outdated package lists may suffice if the update fails; the next step shows whether they do.
         let updated = self.update(progress).await;
         let simulated = self.apt_get(["install", "--simulate", "--no-install-recommends", "chromium"], &|_| ()).await;
         match &simulated {
@@ -215,13 +217,13 @@ impl Apt {
     }
 }
 
-/// Whether what would be installed is only a placeholder that fetches a snap.
+/// Whether the simulated installation is only a placeholder that fetches a snap.
 fn is_snap(lines: &[String]) -> bool {
     let installs = |line: &&String| line.starts_with("Inst ");
     lines.iter().filter(installs).any(|line| line.starts_with("Inst snapd ") || line.contains("snap1"))
 }
 
-/// Runs a step and gives its lines; each that tells of headway goes to `progress` as it comes.
+/// Runs a step and returns its output lines; lines that report progress also go to `progress` as they appear.
 async fn run<T: AsRef<OsStr>>(
     program: &Path,
     arguments: impl IntoIterator<Item = T>,
@@ -229,13 +231,13 @@ async fn run<T: AsRef<OsStr>>(
 ) -> Result<Vec<String>, ErrorReport> {
     let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not run {name}: {error}"));
-    // Both outputs into one file, so that an error stands where it happened; and into a file, not a pipe, so that
-    // the program can still write when this process has stopped reading.
+    // Both outputs go into one file, so that errors appear in order; and into a file, not a pipe, so that the program
+    // can still write after this process has stopped reading.
     let output = File::from(memfd_create(&name, MemfdFlags::CLOEXEC).map_err(|error| failed(error.into()))?);
     let mut command = Command::new(program);
     command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
     command.stdout(output.try_clone().map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
-    // Nor does what is typed at our terminal end it.
+    // In its own process group, so that Ctrl-C at our terminal does not kill it either.
     let mut child = command.process_group(0).spawn().map_err(failed)?;
     let (mut tail, mut lines) = (Tail { file: output, read: 0, rest: Vec::new() }, Vec::new());
     let status = loop {
@@ -257,23 +259,23 @@ async fn run<T: AsRef<OsStr>>(
         .with_detail("output", last))
 }
 
-/// A file that another process writes, as far as it was read.
+/// Reads a file that another process is still writing.
 struct Tail {
     file: File,
     read: u64,
-    /// The line that has no end yet.
+    /// The incomplete last line.
     rest: Vec<u8>,
 }
 
 impl Tail {
-    /// Adds the lines that have come since; with `all`, also the last one if it has no end.
+    /// Appends the lines written since the last call; with `all`, also an incomplete last line.
     fn read(&mut self, lines: &mut Vec<String>, all: bool, progress: Progress<'_>) -> io::Result<()> {
         let mut chunk = [0; LINE_BYTES_MAX];
         loop {
             let count = self.file.read_at(&mut chunk, self.read)?;
             self.read += count as u64;
             self.rest.extend_from_slice(&chunk[..count]);
-            // A line without an end comes in parts.
+            // An overlong line is split.
             while let Some(end) = self.end_of_line(all && count == 0) {
                 let line: Vec<u8> = self.rest.drain(..end).collect();
                 let line = String::from_utf8_lossy(&line).trim().to_owned();
@@ -296,7 +298,7 @@ impl Tail {
     }
 }
 
-/// Waits until no other process of ours installs. The lock is let go of with the file.
+/// Waits until no other `codemode setup` is installing. The lock is released when the file is dropped.
 async fn lock(path: &Path, progress: Progress<'_>) -> Result<File, ErrorReport> {
     let failed =
         |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("could not lock {}: {error}", path.display()));
@@ -330,21 +332,21 @@ mod tests {
     use super::*;
     use std::{fs, sync::Mutex};
 
-    /// An apt whose programs are the shell, with a script in the place of the options.
+    /// A fake apt whose programs are shell scripts.
     struct Fake {
         folder: tempfile::TempDir,
         apt: Apt,
     }
 
     impl Fake {
-        /// `script` answers as apt-get and as apt-helper; each call is written down.
+        /// `script` plays apt-get and apt-helper; each call is logged.
         fn new(script: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
             let program = folder.path().join("apt-get");
             let log = folder.path().join("log");
             let text = format!("#!/bin/sh\necho \"$(basename \"$0\") $*\" >>{}\n{script}\n", log.display());
             let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\" && ln \"$1\" \"$(dirname \"$1\")/apt-helper\"";
-            // Not written by this process: see the tests of `find`.
+            // Not written by this process, as in the tests of `versions`: a file open for writing cannot be executed.
             let written = std::process::Command::new("sh").args(["-c", write, "sh"]).arg(&program).arg(text).status();
             assert!(written.unwrap().success());
             let helper = folder.path().join("apt-helper");
@@ -357,7 +359,7 @@ mod tests {
             Self { folder, apt }
         }
 
-        /// The calls, without the options that are always given and without the folder of a download.
+        /// The logged calls, without the options that are always passed and without the download folder.
         fn calls(&self) -> Vec<String> {
             let log = fs::read_to_string(self.folder.path().join("log")).unwrap();
             let plain = |line: &str| {
@@ -462,7 +464,7 @@ mod tests {
         let mut second = std::pin::pin!(lock(&path, &progress));
         assert!(tokio::time::timeout(Duration::from_secs(30), second.as_mut()).await.is_err());
         drop(first);
-        // A child that another test starts at this moment holds a copy of the lock until it has become its program.
+        // A child that another test forks at this moment holds a copy of the lock until it calls exec.
         tokio::time::resume();
         second.await.unwrap();
         assert_eq!(*told.lock().unwrap(), 1);

@@ -1,10 +1,10 @@
-//! Launches a browser and makes sure that it ends.
+//! Launches a browser and guarantees that it ends.
 //!
-//! A browser ends in one of three ways, each for the case that the way before it failed: its [`Browser`] is closed or
-//! dropped; the process that launched it dies, and with that process our ends of the debugging pipe, whereupon Chromium
-//! ends by itself; or [`crate::reap`] finds its ledger without an owner.
+//! A browser ends in one of three ways, each a fallback for the one before: its [`Browser`] is closed or dropped; the
+//! process that launched it dies, which closes the debugging pipe, whereupon Chromium exits; or [`crate::reap`] finds
+//! its ledger without an owner.
 //!
-//! A browser has no port: its protocol is spoken on the debugging pipe, whose ends only its owner holds.
+//! A browser has no port: its protocol is spoken over the debugging pipe, whose ends only its owner holds.
 
 use crate::{
     confine::{ConfineMode, Confinement, Identity, NO_USER_OF_ITS_OWN},
@@ -22,21 +22,23 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use std::{path::Path, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
-/// How often to look whether a browser that quits has ended.
+/// How often to check whether a browser that is quitting has ended.
 const QUIT_INTERVAL: Duration = Duration::from_millis(5);
-/// How long to wait for the last words of a browser that has closed its pipe.
+/// How long to wait for the last output of a browser that has closed its pipe.
 const WORDS_MAX: Duration = Duration::from_secs(1);
-/// How Chromium says that its own sandbox cannot be had.
+/// Messages by which Chromium reports that its own sandbox cannot be used.
 const NO_SANDBOX: &[&str] = &["No usable sandbox", "Failed to move to new namespace", "zygote_host_impl_linux"];
-/// What an answer says of a browser without Chromium's own sandbox.
+/// Messages by which the shell and `setpriv` report that a user cannot execute a program.
+const NOT_EXECUTABLE: &[&str] = &["codemode-browser: ", "setpriv: failed to execute"];
+/// The warning in an answer about a browser without Chromium's own sandbox.
 const WITHOUT_SANDBOX: &str = "Chromium runs without its own sandbox, because this host runs as root and this system \
      gives the browser no user of its own: run codemode as an ordinary user, or with the capability CAP_SYS_ADMIN.";
-/// The remedy, where a browser without its own sandbox is refused.
+/// The hint where a browser without its own sandbox is refused.
 const NEEDS_CAPABILITY: &str = "As root, codemode needs the capability CAP_SYS_ADMIN to run a browser as a user of its own: \
      add it (docker run --cap-add=SYS_ADMIN), or run codemode as an ordinary user. With confine = \"try\" the browser \
      starts all the same, without Chromium's own sandbox.";
 
-/// A browser that this process launched and owns. It ends when this value is dropped.
+/// A browser that this process launched and owns. The browser ends when this value is dropped.
 #[derive(Debug)]
 pub struct Browser {
     owned: Owned,
@@ -45,12 +47,13 @@ pub struct Browser {
 }
 
 impl Browser {
-    /// Launches a browser with a fresh profile and waits until it can be spoken to.
+    /// Launches a browser and waits until it answers commands.
     ///
     /// # Errors
-    /// `BROWSER_LAUNCH_FAILED` with the browser's last words in the details, if another browser has the profile and
-    /// does not release it within a few seconds, or if the browser cannot be confined and must be; `IO_ERROR` if there
-    /// can be no profile. Either way nothing is left of the browser.
+    /// `BROWSER_LAUNCH_FAILED` if the browser cannot be started or does not answer in time, with the end of its output
+    /// in the details; if another browser holds the profile and does not release it within a few seconds; or if required
+    /// confinement cannot be applied. `IO_ERROR` if the profile cannot be created. After an error nothing of the browser
+    /// remains.
     ///
     /// # Cancellation
     /// May be dropped at any time: the processes are killed and the profile is removed before the drop returns.
@@ -58,8 +61,8 @@ impl Browser {
         let deadline = Instant::now() + options.start_timeout;
         if !rustix::process::geteuid().is_root() {
             return match Self::launch_as(Identity::Ours, &options, deadline).await {
-                // Behind Landlock Chromium cannot use its helper that is set to root, and where ordinary users get no
-                // namespaces it has nothing else. Of the two walls its own is the better one.
+                // Under Landlock, Chromium cannot use its setuid-root sandbox helper, and where ordinary users cannot
+                // create user namespaces it has no alternative. Its own sandbox is worth more than Landlock.
                 Err(report) if options.confinement.mode == ConfineMode::Try && lacks_sandbox(&report) => {
                     let confinement = Confinement { mode: ConfineMode::Off, ..options.confinement.clone() };
                     let bare = LaunchOptions { confinement, ..options };
@@ -75,18 +78,21 @@ impl Browser {
         let profile = std::path::absolute(options.profiles_dir.join(&options.name)).unwrap_or_default();
         let own = Self::launch_as(Identity::of_profile(&profile), &options, deadline).await;
         let Err(report) = own else { return own };
-        if options.confinement.mode == ConfineMode::Require || report.code != ErrorCode::BrowserLaunchFailed {
-            let lacks_user = report.message.contains(NO_USER_OF_ITS_OWN);
-            return Err(if lacks_user { report.with_hint(NEEDS_CAPABILITY) } else { report });
+        // A browser that crashed, or whose profile is in use, is not started again with less protection.
+        if !is_denied_its_user(&report) {
+            return Err(report);
         }
-        tracing::debug!(%report, "a browser does not start as a user of its own");
+        if options.confinement.mode == ConfineMode::Require {
+            return Err(report.with_hint(NEEDS_CAPABILITY));
+        }
+        tracing::warn!(%report, "a browser does not start as a user of its own");
         let mut browser = Self::launch_as(Identity::Ours, &options, deadline).await?;
         browser.owned.shortfalls.push(WITHOUT_SANDBOX.to_owned());
         Ok(browser)
     }
 
     async fn launch_as(identity: Identity, options: &LaunchOptions, deadline: Instant) -> Result<Self, ErrorReport> {
-        // The ledger comes first: from here on a process that finds the ledger can clean up.
+        // The ledger is created first: from here on, any process that finds it can clean up.
         let Begun { mut owned, relay, mut listening } = Owned::spawn(Self::ledger(options).await?, options, identity)?;
         let ready = async {
             relay.execute(&GetVersionParams::default(), options.start_timeout).await?;
@@ -101,7 +107,7 @@ impl Browser {
                 return Ok(Self { owned, relay, endpoint });
             }
             Ok(Err(CdpError::Closed { .. })) => {
-                // The browser's last words may still be on their way; they end with the browser.
+                // The browser's last output may still be in transit; it ends when the browser exits.
                 let _ = timeout_at(deadline.min(Instant::now() + WORDS_MAX), listening).await;
                 format!("{executable} ended before it could be connected to")
             }
@@ -120,7 +126,7 @@ impl Browser {
 
     async fn ledger(options: &LaunchOptions) -> Result<Ledger, ErrorReport> {
         let LaunchOptions { profiles_dir, name, keep_profile, .. } = options;
-        // The name of a profile that is not kept is unique: there is nothing to wait for.
+        // The name of a profile that is not kept is unique, so there is nothing to wait for.
         let deadline = Instant::now() + if *keep_profile { NAME_PATIENCE } else { Duration::ZERO };
         loop {
             if let Some(ledger) = Ledger::try_open(profiles_dir, name, *keep_profile)? {
@@ -133,7 +139,7 @@ impl Browser {
         }
     }
 
-    /// A connection to the browser, below a protocol session of its own.
+    /// Opens a connection to the browser, with a root protocol session of its own.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED` when the browser does not answer.
@@ -144,7 +150,7 @@ impl Browser {
         self.relay.connect().await
     }
 
-    /// The relay at the browser's debugging pipe.
+    /// The relay on the browser's debugging pipe.
     #[must_use]
     pub fn relay(&self) -> &Relay {
         &self.relay
@@ -156,13 +162,13 @@ impl Browser {
         self.endpoint.as_ref()
     }
 
-    /// The walls around the browser that are missing, in sentences for the reader of an answer.
+    /// The requested confinement that could not be applied, as sentences for the reader of an answer.
     #[must_use]
     pub fn shortfalls(&self) -> &[String] {
         &self.owned.shortfalls
     }
 
-    /// The number of the browser's main process, which is also the number of its process group.
+    /// The process id of the browser's main process, which is also the id of its process group.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.owned.pid
@@ -174,32 +180,32 @@ impl Browser {
         self.owned.ledger.profile()
     }
 
-    /// Has the profile kept under another name when the browser ends, in the place of what has that name.
+    /// Requests that the profile be moved to another name when the browser ends, replacing the profile of that name.
     pub fn keep_profile_as(&mut self, name: &str) {
         self.owned.ledger.keep_as(name);
     }
 
-    /// Whether the browser's main process has ended, by itself or killed by another process.
+    /// Whether the browser's main process has ended, for whatever reason.
     #[must_use]
     pub fn has_ended(&self) -> bool {
-        // Not reaped: until the process group is ended, the number must not be reused.
+        // Without reaping it: its process id must not be reused before the process group is ended.
         !is_running(self.owned.pid.cast_signed())
     }
 
-    /// The end of what the browser wrote to its standard error: the reason, if it died.
+    /// The end of the browser's standard error; after a crash, usually the reason.
     #[must_use]
     pub fn last_words(&self) -> String {
         self.owned.last_words()
     }
 
-    /// Asks the browser to end by itself, as when its user quits: only then does it write everything into a kept
-    /// profile. Gives up after `patience`; [`Self::close`] does the rest.
+    /// Asks the browser to quit, as when a user closes it: only then does it write everything to a kept profile. Stops
+    /// waiting after `patience`; [`Self::close`] does the rest.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn quit(&self, patience: Duration) {
         let quitting = async {
-            // The answer may be lost when the browser ends.
+            // The browser may exit before its answer is sent.
             let _ = self.relay.execute(&CloseParams::default(), patience).await;
             while !self.has_ended() {
                 tokio::time::sleep(QUIT_INTERVAL).await;
@@ -208,13 +214,13 @@ impl Browser {
         let _ = tokio::time::timeout(patience, quitting).await;
     }
 
-    /// Kills the whole browser, waits until none of its processes lives, and removes the profile.
+    /// Kills the whole browser, waits until none of its processes is alive, and removes the profile unless it is kept.
     ///
     /// # Errors
-    /// `IO_ERROR` if a process does not end or the profile cannot be removed; [`crate::reap`] will try again.
+    /// `IO_ERROR` if a process does not end or the profile cannot be removed; [`crate::reap`] will retry.
     ///
     /// # Cancellation
-    /// May be dropped at any time: closing goes on in the background to its end.
+    /// May be dropped at any time: closing continues in the background.
     pub async fn close(self) -> Result<(), ErrorReport> {
         self.owned.close().await
     }
@@ -225,7 +231,16 @@ fn lacks_sandbox(report: &ErrorReport) -> bool {
     NO_SANDBOX.iter().any(|sign| words.contains(sign))
 }
 
-/// The remedy for a known failure.
+/// Whether this system denies root's browser a dedicated user: the user cannot be assumed, cannot use Chromium's own
+/// sandbox, or cannot execute the program.
+fn is_denied_its_user(report: &ErrorReport) -> bool {
+    let words = report.details["stderr"].as_str().unwrap_or_default();
+    report.message.contains(NO_USER_OF_ITS_OWN)
+        || lacks_sandbox(report)
+        || NOT_EXECUTABLE.iter().any(|sign| words.contains(sign))
+}
+
+/// The hint for a known failure.
 fn remedy(words: &str) -> Option<&'static str> {
     [
         (

@@ -1,8 +1,9 @@
-//! The ledger: which profile folders have an owner, written before there is anything to clean up.
+//! Ledgers: files that record which profile folders have an owner, written before there is anything to clean up.
 //!
-//! `<name>.ledger` stands beside the folder `<name>` and comes before it. Its owner holds a lock on the file for as long
-//! as it lives; the kernel lets go of the lock when the owner dies, however it dies, so that a ledger that can be locked
-//! has no owner, or one who has not come to lock it and will look whether it is still there. A lock tells this across containers too, where process numbers mean nothing.
+//! `<name>.ledger` is stored next to the profile folder `<name>` and created before it. Its owner holds a lock on the
+//! file for its whole life. The kernel releases the lock when the owner dies, however it dies, so a ledger that can be
+//! locked has no owner, or a new owner that has not locked it yet and will check afterwards that the file still exists.
+//! Unlike process ids, a lock proves this across containers as well.
 
 use crate::{
     confine::may_be_a_browsers,
@@ -24,26 +25,28 @@ use std::{
 };
 
 const SUFFIX: &str = "ledger";
-/// The suffix for a profile that stays when its browser ends. The file's name alone tells that, and names the profile.
+/// The suffix for a profile that is retained when its browser ends. Both this property and the profile's name follow
+/// from the file name alone.
 const SUFFIX_KEPT: &str = "kept-ledger";
-/// How long the processes of one dead host may take to go.
+/// How long to wait for the killed processes of one dead host to exit.
 const REAP_PATIENCE: Duration = Duration::from_secs(5);
-/// How long to wait for the name of a kept profile. Where a browser may be started with that profile, another process
-/// holds the name only briefly: to remove what a dead browser left, to remove the profile or to replace it.
+/// How long to wait for the name of a kept profile. As long as a browser may be started with that profile, other
+/// processes hold the name only briefly: to remove what a dead browser left behind, or to remove or replace the
+/// profile.
 pub(crate) const NAME_PATIENCE: Duration = Duration::from_secs(8);
-/// How often to look whether a name is free.
+/// How often to check whether a name is free.
 pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
-/// The prefix of the name that a profile gets when it is to be removed.
+/// The name prefix of profiles that are about to be removed.
 const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
-/// A ledger has three lines; a longer file is no ledger.
+/// A ledger has three lines; a longer file is not a ledger.
 const LEDGER_BYTES_MAX: u64 = 64 * 1024;
-/// The files by which Chromium sees that a profile is in use.
+/// The files by which Chromium detects that a profile is in use.
 const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
 const TEMPORARY_PREFIX: &str = "codemode-";
-/// The length of the rest of a temporary folder's name, in hexadecimal digits.
+/// The number of hexadecimal digits after the prefix of a temporary folder's name.
 const TEMPORARY_DIGITS: usize = 16;
-/// A socket's path has at most 107 bytes, of which Chromium takes 45 and the folder's name 26.
+/// A socket's path has at most 107 bytes, of which Chromium needs 45 and the folder's name 26.
 const TEMPORARY_BYTES_MAX: usize = 36;
 
 /// What [`reap`] found and removed.
@@ -55,46 +58,46 @@ pub struct Reaped {
     pub profiles: usize,
 }
 
-/// One line of a ledger. Lines are only appended: a torn last line is left out, and the lines before it still hold.
+/// One line of a ledger. Lines are only appended; a torn last line is ignored, and the lines before it remain valid.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(tag = "what", rename_all = "snake_case")]
 enum Line {
-    /// The first line, written before the folders exist. The owner's number is for people to read.
+    /// The first line, written before the folders exist. The owner's process id is informational.
     Opened { owner_pid: u32, boot_id: String, temporary: PathBuf },
-    /// The browser runs.
+    /// The browser's main process was started.
     Started { pid: i32, start_ticks: u64 },
-    /// The browser is ready, and this is its program: with a wrapper script, not the program that was started.
+    /// The browser is ready, and this is its program: behind a wrapper script, not the program that was started.
     Runs { executable: PathBuf },
 }
 
 /// The ownership of one browser's processes and folders.
 #[derive(Debug)]
 pub(crate) struct Ledger {
-    /// The ledger's file, which is locked for as long as it is open.
+    /// The ledger's file, locked for as long as it is open.
     file: File,
-    /// The folder of the profiles, in which the ledger lies beside its profile.
+    /// The folder that contains the profiles and their ledgers.
     folder: PrivateDir,
     /// The ledger's name in that folder.
     name: OsString,
     profile: PathBuf,
-    /// Whether the profile stays when the browser ends.
+    /// Whether the profile is retained when the browser ends.
     kept: bool,
-    /// The folder for the browser's temporary files, which a killed browser leaves behind. Not in the profile: one of
-    /// the files is a socket, and the paths of sockets must be short.
+    /// The folder for the browser's temporary files, which a killed browser leaves behind. It is outside the profile
+    /// because one of the files is a socket, and the paths of sockets must be short.
     temporary: Option<PathBuf>,
-    /// The group of the browser's processes, once they run.
+    /// The browser's process group, once it runs.
     group: Option<Group>,
-    /// The name under which the profile is kept when the browser ends.
-    heir: Option<String>,
+    /// The name to which the profile is moved when the browser ends.
+    successor: Option<String>,
     /// The browser's program, once it is known.
     executable: Option<PathBuf>,
 }
 
 impl Ledger {
-    /// Takes a name and makes its folders, readable for this user only. What a dead owner left under the name is ended
-    /// and removed first. `None` while a living owner has the name.
+    /// Claims a name and creates its folders, readable by this user only. What a dead owner of the name left behind is
+    /// ended and removed first. `None` while a living owner holds the name.
     ///
-    /// A profile that is `kept` may be there already, and stays.
+    /// A `kept` profile may already exist, and is retained when the browser ends.
     pub(crate) fn try_open(profiles_dir: &Path, name: &str, kept: bool) -> Result<Option<Self>, ErrorReport> {
         if !is_name(name) {
             let message =
@@ -105,7 +108,7 @@ impl Ledger {
             let message = format!("could not {what} {}", path.display());
             move |error: io::Error| ErrorReport::new(ErrorCode::IoError, format!("{message}: {error}"))
         };
-        // Absolute, because the browser is given this path and processes are recognised by it.
+        // Absolute, because the browser receives this path and its processes are recognised by it.
         let folder = PrivateDir::make(profiles_dir).map_err(failed("use the folder", profiles_dir))?;
         let suffix = if kept { SUFFIX_KEPT } else { SUFFIX };
         let profile = folder.path().join(name);
@@ -137,7 +140,7 @@ impl Ledger {
             temporary: Some(temporary.clone()),
             group: None,
             executable: None,
-            heir: None,
+            successor: None,
         };
         let (owner_pid, boot_id) = (std::process::id(), boot_id());
         let opened = Line::Opened { owner_pid, boot_id, temporary: temporary.clone() };
@@ -146,7 +149,7 @@ impl Ledger {
             return Err(failed("write the ledger", &path)(error));
         }
         let made = match ledger.folder.metadata(name) {
-            // A folder that was there before this ledger is not ours to remove.
+            // A folder that existed before this ledger is not codemode's to remove.
             Ok(_) if !kept => Err(io::ErrorKind::AlreadyExists.into()),
             _ => ledger.folder.make_folder_of_any(name).map(drop),
         };
@@ -163,7 +166,7 @@ impl Ledger {
         Ok(Some(ledger))
     }
 
-    /// As [`Self::try_open`], for the name of a kept profile: waits until the name is free. Blocks.
+    /// As [`Self::try_open`] for a kept profile, but waits until the name is free. Blocks.
     fn open_kept(profiles_dir: &Path, name: &str) -> Result<Self, ErrorReport> {
         let deadline = Instant::now() + NAME_PATIENCE;
         loop {
@@ -186,7 +189,7 @@ impl Ledger {
         self.temporary.as_deref()
     }
 
-    /// Notes the running browser, by its main process.
+    /// Records the running browser by its main process.
     pub(crate) fn started(&mut self, pid: i32) -> io::Result<()> {
         self.group = Group::led_by(pid);
         match self.group {
@@ -195,7 +198,7 @@ impl Ledger {
         }
     }
 
-    /// Notes the program of the browser, which is ready.
+    /// Records the program of the browser, once the browser is ready.
     pub(crate) fn runs(&mut self) -> io::Result<()> {
         self.executable = self.group.and_then(|group| program_of(group.leader));
         match self.executable.clone() {
@@ -204,16 +207,16 @@ impl Ledger {
         }
     }
 
-    /// Kills what lives of the browser, removes its folders and then the ledger itself. If something cannot be removed
-    /// the ledger stays, for a later [`reap`].
+    /// Kills the browser's remaining processes, removes its folders and then the ledger itself. If something cannot be
+    /// removed, the ledger is left for a later [`reap`].
     pub(crate) fn close(&self, patience: Duration) -> Result<usize, ErrorReport> {
         let proof = Proof { profile: &self.profile, group: self.group, executable: self.executable.as_deref() };
         let killed = proof.end(patience).map_err(|living| {
             ErrorReport::new(ErrorCode::IoError, format!("processes of the browser do not end: {living:?}"))
                 .with_hint("They end with the machine at the latest; the next start tries again.")
         })?;
-        if let Some(heir) = &self.heir {
-            self.bequeath(heir)?;
+        if let Some(successor) = &self.successor {
+            self.move_profile_to_successor(successor)?;
         }
         let not_removed = |folder: &Path, error: &io::Error| {
             ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", folder.display()))
@@ -239,24 +242,25 @@ impl Ledger {
         let _ = self.folder.remove_file(&self.name);
     }
 
-    /// Has the profile kept under another name when the browser ends, in the place of what has that name.
+    /// Requests that the profile be moved to another name when the browser ends, replacing the profile of that name.
     pub(crate) fn keep_as(&mut self, name: &str) {
-        self.heir = Some(name.to_owned());
+        self.successor = Some(name.to_owned());
     }
 
-    fn bequeath(&self, name: &str) -> Result<(), ErrorReport> {
+    fn move_profile_to_successor(&self, name: &str) -> Result<(), ErrorReport> {
         self.remove_singletons();
-        let heir = Self::open_kept(self.folder.path(), name)?;
-        let moved = heir.folder.remove_folder(name).and_then(|()| self.move_profile_to(&heir));
+        let successor = Self::open_kept(self.folder.path(), name)?;
+        let moved = successor.folder.remove_folder(name).and_then(|()| self.move_profile_to(&successor));
         moved.map_err(|error| {
             ErrorReport::new(ErrorCode::IoError, format!("could not keep {}: {error}", self.profile.display()))
         })?;
-        heir.close(Duration::ZERO).map(drop)
+        successor.close(Duration::ZERO).map(drop)
     }
 
-    /// The next browser would take these files for a sign that this browser lives, if its process number were reused.
+    /// If this browser's process id were reused, the next browser would take these files as a sign that this browser is
+    /// alive.
     fn remove_singletons(&self) {
-        // Only in a folder of ours: a link in its place may lead to a folder that is not ours.
+        // Only in a real profile folder: a link in its place may lead anywhere.
         let Ok(Some(profile)) = self.folder.find_folder_of_any(self.profile_name()) else { return };
         for left in SINGLETONS {
             let _ = profile.remove_file(left);
@@ -273,21 +277,21 @@ impl Ledger {
         self.file.write_all(text.as_bytes())
     }
 
-    /// Takes over a ledger if its owner is dead.
+    /// Takes over the ledger of a dead owner.
     ///
     /// # Errors
-    /// When this user's codemode cannot have written the file: nothing that the file says is believed.
+    /// When the file cannot have been written by this user's codemode: none of its content is trusted.
     fn inherit(folder: &PrivateDir, name: &OsStr) -> Result<Option<Self>, Untrusted> {
         let file = match folder.append(name) {
             Ok(Some(file)) => file,
             Ok(None) => return Ok(None),
             Err(error) => return Untrusted::of(&error).cloned().map_or(Ok(None), Err),
         };
-        // Its owner may have removed the file just now, and another owner may have taken the name.
+        // Its owner may have removed the file just now, and another owner may have claimed the name.
         if file.try_lock().is_err() || !stands_at(&file, folder, name) {
             return Ok(None);
         }
-        // The profile follows from the file's name and never from its content: no other folder can be removed.
+        // The profile follows from the file's name, never from its content, so no other folder can be removed.
         let profile = folder.path().join(name).with_extension("");
         let kept = Path::new(name).extension().is_some_and(|suffix| suffix == SUFFIX_KEPT);
         let mut ledger = Self {
@@ -299,13 +303,13 @@ impl Ledger {
             temporary: None,
             group: None,
             executable: None,
-            heir: None,
+            successor: None,
         };
         ledger.read();
         Ok(Some(ledger))
     }
 
-    /// Takes what the dead owner had noted, as far as it can be believed.
+    /// Loads the dead owner's records, as far as they can be trusted.
     fn read(&mut self) {
         let mut text = String::new();
         let _ = (&self.file).take(LEDGER_BYTES_MAX).read_to_string(&mut text);
@@ -316,7 +320,7 @@ impl Ledger {
                     boot_id_then = boot_id;
                     self.temporary = is_our_temporary(&temporary).then_some(temporary);
                 }
-                // Process numbers mean nothing after a reboot.
+                // Process ids mean nothing after a reboot.
                 Line::Started { pid, start_ticks } if boot_id_then == boot_id() => {
                     self.group = Some(Group { leader: pid, start_ticks });
                 }
@@ -324,19 +328,21 @@ impl Ledger {
                 Line::Runs { executable } => self.executable = Some(executable),
             }
         }
-        // No matter which process wrote the ledger: only a browser with this profile is killed.
+        // Whichever process wrote the ledger, only a browser with this profile is killed.
         let (profile, executable) = (self.profile.as_path(), self.executable.as_deref());
         self.group = self.group.filter(|group| Proof { profile, group: None, executable }.confirms(*group));
     }
 }
 
-/// Kills and removes what dead processes left under `profiles_dir`: browsers that still run, and their profiles. What has
-/// a living owner, and what is not proven to be ours, is left alone. Any number of processes may do this at the same time.
+/// Kills and removes what dead processes left under `profiles_dir`: browsers that still run, and their profiles. Skips
+/// everything that has a living owner or is not proven to be codemode's. Any number of processes may call this at the
+/// same time.
 ///
-/// Blocks, mostly for a millisecond; call it once at start.
+/// Blocks, usually for about a millisecond; call it once at start.
 ///
 /// # Errors
-/// `IO_ERROR` if the folder cannot be read, or for the first profile that could not be removed; the others are removed.
+/// `IO_ERROR` if the folder cannot be read, or for the first profile that could not be removed; the others are removed
+/// nevertheless.
 pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     let unreadable = |error: io::Error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not read {}: {error}", profiles_dir.display()))
@@ -371,15 +377,15 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
     failed.map_or(Ok(reaped), Err)
 }
 
-/// Removes a profile that was kept, or nothing of it. Blocks.
+/// Removes a kept profile, all of it or nothing. Blocks.
 ///
 /// # Errors
-/// `BROWSER_LAUNCH_FAILED` if a browser uses it, `IO_ERROR` if it cannot be removed.
+/// `BROWSER_LAUNCH_FAILED` if a browser uses the profile, `IO_ERROR` if it cannot be removed.
 pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorReport> {
     let kept = Ledger::open_kept(profiles_dir, name)?;
     let gone_name = format!("{GONE_PREFIX}{:016x}", random());
     let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
-    // In one step: a process that dies here leaves no part of the profile to the next browser.
+    // Renamed in one step, so that a process that dies here leaves no partial profile for the next browser.
     kept.move_profile_to(&gone).map_err(|error| {
         ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", kept.profile.display()))
     })?;
@@ -387,19 +393,19 @@ pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorR
     gone.close(REAP_PATIENCE).map(drop)
 }
 
-/// The refusal of a name that a living browser has.
+/// The error for a name that a living browser holds.
 pub(crate) fn in_use(name: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::BrowserLaunchFailed, format!("the profile name {name:?} is in use"))
         .with_hint("Another browser has this profile: close it first, or use another name.")
 }
 
-/// The refusal of a ledger that we did not write.
+/// The error for a ledger that codemode did not write.
 fn not_ours(path: &Path, why: &Untrusted) -> ErrorReport {
     ErrorReport::new(ErrorCode::IoError, format!("the ledger {} is not believed: {why}", path.display()))
         .with_hint("See who put it there, and remove it. Nothing that it names was touched.")
 }
 
-/// Removes a folder to which processes wrote that were killed a moment ago.
+/// Removes a folder, which need not exist.
 fn remove_folder(path: &Path) -> io::Result<()> {
     match fs::remove_dir_all(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -407,7 +413,7 @@ fn remove_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether an open file is the file that has this name.
+/// Whether an open file is still the file with this name.
 fn stands_at(file: &File, folder: &PrivateDir, name: &OsStr) -> bool {
     let id = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
     file.metadata().ok().zip(folder.metadata(name).ok()).is_some_and(|(ours, named)| id(ours) == id(named))
@@ -418,7 +424,7 @@ fn is_name(name: &str) -> bool {
     (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(is_plain)
 }
 
-/// A path that does not exist yet, short enough for a socket somewhere below it.
+/// A path that does not exist yet, short enough for a socket path below it.
 fn temporary_path() -> PathBuf {
     let usual = env::temp_dir();
     let folder = if usual.as_os_str().len() <= TEMPORARY_BYTES_MAX { usual } else { "/tmp".into() };
@@ -426,23 +432,23 @@ fn temporary_path() -> PathBuf {
 }
 
 fn random() -> u64 {
-    // Each state of hashing starts from a random key.
+    // Each `RandomState` starts from a random key.
     RandomState::new().build_hasher().finish()
 }
 
-/// Whether a path from a ledger is a folder that an owner of ours can have made.
+/// Whether a path from a ledger is a folder that a ledger's owner can have created.
 fn is_our_temporary(path: &Path) -> bool {
     let digits = path.file_name().and_then(OsStr::to_str).and_then(|name| name.strip_prefix(TEMPORARY_PREFIX));
     let is_named = digits.is_some_and(|digits| {
         digits.len() == TEMPORARY_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
     });
-    // Only where such folders are made: the owner of a folder of that name elsewhere is not known.
+    // Only where such folders are created: elsewhere, a folder with such a name may belong to anything.
     let stands = path.parent().is_some_and(|parent| parent == env::temp_dir() || parent == Path::new("/tmp"));
     let is_ours = |metadata: fs::Metadata| metadata.is_dir() && may_be_a_browsers(metadata.uid());
     stands && is_named && fs::symlink_metadata(path).is_ok_and(is_ours)
 }
 
-/// The id of the boot, which differs after each start of the machine; empty where the system does not tell.
+/// The boot id, which differs after each start of the machine; empty where the system does not provide it.
 fn boot_id() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }

@@ -1,9 +1,9 @@
-//! The Chromium driver: finds a browser, installs one, launches it and makes sure that it dies, connects to its
-//! protocol, listens to its events, and knows the protocol that this very browser speaks.
+//! The Chromium driver: finds, installs and launches browsers and guarantees that they end, connects to their protocol,
+//! records their events, and reads the protocol description of the exact browser version.
 //!
-//! It is no provider. It does not know the namespace `cdp`, executions, sessions or leases, and it has no policy: it
-//! sends what it is told to send. Nothing here outlives its owner: a browser dies with its [`Browser`], with the
-//! process that launched it, or at the latest when [`reap`] finds what a dead process left.
+//! It is not a provider: it knows neither the namespace `cdp` nor executions, sessions or leases, and it applies no
+//! policy to the commands that it sends. Nothing here outlives its owner: a browser ends with its [`Browser`], with the
+//! process that launched it, or at the latest when [`reap`] finds what a dead process left behind.
 #![forbid(unsafe_code)]
 #![expect(clippy::result_large_err, reason = "an ErrorReport is made for a reader, once, where something has failed")]
 
@@ -33,15 +33,15 @@ mod process;
 mod protocol;
 mod reach;
 mod relay;
-mod room;
+mod reply_budget;
 mod schema;
 mod settings;
 mod stream;
 mod transport;
 mod versions;
 
-/// The protocol's commands as types, of the version that chromiumoxide was made for. A browser may be newer: what it answers
-/// with words that this version does not know is read as JSON.
+/// The protocol's commands as types, in the protocol version for which chromiumoxide was generated. A browser may be
+/// newer: answers that do not match these types are read as JSON.
 pub use chromiumoxide_cdp::cdp;
 pub use confine::{ConfineMode, Confinement, can_confine};
 pub use connection::{Command, Connection};

@@ -1,4 +1,4 @@
-//! Protocol messages as they come from the browser: read in one pass, whatever they hold.
+//! Parses the browser's protocol messages in one pass, with bounds on memory and nesting for any content.
 
 use crate::events::Event;
 use codemode_spec::{
@@ -9,59 +9,59 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqA
 use serde_json::{Map, Value as Json, error::Category};
 use std::{borrow::Cow, cell::Cell, fmt};
 
-/// Starts the text of the error that says that a value is nested too deep; errors of serde_json carry only text.
+/// The start of the error message for a value that is nested too deep; serde_json's errors carry only text.
 const TOO_DEEP: &str = "nested too deep";
-/// The same of one that takes too much memory.
+/// The start of the error message for a value that takes too much memory.
 const TOO_HEAVY: &str = "too much memory";
 
-/// An item of an array, twice because what grows doubles its room.
+/// The size of an array item, doubled because a growing array doubles its capacity.
 const ITEM_BYTES: usize = 2 * size_of::<Json>();
-/// A member of an object, twice for the same reason: hash, name, value, and its place in the index.
+/// The size of an object member (hash, name, value and index entry), doubled for the same reason.
 const MEMBER_BYTES: usize = 2 * (8 + size_of::<String>() + size_of::<Json>() + 16);
-/// What an allocation takes beside what it holds.
+/// The overhead of one allocation.
 const ALLOCATION_BYTES: usize = 32;
-/// What an event takes beside its parameters and names.
+/// The size of an event without its parameters and names.
 const EVENT_BYTES: usize = size_of::<Event>() + 4 * ALLOCATION_BYTES;
 
-/// A relay's own error code, of one that stands for an answer that was too long; its data say how many bytes that had.
+/// The relay's own error code for an answer that was too long; the error's data contain the answer's size in bytes.
 pub(crate) const PASSED_OVER_CODE: i64 = -32_090;
-/// A relay's own event, which stands for one that was too long.
+/// The relay's own event that replaces an event that was too long.
 pub(crate) const PASSED_OVER_EVENT: &str = "Codemode.messagePassedOver";
 
-/// What the browser sent.
+/// A parsed message of the browser.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Incoming {
-    /// Of a reply: which command it answers.
+    /// For a reply: the id of the command.
     pub id: Option<u64>,
-    /// Of an event: its name.
+    /// For an event: its name.
     pub method: Option<String>,
     /// The protocol session.
     pub session: Option<String>,
-    /// Of an event.
+    /// For an event: its parameters.
     pub params: Json,
-    /// Of a reply: the value in the bytes of the codec, ready for the sandbox. No tree is made of what may be large.
+    /// For a reply: the result, encoded for the sandbox. No tree is built, because the result may be large.
     pub result: Option<Vec<u8>>,
-    /// Of a reply that refuses.
+    /// For a reply that reports an error.
     pub error: Option<Json>,
-    /// What the parameters take in memory, about.
+    /// The approximate size of the event in memory.
     pub bytes: usize,
 }
 
-/// Why a message could not be read.
+/// Why a message could not be parsed.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Unreadable {
-    /// It is nested deeper than the bound; the id says whose reply it is, if it is one.
+    /// It is nested deeper than the bound. The id is that of the command, if the message is a reply.
     TooDeep { id: Option<u64> },
-    /// It is larger than a reply may be, as text or as a value, or an event that takes more memory than all events may.
-    /// Nothing of it was kept.
+    /// It is larger than a reply may be, as text or as a value, or it is an event larger than the whole event log may
+    /// be. Nothing of it was retained.
     TooLarge { id: Option<u64> },
     /// It is not the JSON of a message.
     Malformed { id: Option<u64>, reason: String },
 }
 
-/// Reads a message. What it takes in memory is bounded, also of what is small on the wire: `0,` is two bytes there, and
-/// the value of it seventy in a tree. Nesting is followed down to the bound of values that may cross into a sandbox, which
-/// is deeper than serde_json goes by itself: a page's DOM easily has more than its 128 levels.
+/// Parses a message. Memory is bounded by the size of the parsed value, not of the text: `0,` is two bytes on the wire,
+/// but seventy in a tree. Nesting is followed down to the bound for values that may cross into a sandbox, which is
+/// deeper than serde_json's default of 128 levels: a page's DOM easily exceeds that.
 pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
     if text.len() > CDP_REPLY_BYTES_MAX {
         return Err(Unreadable::TooLarge { id: id_only(text) });
@@ -70,7 +70,7 @@ pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
         Ok(incoming) => return Ok(incoming),
         Err(error) => error,
     };
-    // Pages hold text with half surrogate pairs, and Chromium writes it as `\ud800`, which no Rust string can hold.
+    // Text of pages may contain lone surrogates, which Chromium writes as `\ud800` and no Rust string can hold.
     if error.classify() == Category::Syntax
         && let Cow::Owned(text) = replace_lone_surrogates(text)
     {
@@ -91,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Result<Incoming, Unreadable> {
 
 fn parse_in_one_pass(text: &str) -> serde_json::Result<Incoming> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    // Safe because every visitor below counts its depth, and skipping a value does not recurse.
+    // Safe because every visitor below limits its depth, and skipping a value does not recurse.
     deserializer.disable_recursion_limit();
     let incoming = deserializer.deserialize_map(IncomingVisitor)?;
     deserializer.end()?;
@@ -144,7 +144,7 @@ impl<'de> Visitor<'de> for IncomingVisitor {
     }
 }
 
-/// A JSON value nested at most `left` levels, for which all of the message have `room` bytes of memory.
+/// Deserializes a JSON value of at most `left` levels; all values of one message share a memory budget of `room` bytes.
 #[derive(Clone, Copy)]
 struct BoundedJson<'m> {
     left: usize,
@@ -233,12 +233,12 @@ impl<'de> Visitor<'de> for BoundedJson<'_> {
     }
 }
 
-/// The id of a message of which there are the first bytes.
+/// The id of a message of which only the first bytes are available.
 pub(crate) fn id_of_head(head: &[u8]) -> Option<u64> {
     id_only(head.utf8_chunks().next()?.valid())
 }
 
-/// The id of a message whose rest cannot be read.
+/// The id of a message that cannot be parsed as a whole.
 fn id_only(text: &str) -> Option<u64> {
     struct IdVisitor;
     impl<'de> Visitor<'de> for IdVisitor {
@@ -249,7 +249,7 @@ fn id_only(text: &str) -> Option<u64> {
         }
 
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<u64>, A::Error> {
-            // Chromium writes the id first: what comes after it need not be readable.
+            // Chromium writes the id first, so the rest of the message need not be parsed.
             while let Some(key) = map.next_key::<Cow<'de, str>>()? {
                 if key == "id" {
                     return map.next_value();
@@ -262,7 +262,7 @@ fn id_only(text: &str) -> Option<u64> {
     let mut id = None;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();
-    // The visitor stops in the middle of the map, which serde_json reports as an error: the id is kept beside.
+    // The visitor stops in the middle of the map, which serde_json reports as an error, so the id is stored separately.
     let _ = deserializer.deserialize_map(Capture { inner: IdVisitor, into: &mut id });
     return id;
 
@@ -284,7 +284,7 @@ fn id_only(text: &str) -> Option<u64> {
     }
 }
 
-/// Replaces each `\uXXXX` that is half of a surrogate pair by the replacement character.
+/// Replaces each escape of a lone surrogate with the replacement character.
 fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut replaced = String::new();
@@ -299,7 +299,7 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
                 at += 6;
                 copied = at;
             }
-            // Another escape: the character after the backslash belongs to it, even if it is one itself.
+            // Another escape: skip the character after the backslash, which may itself be a backslash.
             None => at = (at + 2).min(bytes.len()),
         }
     }
@@ -310,7 +310,7 @@ fn replace_lone_surrogates(text: &str) -> Cow<'_, str> {
     Cow::Owned(replaced)
 }
 
-/// The surrogate that the escape at a place stands for, if it stands for one.
+/// The surrogate that is escaped at an index, if any.
 fn surrogate_at(bytes: &[u8], at: usize) -> Option<u16> {
     let escape = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
     let unit = u16::from_str_radix(std::str::from_utf8(escape).ok()?, 16).ok()?;

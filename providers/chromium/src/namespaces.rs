@@ -1,26 +1,26 @@
-//! Whether Chromium can use its own sandbox, for which it needs user namespaces.
+//! Detects kernel settings that prevent Chromium's own sandbox, which needs user namespaces.
 
 use std::{fs, path::Path};
 
-/// A setting of the kernel that stands in the way.
+/// A kernel setting that prevents the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KernelSetting {
-    /// Its name, as `sysctl` has it.
+    /// The setting's name, as `sysctl` spells it.
     pub name: String,
-    /// How it is.
+    /// The current value.
     pub value: &'static str,
-    /// How it would have to be.
+    /// The required value.
     pub wanted: &'static str,
 }
 
-/// The file of a setting, the value that forbids user namespaces, and one that does not.
+/// For each setting: its file, the value that forbids user namespaces, and a value that allows them.
 const FORBIDDING: [(&str, &str, &str); 3] = [
     ("kernel/unprivileged_userns_clone", "0", "1"),
     ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
     ("user/max_user_namespaces", "0", "10000"),
 ];
 
-/// What keeps a Chromium without a setuid helper from starting its own sandbox; `None` if nothing does.
+/// The setting that prevents a Chromium without a setuid helper from using its own sandbox; `None` if there is none.
 #[must_use]
 pub fn forbids_own_sandbox() -> Option<KernelSetting> {
     forbidding(Path::new("/proc/sys"))

@@ -1,8 +1,8 @@
-//! The name that was meant.
+//! Finds the command or event that a misspelled name most likely meant.
 
 use codemode_spec::limits::METHOD_NAME_CHARS_MAX;
 
-/// What other tools call it, which no likeness of letters would find.
+/// Names that other tools use for a command, which string similarity would not find.
 const ALIASES: &[(&str, &str)] = &[
     ("goto", "Page.navigate"),
     ("open", "Page.navigate"),
@@ -27,12 +27,13 @@ const ALIASES: &[(&str, &str)] = &[
     ("setuseragent", "Emulation.setUserAgentOverride"),
 ];
 
-/// The domains that a script mostly means, where likeness alone does not decide.
+/// The most common domains, preferred where similarity alone does not decide.
 const USUAL_DOMAINS: &[&str] = &["Page", "Runtime", "DOM", "Input", "Network", "Target", "Emulation", "Browser"];
 
-/// The nearest of many names, given as domain and member; `None` if none is near enough to have been meant.
+/// The candidate, given as domain and member, that is most similar to a name; `None` if none is similar enough to have
+/// been meant.
 pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str, &'a str)>) -> Option<String> {
-    // The likeness of a long name takes long to find out, and there is none.
+    // Similarity is expensive to compute for a long name, and no real name is that long.
     let lower = Some(name.trim()).filter(|name| name.len() <= METHOD_NAME_CHARS_MAX)?.to_lowercase();
     let (domain, member) = match lower.split_once('.') {
         Some((domain, member)) => (Some(domain), member),
@@ -43,7 +44,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str,
     for (candidate_domain, candidate_member) in candidates {
         let full = || format!("{candidate_domain}.{candidate_member}");
         let score = if alias.is_some_and(|alias| alias == full()) {
-            // An exact member in the right domain is still better than an alias.
+            // Below the score of an exact member in the right domain.
             0.97
         } else {
             score(domain, member, candidate_domain, candidate_member)
@@ -55,7 +56,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl Iterator<Item = (&'a str,
     best.filter(|_| best_score >= 0.6)
 }
 
-/// From 0 to 1.
+/// The similarity of a name to a candidate, from 0 to 1.
 fn score(domain: Option<&str>, member: &str, candidate_domain: &str, candidate_member: &str) -> f64 {
     let usual = USUAL_DOMAINS.iter().position(|usual| *usual == candidate_domain);
     let usual = usual.map_or(0.0, |place| 1.0 - place as f64 / 20.0);
@@ -70,7 +71,7 @@ fn score(domain: Option<&str>, member: &str, candidate_domain: &str, candidate_m
 
 fn likeness(member: &str, candidate: &str) -> f64 {
     let letters = strsim::normalized_damerau_levenshtein(member, candidate);
-    // `screenshot` means `captureScreenshot`, however much shorter it is.
+    // `screenshot` means `captureScreenshot`, although it is much shorter.
     let part = if member.len() >= 4 && candidate.contains(member) {
         0.55 + 0.4 * member.len() as f64 / candidate.len() as f64
     } else {

@@ -1,41 +1,41 @@
-//! How a browser is launched.
+//! The options for launching a browser.
 
 use crate::confine::Confinement;
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-/// How a browser is launched.
+/// The options for launching a browser.
 #[derive(Clone, Debug)]
 pub struct LaunchOptions {
-    /// The browser, as [`crate::find`] gives it.
+    /// The browser's program, as [`crate::find`] returns it.
     pub executable: PathBuf,
-    /// Where profiles and their ledgers are kept; made if it is not there.
+    /// The folder of profiles and their ledgers; created if it is missing.
     pub profiles_dir: PathBuf,
-    /// Names the profile: letters, digits, `-` and `_`, unique among those that live.
+    /// The profile's name: letters, digits, `-` and `_`, unique among the running browsers.
     pub name: String,
-    /// Where downloads go, for as long as no command says otherwise.
+    /// The download folder, unless a command sets another one.
     pub downloads_dir: Option<PathBuf>,
-    /// The profile may be there already, and stays when the browser ends.
+    /// Whether the profile may already exist and is retained when the browser ends.
     pub keep_profile: bool,
-    /// The kernel kills it when this process dies, at once.
+    /// Whether the kernel kills the browser as soon as this process dies.
     pub bound_to_thread: bool,
-    /// Without a window.
+    /// Whether the browser runs without a window.
     pub headless: bool,
-    /// What it may reach of the machine.
+    /// The confinement of the browser on this machine.
     pub confinement: Confinement,
-    /// It also listens on a loopback port, where every user of this machine can reach it. For a browser that holds
-    /// nothing: one that only describes its protocol, or stands for a user's own in a test.
+    /// Whether the browser also listens on a loopback port, which every user of this machine can reach. Only for a
+    /// browser that holds no data: one that only describes its protocol, or stands for a user's own in a test.
     pub listens: bool,
-    /// The proxy through which every page goes, those of this machine too.
+    /// The proxy for all requests of pages, including those to this machine.
     pub proxy: Option<SocketAddr>,
     /// How long the start may take.
     pub start_timeout: Duration,
 }
 
-/// How long a start may take, unless the options say otherwise.
+/// The default of [`LaunchOptions::start_timeout`].
 const START_MAX: Duration = Duration::from_secs(60);
 
 impl LaunchOptions {
-    /// A browser without a window, port and proxy, whose profile goes with it.
+    /// Options for a browser without a window, port or proxy, whose profile is removed when it ends.
     #[must_use]
     pub fn new(executable: PathBuf, profiles_dir: PathBuf, name: &str) -> Self {
         Self {

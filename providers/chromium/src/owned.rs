@@ -1,4 +1,4 @@
-//! What is owned of a browser that runs: its processes, its profile, its debugging pipe and its last words.
+//! The resources of a running browser: its processes, its profile, its debugging pipe and the end of its output.
 
 use crate::{
     confine::{self, Identity, Needs, Spawned},
@@ -21,34 +21,34 @@ use std::{
 };
 use tokio::{io::AsyncReadExt as _, process::ChildStderr, sync::oneshot};
 
-/// How long the processes may take to go once they are killed.
+/// How long to wait for the killed processes to exit.
 const CLOSE_PATIENCE: Duration = Duration::from_secs(12);
-/// The same where the caller's thread is blocked meanwhile.
+/// As [`CLOSE_PATIENCE`], where the caller's thread is blocked meanwhile.
 const DROP_PATIENCE: Duration = Duration::from_secs(5);
-/// How much of the end of the browser's output is kept.
+/// How many bytes of the end of the browser's output are retained.
 const WORDS_BYTES_KEPT: usize = 8 * 1024;
-/// What Chromium says once its port, if it has one, can be connected to.
+/// What Chromium prints once its debugging port, if it has one, accepts connections.
 const LISTENING: &str = "DevTools listening on ";
 
-/// Becomes the browser, with both ends of its debugging pipe where Chromium looks for them.
+/// A shell script that becomes the browser, with the debugging pipe on the descriptors where Chromium expects it.
 const BECOME_BROWSER: &str = "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
-/// As [`BECOME_BROWSER`], for a browser that the kernel kills with the thread that launched it, where the system has
-/// the means: not every `setpriv` can do it.
+/// As [`BECOME_BROWSER`], for a browser that the kernel kills with the thread that launched it, where the system
+/// supports this: not every `setpriv` does.
 const BECOME_BOUND_BROWSER: &str = "if setpriv --pdeathsig KILL -- true >/dev/null 2>&1; \
                                     then set -- setpriv --pdeathsig KILL -- \"$@\"; fi; \
                                     exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null";
 
-/// The processes, the profile and the ledger.
+/// A browser's processes, profile and ledger. Dropping it ends the browser.
 #[derive(Debug)]
 pub(crate) struct Owned {
     child: Child,
     pub(crate) pid: u32,
     pub(crate) ledger: Ledger,
-    /// The walls around the browser that are missing.
+    /// The requested confinement that could not be applied.
     pub(crate) shortfalls: Vec<String>,
     words: Arc<Mutex<Words>>,
     ended: bool,
-    /// The thread that started the browser ends when this is dropped.
+    /// Dropping this ends the thread that started the browser.
     _spawned_by: std::sync::mpsc::Sender<()>,
 }
 
@@ -56,12 +56,12 @@ pub(crate) struct Owned {
 pub(crate) struct Begun {
     pub(crate) owned: Owned,
     pub(crate) relay: Relay,
-    /// The endpoint of the browser's port, once the browser tells it, if it has a port.
+    /// Yields the endpoint of the browser's port, if it has one, once the browser reports it.
     pub(crate) listening: oneshot::Receiver<Endpoint>,
 }
 
 impl Owned {
-    /// Starts the processes.
+    /// Starts the browser.
     pub(crate) fn spawn(ledger: Ledger, options: &LaunchOptions, identity: Identity) -> Result<Begun, ErrorReport> {
         let failed = |what: &str| {
             let message = format!("{what} {}", options.executable.display());
@@ -83,7 +83,8 @@ impl Owned {
         let stderr = stderr.map(ChildStderr::from_std).transpose().map_err(failed("could not listen to"))?;
         let (found, listening) = oneshot::channel();
         if let Some(stderr) = stderr {
-            // The task ends with the last process that holds the other end, and these processes all end with us.
+            // The task ends with the last process that holds the other end of the pipe, and those processes all end
+            // with `Owned`.
             tokio::spawn(listen(stderr, Arc::clone(&owned.words), found));
         }
         let no_pipe = || io::Error::other("it has no debugging pipe");
@@ -96,12 +97,12 @@ impl Owned {
         self.words.lock().unwrap_or_else(PoisonError::into_inner).text()
     }
 
-    /// Ends the browser on a thread that may block. If this future is dropped, the thread goes on; if the runtime is
-    /// shutting down and takes no more work, the drop of `self` does the same.
+    /// Ends the browser on a thread that may block. If this future is dropped, the thread continues; if the runtime is
+    /// shutting down and accepts no more tasks, dropping `self` ends the browser.
     pub(crate) async fn close(mut self) -> Result<(), ErrorReport> {
         let ended = tokio::task::spawn_blocking(move || {
             let ended = self.end(CLOSE_PATIENCE);
-            // The caller of `close` may have dropped its future.
+            // Logged here as well, because the caller of `close` may have dropped its future.
             if let Err(report) = &ended {
                 tracing::warn!(%report, "a browser was not cleaned up");
             }
@@ -114,12 +115,11 @@ impl Owned {
     fn end(&mut self, patience: Duration) -> Result<(), ErrorReport> {
         self.ended = true;
         let Self { child, ledger, .. } = self;
-        // Our own child keeps its number until we wait for it: this cannot hit another process. Most often this
-        // signal suffices, and the children see their parent gone and end as well.
+        // Our own child keeps its process id until it is reaped, so this cannot hit another process. Usually this
+        // signal suffices: the remaining children see their parent exit and end as well.
         let _ =
             rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
-        // While the leader is not reaped, it proves the group; so the leader is reaped when no process of the group
-        // lives.
+        // The unreaped leader proves the group, so it is reaped only once no process of the group is alive.
         let closed = ledger.close(patience);
         let _ = child.kill();
         let _ = child.wait();
@@ -137,7 +137,7 @@ impl Drop for Owned {
     }
 }
 
-/// Reads the browser's output for as long as the browser lives: a full pipe would stop it.
+/// Reads the browser's output for as long as the browser lives: a full pipe would block it.
 async fn listen(mut stderr: ChildStderr, words: Arc<Mutex<Words>>, found: oneshot::Sender<Endpoint>) {
     let (mut found, mut chunk) = (Some(found), [0; 4096]);
     while let Ok(read @ 1..) = stderr.read(&mut chunk).await {
@@ -165,14 +165,14 @@ impl Words {
         self.kept.drain(..over);
     }
 
-    /// The address of the port, once the browser has told it.
+    /// The address of the debugging port, once the browser has printed it.
     fn listening(&self) -> Option<String> {
         let text = String::from_utf8_lossy(&self.kept);
         let (url, _) = text.split_once(LISTENING)?.1.split_once('\n')?;
         Some(url.trim().to_owned())
     }
 
-    /// The text, without the complaints about a missing message bus, of which each start in a container is full.
+    /// The text, without the errors about a missing D-Bus, which every start in a container prints many times.
     fn text(&self) -> String {
         let text = String::from_utf8_lossy(&self.kept);
         let lines: Vec<_> = text.lines().filter(|line| !line.is_empty() && !line.contains(":dbus/")).collect();
@@ -180,7 +180,7 @@ impl Words {
     }
 }
 
-/// Starts the processes behind their walls.
+/// Starts the processes, confined.
 fn start(ledger: &Ledger, options: &LaunchOptions, identity: Identity) -> io::Result<Spawned> {
     let (profile, temporary) = (ledger.profile(), ledger.temporary());
     let has_sandbox = identity != Identity::Ours || !rustix::process::geteuid().is_root();
@@ -190,7 +190,7 @@ fn start(ledger: &Ledger, options: &LaunchOptions, identity: Identity) -> io::Re
     let become_browser = if options.bound_to_thread { BECOME_BOUND_BROWSER } else { BECOME_BROWSER };
     command.args(["-c", become_browser, "codemode-browser"].map(OsStr::new)).arg(&executable).args(arguments);
     command.env_clear().envs(confine::environment(profile, !options.headless));
-    // Not to the user's own folder; and the crash handler is known by it.
+    // Keeps crash reports out of the user's home folder; the crash handler is also recognised by this path.
     command.env("BREAKPAD_DUMP_LOCATION", profile.join(CRASHES));
     command.envs(temporary.map(|folder| ("TMPDIR", folder)));
     command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn a_browser_starts_whatever_the_system_has_to_bind_it_to_its_thread() {
         let folder = tempfile::tempdir().unwrap();
-        // As BusyBox has it.
+        // Behaves as the `setpriv` of BusyBox.
         let poor = "#!/bin/sh\n[ \"$1\" = --pdeathsig ] && { echo unrecognized option >&2; exit 1; }\nexec \"$@\"\n";
         fs::write(folder.path().join("setpriv"), poor).unwrap();
         fs::set_permissions(folder.path().join("setpriv"), fs::Permissions::from_mode(0o700)).unwrap();

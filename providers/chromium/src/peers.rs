@@ -1,4 +1,4 @@
-//! Tells whether the process at the other end of a connection belongs to a browser.
+//! Determines whether the process at the other end of a local connection belongs to a browser.
 
 use crate::process::Group;
 use std::{
@@ -7,29 +7,29 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-/// The tables of sockets, and how an IPv4 address begins in each.
+/// The kernel's socket tables, and the prefix of an IPv4 address in each.
 const TABLES: [(&str, &str); 2] = [("/proc/net/tcp", ""), ("/proc/net/tcp6", "0000000000000000FFFF0000")];
 
-/// The processes of one browser, as the other ends of connections on this machine.
+/// The processes of one browser as possible peers of connections on this machine.
 ///
-/// The process group of a socket's holder proves more than the user of the socket: other browsers may run as the same
-/// user.
+/// A peer is identified by the process group of the socket's holder and not by the socket's user, because other
+/// browsers may run as the same user.
 #[derive(Debug)]
 pub struct Peers {
     group: Group,
-    /// The process that held the last connection: a browser's network service holds all its connections.
+    /// The process that held the last connection, tried first: a browser's network service holds all its connections.
     last: Mutex<Option<i32>>,
 }
 
 impl Peers {
-    /// The processes of the browser with this main process; `None` if that process is gone.
+    /// The processes of the browser with this main process; `None` if that process no longer exists.
     #[must_use]
     pub fn of(browser: u32) -> Option<Self> {
         Some(Self { group: Group::led_by(browser.cast_signed())?, last: Mutex::default() })
     }
 
-    /// Whether a process of the browser holds the end `peer` of a connection to `local`, a socket on the loopback
-    /// interface of this process. Reads `/proc`, and so blocks.
+    /// Whether a process of the browser holds the end `peer` of a connection to `local`, a loopback socket of this
+    /// process. Reads `/proc`, and so blocks.
     #[must_use]
     pub fn hold(&self, peer: SocketAddrV4, local: SocketAddrV4) -> bool {
         let Some(link) = socket(peer, local).map(|inode| format!("socket:[{inode}]")) else { return false };
@@ -42,7 +42,7 @@ impl Peers {
     }
 }
 
-/// The socket at the other end of a connection.
+/// The inode of the socket at the other end of a connection.
 fn socket(peer: SocketAddrV4, local: SocketAddrV4) -> Option<u64> {
     TABLES.into_iter().find_map(|(table, prefix)| {
         let (peer, local) = (written(peer, prefix), written(local, prefix));
@@ -50,13 +50,13 @@ fn socket(peer: SocketAddrV4, local: SocketAddrV4) -> Option<u64> {
         table.lines().find_map(|line| {
             let mut fields = line.split_ascii_whitespace().skip(1);
             let is_meant = fields.next()? == peer && fields.next()? == local;
-            // A socket that was closed belongs to no process, and its inode is 0.
+            // A closed socket belongs to no process, and its inode is 0.
             is_meant.then(|| fields.nth(6)?.parse().ok())?.filter(|inode| *inode != 0)
         })
     })
 }
 
-/// An address as the tables have it: the bytes as they lie in memory, read as a number of this machine.
+/// An address as the tables print it: its bytes in network order, read as a number in the machine's byte order.
 fn written(address: SocketAddrV4, prefix: &str) -> String {
     let word = |address: Ipv4Addr| u32::from_ne_bytes(address.octets());
     format!("{prefix}{:08X}:{:04X}", word(*address.ip()), address.port())
@@ -90,7 +90,7 @@ mod tests {
         let ours = TcpStream::connect(local).unwrap();
         let peer = v4(ours.local_addr().unwrap());
         let mut group = Command::new("/bin/sh");
-        // A child of the leader holds the connection, as a network service does.
+        // A child of the leader holds the connection, as a browser's network service does.
         group
             .args(["-c", "sleep 1000 & wait"])
             .stdin(Stdio::from(std::os::fd::OwnedFd::from(ours.try_clone().unwrap())));

@@ -1,8 +1,8 @@
-//! Folders that are this user's alone, held open.
+//! Private folders: folders that only this user can write, accessed through an open handle.
 //!
-//! Everything in such a folder is reached by its name in the open folder, never by a path, and never through a link:
-//! what another user put there before the folder was private, or what a browser put into its own profile, leads nowhere
-//! else.
+//! Entries are accessed by their name relative to the open folder, never by a full path, and never through a link: a
+//! link that another user created before the folder was private, or that a browser created in its own profile, cannot
+//! redirect any access.
 
 use rustix::{
     fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, open, openat, renameat, statat, unlinkat},
@@ -22,24 +22,25 @@ use std::{
 };
 use thiserror::Error;
 
-/// What other users must not be able to do: to write, by the permissions of the group or of all users.
+/// The permission bits that must not be set: write access for the group or for all users.
 const WRITABLE_BY_OTHERS: u32 = 0o022;
-/// The suffix of a file that is not yet in its place.
+/// The suffix of a temporary file that has not been renamed to its final name yet.
 const SUFFIX_NEW: &str = "new";
 
-/// Why a folder or a file is not believed to be this user's alone. This is the inner error of an [`io::Error`].
+/// Why a folder or file is not trusted to be under this user's sole control. This is the inner error of an
+/// [`io::Error`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Untrusted {
     /// The entry is a link.
     #[error("{} is a link", .0.display())]
     Link(PathBuf),
-    /// The entry is no folder.
+    /// The entry is not a folder.
     #[error("{} is not a folder", .0.display())]
     NotAFolder(PathBuf),
-    /// The entry is no regular file.
+    /// The entry is not a regular file.
     #[error("{} is not a regular file", .0.display())]
     NotAFile(PathBuf),
-    /// The same file has another name, which may be anywhere.
+    /// The file has another hard link, which may be anywhere.
     #[error("{} has a second name (a hard link)", .0.display())]
     HardLink(PathBuf),
     /// The file or folder belongs to another user.
@@ -47,7 +48,7 @@ pub enum Untrusted {
     Owner {
         /// The file or folder.
         path: PathBuf,
-        /// The user that it belongs to.
+        /// The owner's uid.
         uid: u32,
     },
     /// Other users can change the file or folder.
@@ -74,7 +75,7 @@ impl Untrusted {
     }
 }
 
-/// A folder that belongs to this user and that no other user can write. Cheap to clone.
+/// A folder that belongs to this user and that no other user can write to. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct PrivateDir {
     handle: Arc<OwnedFd>,
@@ -82,10 +83,10 @@ pub struct PrivateDir {
 }
 
 impl PrivateDir {
-    /// The folder at a path. If it is missing, the folder and its missing parents are made for this user alone.
+    /// Opens the folder at a path. A missing folder and its missing parents are created, accessible to this user alone.
     ///
     /// # Errors
-    /// When the folder cannot be made or opened, or with an [`Untrusted`].
+    /// When the folder cannot be created or opened, or with an [`Untrusted`].
     pub fn make(path: &Path) -> io::Result<Self> {
         let path = std::path::absolute(path)?;
         if let Some(parent) = path.parent() {
@@ -98,7 +99,7 @@ impl PrivateDir {
         Self::checked(open(&path, FOLDER, Mode::empty()), path)
     }
 
-    /// The folder at a path, if it exists.
+    /// Opens the folder at a path, if it exists.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -107,7 +108,7 @@ impl PrivateDir {
         found(Self::checked(open(&path, FOLDER, Mode::empty()), path))
     }
 
-    /// A folder in this folder, made if it is missing.
+    /// Opens a folder in this folder, creating it if it is missing.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -120,7 +121,7 @@ impl PrivateDir {
         Self::checked(openat(&self.handle, name, FOLDER, Mode::empty()), self.path.join(name))
     }
 
-    /// A folder in this folder, if it exists.
+    /// Opens a folder in this folder, if it exists.
     ///
     /// # Errors
     /// As [`Self::make`].
@@ -129,10 +130,11 @@ impl PrivateDir {
         found(Self::checked(openat(&self.handle, name, FOLDER, Mode::empty()), self.path.join(name)))
     }
 
-    /// Makes a folder in this folder, or opens an existing one, which may belong to another user: that of a browser.
+    /// Opens a folder in this folder, creating it if it is missing. An existing folder may belong to another user,
+    /// namely a browser's dedicated user.
     ///
     /// # Errors
-    /// When the folder cannot be made, or the entry is a link or no folder.
+    /// When the folder cannot be created, or the entry is a link or not a folder.
     pub fn make_folder_of_any(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         let name = plain(name.as_ref())?;
         match mkdirat(&self.handle, name, Mode::RWXU) {
@@ -142,7 +144,7 @@ impl PrivateDir {
         self.open_folder_of_any(name)
     }
 
-    /// As [`Self::make_folder_of_any`], but only opens the folder, if it exists.
+    /// As [`Self::make_folder_of_any`], but opens only an existing folder.
     ///
     /// # Errors
     /// As [`Self::make_folder_of_any`].
@@ -162,14 +164,14 @@ impl PrivateDir {
         Ok(Self { handle: Arc::new(handle), path })
     }
 
-    /// The folder's path, for messages and for programs that take nothing else.
+    /// The folder's path, for messages and for programs that accept only paths.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A short path of an entry, however long the folder's path is. It holds in this process while the folder is kept
-    /// open: the path of a socket must have less than 108 bytes.
+    /// A short path to an entry, however long the folder's path is: the path of a socket must have less than 108 bytes.
+    /// Valid in this process while the folder is held open.
     #[must_use]
     pub fn short_path(&self, name: impl AsRef<Path>) -> PathBuf {
         Path::new("/proc/self/fd").join(self.handle.as_raw_fd().to_string()).join(name)
@@ -186,7 +188,7 @@ impl PrivateDir {
     /// The folder's permissions.
     ///
     /// # Errors
-    /// When it cannot be looked at.
+    /// When the folder's metadata cannot be read.
     pub fn mode(&self) -> io::Result<u32> {
         Ok(permissions(&fstat(&self.handle)?))
     }
@@ -194,7 +196,7 @@ impl PrivateDir {
     /// The names of the folder's entries.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the folder cannot be read.
     pub fn names(&self) -> io::Result<Vec<OsString>> {
         let entries = Dir::read_from(&self.handle)?;
         let name = |entry: rustix::fs::DirEntry| OsString::from_vec(entry.file_name().to_bytes().to_vec());
@@ -202,7 +204,7 @@ impl PrivateDir {
         names.filter(|name| !matches!(name, Ok(name) if name == "." || name == "..")).collect()
     }
 
-    /// Opens a file to be read, if it exists.
+    /// Opens a file for reading, if it exists.
     ///
     /// # Errors
     /// When the file cannot be opened, or with an [`Untrusted`].
@@ -210,7 +212,7 @@ impl PrivateDir {
         found(self.open(name.as_ref(), OFlags::RDONLY))
     }
 
-    /// Opens a file to be read and appended to, if it exists.
+    /// Opens a file for reading and appending, if it exists.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -218,7 +220,7 @@ impl PrivateDir {
         found(self.open(name.as_ref(), OFlags::RDWR | OFlags::APPEND))
     }
 
-    /// Makes a file to be read and appended to, which must not exist yet.
+    /// Creates a file for reading and appending, which must not exist yet.
     ///
     /// # Errors
     /// `AlreadyExists` if an entry has that name, a link included.
@@ -226,7 +228,7 @@ impl PrivateDir {
         self.open(name.as_ref(), OFlags::RDWR | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL)
     }
 
-    /// Opens a file to be written, made if it is missing; its content stays.
+    /// Opens a file for reading and writing, creating it if it is missing; existing content is retained.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -234,13 +236,13 @@ impl PrivateDir {
         self.open(name.as_ref(), OFlags::RDWR | OFlags::CREATE)
     }
 
-    /// Puts a file in the place of whatever has the name, whole or not at all.
+    /// Writes a file atomically, replacing the entry that has the name.
     ///
     /// # Errors
-    /// When the file cannot be written; the entry that had the name stays then.
+    /// When the file cannot be written; the existing entry is then retained.
     pub fn replace(&self, name: impl AsRef<OsStr>, bytes: &[u8]) -> io::Result<()> {
         let name = plain(name.as_ref())?;
-        // The name is random, so that no other writer has it, and begins as the name of the file that it is for.
+        // The temporary name is random, so that no other writer uses it, and starts with the final name.
         let unique = RandomState::new().build_hasher().finish();
         let new = Path::new(name).with_extension(format!("{unique:016x}.{SUFFIX_NEW}"));
         let mut file = self.create(&new)?;
@@ -249,7 +251,7 @@ impl PrivateDir {
         placed.inspect_err(|_| drop(self.remove_file(&new)))
     }
 
-    /// Moves the entry of a name into a folder, in the place of the entry that has the new name there.
+    /// Moves an entry into a folder under a new name, replacing an existing entry.
     ///
     /// # Errors
     /// When the entry cannot be moved.
@@ -257,7 +259,7 @@ impl PrivateDir {
         Ok(renameat(&self.handle, plain(name.as_ref())?, &to.handle, plain(new.as_ref())?)?)
     }
 
-    /// Removes a file, or a link itself.
+    /// Removes a file; for a link, removes the link itself.
     ///
     /// # Errors
     /// When the entry exists and cannot be removed.
@@ -279,7 +281,7 @@ impl PrivateDir {
         }
     }
 
-    /// Removes a folder and everything in it; of links, there or deeper, only the links.
+    /// Removes a folder and everything in it; links, at any depth, are removed but not followed.
     ///
     /// # Errors
     /// When a part of the folder cannot be removed.
@@ -290,7 +292,7 @@ impl PrivateDir {
         }
     }
 
-    /// The metadata of an entry; of a link, those of the link itself.
+    /// The metadata of an entry; for a link, those of the link itself.
     ///
     /// # Errors
     /// When the entry does not exist, or its metadata cannot be read.
@@ -298,8 +300,8 @@ impl PrivateDir {
         fs::symlink_metadata(self.short_path(plain(name.as_ref())?))
     }
 
-    /// Requires that an entry is a regular file of this user's alone, or missing. The file is not opened: closing it
-    /// would release the locks that this process has on it.
+    /// Checks that an entry is missing or a regular file under this user's sole control. The file is not opened:
+    /// closing it would release the locks that this process holds on it.
     ///
     /// # Errors
     /// With an [`Untrusted`].
@@ -315,7 +317,7 @@ impl PrivateDir {
     fn open(&self, name: &OsStr, flags: OFlags) -> io::Result<File> {
         let name = plain(name)?;
         let path = self.path.join(name);
-        // Without waiting: a pipe in the place of a file may have no process at its other end.
+        // Non-blocking: opening a named pipe in place of a file could wait forever for a process at its other end.
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
         let opened = openat(&self.handle, name, flags, Mode::RUSR | Mode::WUSR);
         let file = opened.map_err(|error| not_opened(error, &path))?;
@@ -324,11 +326,11 @@ impl PrivateDir {
     }
 }
 
-/// How a folder is opened.
+/// The flags for opening a folder.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::NONBLOCK);
 
-/// Why opening failed. For a link the kernel reports too many links, or that the entry is no folder.
+/// Maps an error of opening. For a link the kernel reports `ELOOP` or `ENOTDIR`.
 fn not_opened(error: Errno, path: &Path) -> io::Error {
     let is_link = || fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     match error {
@@ -347,7 +349,7 @@ fn found<T>(opened: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// A name that cannot lead out of the folder.
+/// Checks that a name is a single path component, which cannot lead out of the folder.
 fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {
@@ -377,7 +379,7 @@ fn require_file(stat: &Stat, path: &Path) -> io::Result<()> {
         FileType::Symlink => return Err(Untrusted::Link(path.to_owned()).into()),
         _ => return Err(Untrusted::NotAFile(path.to_owned()).into()),
     }
-    // None at all: it was removed a moment ago.
+    // A count of zero is fine: the file was removed a moment ago.
     if stat.st_nlink > 1 {
         return Err(Untrusted::HardLink(path.to_owned()).into());
     }
@@ -410,7 +412,7 @@ mod tests {
         assert_eq!(why(folder.open_or_create("link").unwrap_err()), Untrusted::Link(link.clone()));
         assert_eq!(why(folder.require_file("link").unwrap_err()), Untrusted::Link(link.clone()));
         assert_eq!(folder.create("link").unwrap_err().kind(), io::ErrorKind::AlreadyExists);
-        // A link to a missing file does not make that file.
+        // Opening a link to a missing file does not create that file.
         symlink(outside.path().join("new"), inside.path().join("dangling")).unwrap();
         assert!(folder.open_or_create("dangling").is_err() && !outside.path().join("new").exists());
         folder.replace("link", b"new").unwrap();
@@ -446,7 +448,7 @@ mod tests {
         permit(folder.path(), 0o770);
         let path = folder.path().to_owned();
         assert_eq!(why(PrivateDir::make(&path).unwrap_err()), Untrusted::Writable { path, mode: 0o770 });
-        // An ordinary user has no folder of another's but root's.
+        // An ordinary user cannot create another user's folder, so it uses one of root's.
         let (foreign, uid) = match rustix::process::geteuid().is_root() {
             true => (temp.path().join("foreign"), 65_534),
             false => ("/usr".into(), 0),

@@ -1,9 +1,9 @@
-//! Processes as `/proc` shows them: which ones belong to a browser, and making sure that they are gone.
+//! Processes as `/proc` shows them: identifies a browser's processes, and ends them.
 //!
-//! A process is only ever killed if it is proven to be a browser's: a member of the group that we made for it, or the
-//! browser's own program, or a helper that came with it, that names its profile, which no other browser shares. Any
-//! other process that names the profile is a tool that inspects it. Signals go through a pidfd that was opened before
-//! the proof was looked at, so that a number that was given to another process in between is never hit.
+//! A process is only ever killed if it is proven to be a browser's. Either it is a member of the group that was created
+//! for the browser, or it runs the browser's own program, or a helper that came with it, and names the profile, which
+//! no other browser shares. Any other process that names the profile is a tool that inspects it. Signals go through a
+//! pidfd that was opened before the proof was checked, so that a process id that was reused in between is never hit.
 
 use memchr::memmem;
 use rustix::{
@@ -22,20 +22,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often to look again whether killed processes are gone.
+/// How often to check whether killed processes have exited.
 const LOOK_INTERVAL_MIN: Duration = Duration::from_millis(1);
 const LOOK_INTERVAL_MAX: Duration = Duration::from_millis(20);
 
-/// The folder of a profile for crash reports. The crash handler leaves the process group and is recognised by this
-/// folder.
+/// The profile's folder for crash reports. The crash handler leaves the process group and is recognised by this folder.
 pub(crate) const CRASHES: &str = "Crashes";
 
-/// A process, unique until the next boot: its number alone may be given to another process.
+/// The identity of a process, unique until the next boot; a process id alone may be reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessId {
-    /// The process's number.
+    /// The process id.
     pub pid: u32,
-    /// When the process started, in clock ticks after the boot.
+    /// The start time of the process, in clock ticks since the boot.
     pub start_ticks: u64,
 }
 
@@ -48,24 +47,24 @@ impl ProcessId {
         Self { pid, start_ticks }
     }
 
-    /// Whether the process lives. A process that is dead and not yet reaped does not.
+    /// Whether the process is alive. A zombie, dead and not yet reaped, is not.
     #[must_use]
     pub fn is_alive(self) -> bool {
         Stat::read(self.pid.cast_signed()).is_some_and(|stat| !stat.dead && stat.start_ticks == self.start_ticks)
     }
 
-    /// Asks the process to end, if the number still names the process that is meant.
+    /// Sends SIGTERM, if the process id has not been reused.
     pub fn terminate(self) {
         self.signal(Signal::TERM);
     }
 
-    /// Kills the process, if the number still names the process that is meant.
+    /// Sends SIGKILL, if the process id has not been reused.
     pub fn kill(self) {
         self.signal(Signal::KILL);
     }
 
     fn signal(self, signal: Signal) {
-        // The pidfd is opened before the process is checked.
+        // Open the pidfd before the check, so that the signal cannot hit a reused process id.
         let Ok(process) = held(self.pid.cast_signed()) else { return };
         if self.is_alive() {
             let _ = pidfd_send_signal(&process, signal);
@@ -73,13 +72,12 @@ impl ProcessId {
     }
 }
 
-/// Whether a child of ours that was not yet waited for still runs.
+/// Whether a child process of this process that was not yet reaped still runs.
 pub(crate) fn is_running(pid: i32) -> bool {
     Stat::read(pid).is_some_and(|stat| !stat.dead)
 }
 
-/// Memory of a process group, in KiB; memory that several processes share counts in part. `None` if the group has no
-/// process.
+/// The memory of a process group in KiB; shared memory counts proportionally. `None` if the group has no process.
 #[must_use]
 pub fn memory_kib(leader: u32) -> Option<u64> {
     let of_process = |pid: i32| {
@@ -91,12 +89,13 @@ pub fn memory_kib(leader: u32) -> Option<u64> {
     group.members().map(of_process).reduce(|total, kib| total + kib)
 }
 
-/// A process group that is known to be a browser's.
+/// A browser's process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// The number of its leader, and so of the group.
+    /// The process id of its leader, which is also the group's id.
     pub leader: i32,
-    /// When the leader started, in clock ticks after the boot: with the number, it names one process for ever.
+    /// The start time of the leader, in clock ticks since the boot: together with the process id, it identifies one
+    /// process until the next boot.
     pub start_ticks: u64,
 }
 
@@ -118,13 +117,13 @@ impl Group {
         pids.filter(move |pid| Stat::read(*pid).is_some_and(|stat| !stat.dead && stat.group == self.leader))
     }
 
-    /// Whether the leader still is the process that it was; a dead leader that was not reaped yet counts.
+    /// Whether the leader is still the same process; a dead leader that was not reaped yet counts.
     fn is_proven(self) -> bool {
         Stat::read(self.leader).is_some_and(|stat| stat.start_ticks == self.start_ticks)
     }
 }
 
-/// The fields of `/proc/<pid>/stat` that are used.
+/// The fields of `/proc/<pid>/stat` that are used here.
 #[derive(Clone, Copy, Debug)]
 struct Stat {
     dead: bool,
@@ -135,34 +134,34 @@ struct Stat {
 impl Stat {
     fn read(pid: i32) -> Option<Self> {
         let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The second field is the program's name and may hold anything, spaces and parentheses included.
+        // The second field is the program's name and may contain anything, spaces and parentheses included.
         let mut fields = text[text.rfind(')')? + 1..].split_ascii_whitespace();
         let state = fields.next()?;
         let group = fields.nth(1)?.parse().ok()?;
         let threads: u32 = fields.nth(14)?.parse().ok()?;
         let start_ticks = fields.nth(1)?.parse().ok()?;
-        // A process is a zombie as soon as its first thread has ended; while others live, it still writes.
+        // A process becomes a zombie as soon as its first thread has ended; while other threads live, it still writes.
         let dead = matches!(state, "X" | "x") || state == "Z" && threads <= 1;
         Some(Self { dead, group, start_ticks })
     }
 }
 
-/// What proves that a process is a browser's.
+/// The evidence by which a process is recognised as a browser's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Proof<'a> {
-    /// The browser's profile, which no other process is told to use.
+    /// The browser's profile, which no other browser is started with.
     pub profile: &'a Path,
     /// The group in which the browser was started.
     pub group: Option<Group>,
-    /// The program that the browser runs, if that was noted.
+    /// The program that the browser runs, if it was recorded.
     pub executable: Option<&'a Path>,
 }
 
 impl Proof<'_> {
-    /// Every living process of the browser, the leader of the group last: it proves the others. Processes that
-    /// are dead but not yet reaped by their parent hold nothing any more and do not count.
+    /// Every living process of the browser, the leader of the group last, because it proves the others. Zombies hold no
+    /// resources any more and do not count.
     pub(crate) fn living(self) -> Vec<i32> {
-        // Looked up before the scan: once the leader is reaped, its number may be given to another group.
+        // Looked up before the scan: once the leader is reaped, its process id may be reused by another group.
         let group = self.group();
         let own = std::process::id().cast_signed();
         let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
@@ -175,8 +174,8 @@ impl Proof<'_> {
         living
     }
 
-    /// Kills every process of the browser and waits until no such process lives, for `patience` at most. Gives the
-    /// number of processes that were killed, or the processes that did not end.
+    /// Kills every process of the browser and waits until none is alive, for at most `patience`. Returns the number of
+    /// killed processes, or the processes that did not end.
     pub(crate) fn end(self, patience: Duration) -> Result<usize, Vec<i32>> {
         let deadline = Instant::now() + patience;
         let (mut killed, mut interval) = (Vec::new(), LOOK_INTERVAL_MIN);
@@ -199,9 +198,9 @@ impl Proof<'_> {
         }
     }
 
-    /// Whether a group that is known only from a record is the browser's: its leader was told to use the profile, and one
-    /// of its processes runs the browser's program with it. A record could name any group, even that of the first
-    /// process or our own.
+    /// Whether a group that is known only from a ledger is the browser's: its leader was started with the profile, and
+    /// one of its processes runs the browser's program with the profile. A ledger could name any group, even that of
+    /// process 1 or our own.
     pub(crate) fn confirms(self, group: Group) -> bool {
         let own_group = rustix::process::getpgrp().as_raw_nonzero().get();
         let is_possible = group.leader > 1 && group.leader != own_group;
@@ -212,7 +211,7 @@ impl Proof<'_> {
             && members(group.leader).is_some_and(|mut members| members.any(is_browser))
     }
 
-    /// The number of the group, as long as it is the browser's.
+    /// The group's id, as long as the group is the browser's.
     fn group(self) -> Option<i32> {
         self.group.filter(|group| group.is_proven()).map(|group| group.leader)
     }
@@ -231,14 +230,14 @@ impl Proof<'_> {
             Some(executable) => {
                 program == executable || (program.parent() == executable.parent() && is_named(b"crashpad"))
             }
-            // The browser died before its program was noted, or an older version wrote the ledger.
+            // The browser died before its program was recorded, or an older version wrote the ledger.
             None => is_named(b"chrom"),
         }
     }
 }
 
-/// The program that the browser runs whose group a process leads. That may not be the leader's own: a wrapper script may
-/// have started it, but what names its kind was started by the browser from its own program.
+/// The program of the browser whose group a process leads. The leader's own program may be a wrapper script; a process
+/// with a `--type` argument was started by the browser from its own program.
 pub(crate) fn program_of(leader: i32) -> Option<PathBuf> {
     let is_child = |pid: &i32| {
         fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| memmem::find(&line, b"--type=").is_some())
@@ -246,20 +245,21 @@ pub(crate) fn program_of(leader: i32) -> Option<PathBuf> {
     members(leader)?.filter(is_child).find_map(program).or_else(|| program(leader))
 }
 
-/// The processes of a group.
+/// The process ids of a group's members.
 fn members(leader: i32) -> Option<impl Iterator<Item = i32>> {
     let all = fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Some(all.filter(move |pid| Stat::read(*pid).is_some_and(|stat| stat.group == leader)))
 }
 
-/// The program that a process runs, also after it was replaced by a newer one.
+/// The program that a process runs, even after its file was replaced by a newer one.
 fn program(pid: i32) -> Option<PathBuf> {
     let path = fs::read_link(format!("/proc/{pid}/exe")).ok()?.into_os_string().into_vec();
     let path = path.strip_suffix(b" (deleted)").unwrap_or(&path);
     Some(OsStr::from_bytes(path).into())
 }
 
-/// Whether a process was told to use the profile, or, as the crash handler, to put crashes into it.
+/// Whether a process was started with the profile, or, as the crash handler, with the profile's folder for crash
+/// reports.
 fn names_profile(pid: i32, profile: &Path) -> bool {
     let Ok(line) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
     let profile = profile.as_os_str().as_bytes();
@@ -267,17 +267,18 @@ fn names_profile(pid: i32, profile: &Path) -> bool {
         || has_argument(&line, &[b"--database=", profile, b"/", CRASHES.as_bytes()].concat())
 }
 
-/// Chromium's children rewrite their command line with spaces in the place of zeros: an argument ends at either.
+/// Whether a command line contains an argument. Chromium's children rewrite their command line with spaces in place of
+/// zero bytes, so an argument ends at either.
 fn has_argument(line: &[u8], argument: &[u8]) -> bool {
     let ends = |byte: Option<&u8>| matches!(byte, None | Some(0 | b' '));
     memmem::find_iter(line, argument).any(|at| at > 0 && ends(line.get(at - 1)) && ends(line.get(at + argument.len())))
 }
 
-/// Kills a process if, once its pidfd is open, it is still the process that is meant.
+/// Kills a process if, once its pidfd is open, it is still the intended process.
 fn kill(pid: i32, is_meant: impl FnOnce() -> bool) {
     let Ok(process) = held(pid) else { return };
     if is_meant() {
-        // The process may have died in between, which is what was wanted.
+        // An error means that the process has already died, which is the goal.
         let _ = pidfd_send_signal(&process, Signal::KILL);
     }
 }
@@ -295,28 +296,28 @@ mod tests {
         process::{Command, Stdio},
     };
 
-    /// A process that lives as long as this one, with these arguments to look at, in a group of its own.
+    /// A process that lives as long as this one, with the given arguments in its command line, in a group of its own.
     fn sleeper(program: &Path, arguments: &[&str]) -> std::process::Child {
         let mut command = Command::new(program);
         command.args(["-c", "echo; read line; :", "sleeper"]).args(arguments).process_group(0);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        // Its command line is that of the shell once it has written something.
+        // Once it has written something, its command line is that of the shell.
         io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         child
     }
 
-    /// A profile that no other suite on this machine names.
+    /// A profile path that no other test run on this machine uses.
     fn nowhere(name: &str) -> String {
         format!("/nowhere/codemode-process-test-{}-{name}", std::process::id())
     }
 
-    /// A folder with programs of these names, which are shells.
+    /// A folder with programs of these names, all copies of the shell.
     fn programs<const N: usize>(names: [&str; N]) -> (tempfile::TempDir, [PathBuf; N]) {
         let folder = tempfile::tempdir().unwrap();
         let programs = names.map(|name| {
             let path = folder.path().canonicalize().unwrap().join(name);
-            // By another process: a file that this one has open for writing, and children of other tests with it, does
-            // not run.
+            // Copied by another process: a file that this process, or a child that another test forks, has open for
+            // writing cannot be executed.
             assert!(Command::new("cp").arg("/bin/sh").arg(&path).status().unwrap().success());
             path
         });
@@ -336,7 +337,7 @@ mod tests {
         let mut others = [
             sleeper(&browser, &[&format!("{user_data_dir}-2")]),
             sleeper(&beside, &[user_data_dir]),
-            // A user who searches for the folder.
+            // For example a user who searches for the folder.
             sleeper(Path::new("/bin/sh"), &["mynote", user_data_dir]),
         ];
         let pids = [named.id(), rewritten.id(), handler.id()].map(u32::cast_signed);
@@ -392,7 +393,7 @@ mod tests {
         let proof = Proof { profile: Path::new(&profile), group: None, executable: None };
         let mut named = sleeper(&chromium, &[user_data_dir]);
         let mut other = sleeper(Path::new("/bin/sh"), &[user_data_dir]);
-        // An update takes the place of the program.
+        // As an update does, which replaces the program.
         fs::remove_file(&chromium).unwrap();
         assert_eq!(proof.end(Duration::from_secs(10)), Ok(1));
         assert!(named.wait().unwrap().code().is_none() && other.try_wait().unwrap().is_none());

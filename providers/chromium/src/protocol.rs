@@ -1,4 +1,4 @@
-//! The protocol that a browser really speaks, read from the browser.
+//! The protocol description of the exact browser version, as the browser itself reports it.
 
 use crate::{
     confine::Confinement,
@@ -24,15 +24,15 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Protocols kept in the process; a host rarely meets more than one version of a browser.
+/// The number of cached protocols; a host rarely uses more than one browser version.
 const CACHED_MAX: usize = 4;
 
-/// What a file of a protocol may have.
+/// The maximum size of a protocol file.
 const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
-/// The folder, beside the files, of the profiles of browsers that describe themselves.
+/// The folder, next to the protocol files, for the profiles of browsers that are started to describe themselves.
 const PROFILES: &str = "describing";
 
-/// By what a browser says of itself.
+/// Protocols, keyed by the version that the browser reports.
 type Cache = Vec<(String, Arc<Protocol>)>;
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
@@ -40,7 +40,7 @@ static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
 /// The protocol of one version of a browser.
 pub struct Protocol {
     domains: Vec<Domain>,
-    /// By full name, as `Page.navigate`: the places of the domain and of the member in it.
+    /// Keyed by full name, such as `Page.navigate`: the index of the domain, and of the member in it.
     commands: HashMap<String, (usize, usize)>,
     events: HashMap<String, (usize, usize)>,
     types: HashMap<String, (usize, usize)>,
@@ -52,7 +52,7 @@ struct Document {
 }
 
 impl Protocol {
-    /// Reads the protocol of the browser behind an endpoint, once for each of its versions in this process.
+    /// Reads the protocol of the browser behind an endpoint, once per browser version and process.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED` if the endpoint does not serve it; some remote ones do not.
@@ -67,32 +67,32 @@ impl Protocol {
             return Ok(protocol);
         }
         let body = document(endpoint, deadline).await?;
-        // Megabytes of JSON: not on a thread that others wait for.
+        // Parsing megabytes of JSON would block a runtime thread.
         let parsed = tokio::task::spawn_blocking(move || Self::parse(&body)).await;
         let protocol = Arc::new(parsed.map_err(|error| unreadable(&error))??);
         cache(key, &protocol);
         Ok(protocol)
     }
 
-    /// The protocol of a browser of ours. Such a browser has no port to read the protocol from; so the first time that a
-    /// version of it is met, the program is started once more, without a page and with a profile of its own, and describes
-    /// itself. What it says is kept in `folder`, which only its user may write to.
+    /// The protocol of a browser that codemode launched. Such a browser has no port from which to read the protocol; so
+    /// the first time that a browser version is used, the program is started once more, without a page and with a
+    /// profile of its own, and describes itself. The result is stored in `folder`, which only its user may write to.
     ///
-    /// `version` is what the browser answered to `Browser.getVersion`.
+    /// `version` is the browser's answer to `Browser.getVersion`.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` if the program is another version by now, or does not describe itself; `IO_ERROR` if the
-    /// folder cannot be used.
+    /// `CDP_CONNECTION_FAILED` if the program has changed to another version, or does not describe itself; `IO_ERROR`
+    /// if the folder cannot be used.
     ///
     /// # Cancellation
-    /// May be dropped at any time: a browser that describes itself is ended.
+    /// May be dropped at any time: a browser that was started to describe itself is ended.
     pub async fn of_program(
         program: &Path,
         version: &GetVersionReturns,
         folder: &Path,
         timeout: Duration,
     ) -> Result<Arc<Self>, ErrorReport> {
-        // The others wait for what the first one reads.
+        // One caller reads at a time; the others then find its result in the cache.
         static READING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
         let key = [&*version.product, &*version.protocol_version, &*version.revision].join(" ");
         if let Some(protocol) = cached(&key) {
@@ -113,7 +113,7 @@ impl Protocol {
                 let body = describe(program, version, folder, timeout).await?;
                 let parsed = tokio::task::spawn_blocking(move || {
                     let protocol = Self::parse(&body)?;
-                    // It is read anew where it cannot be kept.
+                    // If it cannot be stored, it is read again next time.
                     if let Err(error) = write(&file, &body) {
                         tracing::warn!(%error, "the protocol of a browser could not be kept");
                     }
@@ -127,10 +127,10 @@ impl Protocol {
         Ok(protocol)
     }
 
-    /// The protocol that a document describes, in the form of `/json/protocol`.
+    /// Parses a protocol document in the format of `/json/protocol`.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` if it does not have that form.
+    /// `CDP_CONNECTION_FAILED` if the document does not have that format.
     pub fn parse(document: &[u8]) -> Result<Self, ErrorReport> {
         let Document { domains } = serde_json::from_slice(document).map_err(|error| unreadable(&error))?;
         let (mut commands, mut events, mut types) = (HashMap::new(), HashMap::new(), HashMap::new());
@@ -148,32 +148,32 @@ impl Protocol {
         self.domains.iter()
     }
 
-    /// The domain of a name.
+    /// The domain with a name.
     #[must_use]
     pub fn domain(&self, name: &str) -> Option<&Domain> {
         self.domains.iter().find(|domain| domain.name == name)
     }
 
-    /// The command of a full name, as `Page.navigate`.
+    /// The command with a full name, such as `Page.navigate`.
     #[must_use]
     pub fn command(&self, name: &str) -> Option<&CommandSpec> {
         self.commands.get(name).map(|(domain, at)| &self.domains[*domain].commands[*at])
     }
 
-    /// The event of a full name, as `Page.loadEventFired`.
+    /// The event with a full name, such as `Page.loadEventFired`.
     #[must_use]
     pub fn event(&self, name: &str) -> Option<&EventSpec> {
         self.events.get(name).map(|(domain, at)| &self.domains[*domain].events[*at])
     }
 
-    /// The type of a full name, as `Page.FrameId`.
+    /// The type with a full name, such as `Page.FrameId`.
     #[must_use]
     pub fn type_(&self, name: &str) -> Option<&TypeSpec> {
         self.types.get(name).map(|(domain, at)| &self.domains[*domain].types[*at])
     }
 
-    /// The command that a wrong name most likely meant: written in another case, in another domain, without its domain,
-    /// or by the name that other tools have for it. `None` if nothing is near.
+    /// The command that a wrong name most likely meant: in different case, in another domain, without a domain, or by
+    /// the name that other tools use for it. `None` if no command is similar enough.
     #[must_use]
     pub fn nearest_command(&self, name: &str) -> Option<String> {
         let names = self
@@ -193,7 +193,8 @@ impl Protocol {
         crate::nearest::nearest(name, names)
     }
 
-    /// What a reference made in a domain stands for, and the domain that its own references are made in.
+    /// Resolves a type reference that occurs in a domain. Returns the shape, and the domain in which the shape's own
+    /// references are resolved.
     pub(crate) fn resolve<'a>(&'a self, domain: &'a str, reference: &'a str) -> Option<(&'a str, &'a Shape)> {
         let (domain, shape) = match reference.split_once('.') {
             Some((domain, _)) => (domain, self.type_(reference)),
@@ -231,7 +232,7 @@ async fn document(endpoint: &Endpoint, deadline: Instant) -> Result<hyper::body:
     http::get(&url, &endpoint.headers, deadline.saturating_duration_since(Instant::now())).await
 }
 
-/// Starts a browser that holds nothing, and has it describe its protocol.
+/// Starts a browser without any data, and reads the protocol description from it.
 async fn describe(
     program: &Path,
     version: &GetVersionReturns,
@@ -241,7 +242,7 @@ async fn describe(
     let profiles_dir = folder.join(PROFILES);
     let deadline = Instant::now() + timeout;
     let left = profiles_dir.clone();
-    // What one that was killed in the middle of it left.
+    // Removes what an earlier, killed attempt left behind.
     let _ = tokio::task::spawn_blocking(move || crate::reap(&left)).await;
     let browser = Browser::launch(LaunchOptions {
         executable: program.to_owned(),
@@ -270,12 +271,12 @@ async fn describe(
     };
     let described = described.await;
     browser.close().await?;
-    // Unless another process is at it.
+    // Fails harmlessly if another process is using the folder.
     let _ = fs::remove_dir(&profiles_dir);
     described
 }
 
-/// A file that is ours and no link.
+/// Reads a file that belongs to this user and is not a link.
 fn read(file: &Path) -> io::Result<Vec<u8>> {
     let flags = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(file)?;
@@ -288,7 +289,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Whole or not at all, and for this user only.
+/// Writes a file atomically, readable for this user only.
 fn write(file: &Path, text: &[u8]) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(file.parent().unwrap_or(Path::new(".")))?;
     let new: PathBuf = file.with_extension(format!("{:016x}.new", RandomState::new().build_hasher().finish()));

@@ -1,14 +1,14 @@
-//! How a failure to reach a browser is told.
+//! Errors for a browser that cannot be reached.
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use std::{fmt, io};
 use url::Url;
 
-/// The detail of a `CDP_CONNECTION_FAILED` that says for certain that no such browser is there. Without it the browser may
-/// live: it did not answer in time, or this process has no file descriptor left.
+/// The detail of a `CDP_CONNECTION_FAILED` that is set if the browser certainly does not exist. Without it the browser
+/// may be alive: it may not have answered in time, or this process may have run out of file descriptors.
 pub const REFUSED: &str = "refused";
 
-/// A URL for messages: scheme, host, port and path. User, password and query may be secrets.
+/// A URL for messages, reduced to scheme, host, port and path: user, password and query may be secrets.
 pub(crate) fn shown(url: &Url) -> String {
     let mut shown = url.clone();
     let _ = shown.set_username("");
@@ -18,7 +18,7 @@ pub(crate) fn shown(url: &Url) -> String {
     shown.into()
 }
 
-/// What a socket's failure says of a browser.
+/// The error for a failed socket, marked with [`REFUSED`] if the browser certainly does not exist.
 pub(crate) fn failed(url: &Url, error: &io::Error) -> ErrorReport {
     let report = unreachable(url, error);
     let is_certain = matches!(
@@ -28,7 +28,7 @@ pub(crate) fn failed(url: &Url, error: &io::Error) -> ErrorReport {
     if is_certain { report.with_detail(REFUSED, true) } else { report }
 }
 
-/// An error of the connection to a URL.
+/// The error for a URL that cannot be reached.
 pub(crate) fn unreachable(url: &Url, error: &dyn fmt::Display) -> ErrorReport {
     ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("{} cannot be reached: {error}", shown(url)))
 }

@@ -1,10 +1,10 @@
-//! One browser's debugging pipe, shared by clients.
+//! The relay: shares one browser's debugging pipe among several clients.
 //!
-//! Each client works below a protocol session of its own (`Target.attachToBrowserTarget`), its *root session*. The relay
-//! passes on whole messages only: from a client the messages that name a protocol session of that client, from the
-//! browser the messages of a session to the client that has the session. When a client goes, its root session is
-//! detached, and with it the browser drops everything below: sessions, interceptors, disposable contexts (seen on
-//! Chromium 156). The next client finds a clean protocol.
+//! Each client works below a dedicated protocol session (`Target.attachToBrowserTarget`), its *root session*. The relay
+//! forwards complete messages only: from a client those that name one of the client's own protocol sessions, and from
+//! the browser those of a session to the client that owns the session. When a client disconnects, its root session is
+//! detached, and with it the browser drops everything below: sessions, interceptors, disposable contexts (observed with
+//! Chromium 156). The next client starts from a clean protocol state.
 
 use crate::{
     connection::Connection,
@@ -36,17 +36,22 @@ use std::{
     },
     time::Duration,
 };
-use tokio::{net::UnixStream, sync::oneshot, task::AbortHandle};
+use tokio::{
+    net::UnixStream,
+    sync::{OwnedSemaphorePermit, Semaphore, oneshot},
+    task::AbortHandle,
+};
 use tokio_util::{codec::FramedRead, sync::CancellationToken};
 
-/// The browser answers the relay's own commands within this time, or the browser is stuck.
+/// The timeout for the relay's own commands; a browser that exceeds it is stuck.
 const ASK_MAX: Duration = Duration::from_secs(10);
 
-/// The domain of the relay's own events. Chromium has no such domain; its messages with such a name are not passed on.
+/// The domain of the relay's own events. Chromium has no such domain; messages of the browser with such a name are
+/// dropped.
 const OWN_DOMAIN: &str = "Codemode.";
 
-/// A browser's debugging pipe and its clients. Clones are the same relay; the pipe is closed when the last clone is
-/// dropped, whereupon Chromium ends.
+/// A browser's debugging pipe and its clients. Clones share one relay; the pipe is closed when the last clone is
+/// dropped, whereupon Chromium exits.
 #[derive(Clone)]
 pub struct Relay {
     owner: Arc<Owner>,
@@ -58,18 +63,19 @@ struct Owner {
 }
 
 struct Inner {
-    /// Held for one message at a time.
+    /// The writing end of the pipe. Locked for one message at a time.
     pipe: tokio::sync::Mutex<FrameWriter<Output>>,
     state: Mutex<State>,
     next_id: AtomicU64,
+    /// A permit for each client that the browser may have.
+    clients: Arc<Semaphore>,
     closed: CancellationToken,
 }
 
 #[derive(Default)]
 struct State {
-    /// The client of each protocol session.
+    /// The client that owns each protocol session.
     sessions: HashMap<String, Arc<Client>>,
-    clients: usize,
     /// The pending commands of the relay itself.
     pending: HashMap<u64, oneshot::Sender<Result<Json, CdpError>>>,
 }
@@ -79,17 +85,19 @@ struct Client {
     /// `None` until the client is served.
     stream: tokio::sync::Mutex<Option<FrameWriter<Output>>>,
     gone: CancellationToken,
+    /// One of the clients that the browser may have.
+    _permit: OwnedSemaphorePermit,
 }
 
-/// A client that has its root session and is about to be served. If it is dropped unserved, its root session is
-/// detached in the background.
+/// A client whose root session is attached and which is about to be served. If this is dropped unserved, the root
+/// session is detached in the background.
 pub struct Attached {
     relay: Relay,
     client: Arc<Client>,
     detached: bool,
 }
 
-/// The members by which a message is routed.
+/// The fields by which a message is routed.
 #[derive(Deserialize)]
 struct Head<'a> {
     id: Option<u64>,
@@ -99,7 +107,7 @@ struct Head<'a> {
     session: Option<Cow<'a, str>>,
 }
 
-/// The session that `Target.attachedToTarget` and `Target.detachedFromTarget` are about.
+/// The parameters of `Target.attachedToTarget` and `Target.detachedFromTarget` that name the affected session.
 #[derive(Deserialize)]
 struct About {
     params: AboutSession,
@@ -119,11 +127,10 @@ struct Answer {
 }
 
 impl Relay {
-    /// The relay for the ends of a browser's debugging pipe that this process holds. Must be called inside of a tokio
-    /// runtime.
+    /// Creates a relay on this process's ends of a browser's debugging pipe. Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// When the runtime does not take the ends of the pipe.
+    /// When the runtime cannot register the ends of the pipe.
     pub(crate) fn new(to_browser: OwnedFd, from_browser: OwnedFd) -> io::Result<Self> {
         let writer = FrameWriter::new(Output::new(to_browser)?);
         let reader = FramedRead::new(Input::from_owned_fd(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
@@ -131,6 +138,7 @@ impl Relay {
             pipe: tokio::sync::Mutex::new(writer),
             state: Mutex::default(),
             next_id: AtomicU64::new(1),
+            clients: Arc::new(Semaphore::new(RELAY_CLIENTS_MAX)),
             closed: CancellationToken::new(),
         });
         let reader = tokio::spawn(read(reader, Arc::clone(&inner))).abort_handle();
@@ -140,10 +148,10 @@ impl Relay {
     /// Sends a command to the browser itself, outside of every client's session.
     ///
     /// # Errors
-    /// As [`CdpError`] says.
+    /// See [`CdpError`].
     ///
     /// # Cancellation
-    /// May be dropped at any time. The browser may already be carrying the command out.
+    /// May be dropped at any time. The browser may already be executing the command.
     pub async fn call(&self, method: &str, params: Json, timeout: Duration) -> Result<Json, CdpError> {
         let inner = &self.owner.inner;
         let id = inner.next_id.fetch_add(1, Ordering::Relaxed);
@@ -163,10 +171,10 @@ impl Relay {
         tokio::time::timeout(timeout, exchange).await.unwrap_or_else(late)
     }
 
-    /// Sends a typed command to the browser itself, and reads its answer as the type that belongs to the command.
+    /// Sends a typed command to the browser itself, and deserializes the answer as the command's response type.
     ///
     /// # Errors
-    /// As [`Self::call`], and [`CdpError::Malformed`] if the answer does not fit the type.
+    /// As [`Self::call`], and [`CdpError::Malformed`] if the answer does not match the type.
     ///
     /// # Cancellation
     /// As [`Self::call`].
@@ -180,22 +188,23 @@ impl Relay {
     /// Attaches a root session for a new client.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` when the browser does not give a session, or has as many clients as it may have.
+    /// `CDP_CONNECTION_FAILED` when the browser does not attach a session, or already has the maximum number of
+    /// clients.
     ///
     /// # Cancellation
-    /// May be dropped at any time; a session that was attached meanwhile ends with the browser.
+    /// May be dropped at any time; a session that was attached in the meantime lives as long as the browser.
     pub async fn attach(&self) -> Result<Attached, ErrorReport> {
         let failed = |why: &dyn fmt::Display| {
             let message = format!("the browser cannot be connected to: {why}");
             ErrorReport::new(ErrorCode::CdpConnectionFailed, message)
         };
         let inner = &self.owner.inner;
-        if inner.state().clients >= RELAY_CLIENTS_MAX {
+        let Ok(permit) = Arc::clone(&inner.clients).try_acquire_owned() else {
             return Err(failed(&format!("it has {RELAY_CLIENTS_MAX} clients already")));
-        }
+        };
         let answer = self.execute(&AttachToBrowserTargetParams::default(), ASK_MAX).await;
         let answer = answer.map_err(|error| match error {
-            // It is certain that the pipe is closed.
+            // The pipe is certainly closed.
             CdpError::Closed { .. } => failed(&error).with_detail(REFUSED, true),
             CdpError::Timeout { timeout, .. } => {
                 failed(&format!("there was no answer within {} ms", timeout.as_millis()))
@@ -207,15 +216,13 @@ impl Relay {
             root: root.clone(),
             stream: tokio::sync::Mutex::default(),
             gone: inner.closed.child_token(),
+            _permit: permit,
         });
-        let mut state = inner.state();
-        state.clients += 1;
-        state.sessions.insert(root, Arc::clone(&client));
-        drop(state);
+        inner.state().sessions.insert(root, Arc::clone(&client));
         Ok(Attached { relay: self.clone(), client, detached: false })
     }
 
-    /// A connection of this process to the browser.
+    /// Opens a connection from this process to the browser.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED` when the browser does not answer.
@@ -232,11 +239,11 @@ impl Relay {
         Ok(connection)
     }
 
-    /// Tells all clients of a destination to which the proxy does not connect the browser: they are told when this future ends, before any
-    /// later message of the browser.
+    /// Notifies all clients of a destination to which the proxy does not connect the browser. All are notified when
+    /// this future completes, before any later message of the browser.
     ///
     /// # Cancellation
-    /// May be dropped at any time: some clients are told, others not.
+    /// May be dropped at any time: some clients may then be notified and others not.
     pub async fn tell_failed(&self, failed: &FailedDestination) {
         let clients: HashMap<_, _> = {
             let state = self.owner.inner.state();
@@ -276,24 +283,26 @@ impl Attached {
         &self.client.root
     }
 
-    /// A token that ends the service when it is cancelled.
+    /// A token whose cancellation ends the service.
     #[must_use]
     pub fn stop(&self) -> CancellationToken {
         self.client.gone.clone()
     }
 
-    /// Passes messages on until the client or the browser goes, [`Self::stop`] is cancelled, or `admits` refuses a message
-    /// of the client: `admits` is asked before each message, so late that nothing can come between its answer and the
-    /// write. Then detaches the root session.
+    /// Forwards messages until the client or the browser disconnects, [`Self::stop`] is cancelled, or `admits` refuses
+    /// a message of the client; then detaches the root session. `admits` is called before each message, so late that
+    /// nothing can happen between its answer and the write.
     ///
     /// # Cancellation
-    /// May be dropped at any time: no half message is left on the pipe, and the root session is detached in the background.
+    /// May be dropped at any time: a partially written message is still completed, and the root session is detached in
+    /// the background.
     pub async fn serve<F: Future<Output = bool> + Send>(self, stream: UnixStream, admits: impl Fn() -> F + Sync) {
         match descriptor::split(stream) {
             Ok((input, output)) => self.pass_on(input, output, admits).await,
             Err(error) => tracing::warn!(%error, "a client of the browser cannot be waited for"),
         }
-        // First the client's socket, so that the client sees the end at once; then its sessions in the browser.
+        // Close the client's socket first, so that the client sees EOF immediately; then detach its sessions in the
+        // browser.
         self.client.gone.cancel();
         self.client.stream.lock().await.take();
         self.detach().await;
@@ -320,25 +329,26 @@ impl Attached {
         }
     }
 
-    /// Passes a message of the client on; `false` ends the service.
+    /// Forwards a message of the client; `false` ends the service.
     async fn pass<F: Future<Output = bool> + Send>(&self, message: Bytes, admits: &(impl Fn() -> F + Sync)) -> bool {
         let inner = &self.relay.owner.inner;
-        // Only a text that is one message with one session is passed on: no message goes to the browser itself.
+        // Only a text that is exactly one message naming a session is forwarded: clients cannot address the browser
+        // itself.
         let Ok(Head { session: Some(session), id, .. }) = serde_json::from_slice(&message) else { return false };
         let is_own = inner.state().sessions.get(&*session).is_some_and(|client| Arc::ptr_eq(client, &self.client));
         if !is_own {
-            // As Chromium says of a session that was detached meanwhile.
+            // The error that Chromium itself reports for a session that was detached in the meantime.
             let error = json!({"code": -32001, "message": "Session with given id not found."});
             let answer = json!({"id": id, "error": error, "sessionId": session}).to_string();
             self.client.deliver(answer.into()).await;
             return true;
         }
         let mut pipe = inner.pipe.lock().await;
-        // The bytes that another sender left behind are written first: `admits` is asked right before the write.
+        // Write the bytes that a cancelled sender left behind first, so that `admits` is called right before the write.
         pipe.finish().await.is_ok() && admits().await && pipe.send(message).await.is_ok()
     }
 
-    /// Detaches the root session: all sessions below it end.
+    /// Detaches the root session, which ends all sessions below it.
     pub async fn detach(mut self) {
         self.detach_now().await;
     }
@@ -366,14 +376,12 @@ impl Drop for Attached {
 }
 
 fn forget(relay: &Relay, client: &Arc<Client>) {
-    let mut state = relay.owner.inner.state();
-    state.sessions.retain(|_, other| !Arc::ptr_eq(other, client));
-    state.clients -= 1;
+    relay.owner.inner.state().sessions.retain(|_, other| !Arc::ptr_eq(other, client));
 }
 
 async fn detach(relay: &Relay, root: &str) {
     let detach = DetachFromTargetParams::builder().session_id(root.to_owned()).build();
-    // The session may have ended with the browser.
+    // An error is ignored: the session may have ended with the browser.
     let _ = relay.execute(&detach, ASK_MAX).await;
 }
 
@@ -383,7 +391,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in one message of the browser.
+    /// Handles one message of the browser.
     async fn take(&self, message: Bytes) {
         let Ok(Head { id, method, session }) = serde_json::from_slice(&message) else {
             tracing::warn!(bytes = message.len(), "skipped a message of the browser that cannot be routed");
@@ -399,7 +407,7 @@ impl Inner {
             if let Some(id) = id {
                 self.answer(id, &message);
             } else if let (Some("Target.detachedFromTarget"), Some(root)) = (method.as_deref(), about) {
-                // The browser took a root session away.
+                // The browser itself detached a root session.
                 let client = self.state().sessions.remove(&root);
                 client.inspect(|client| client.gone.cancel());
             }
@@ -429,8 +437,8 @@ impl Inner {
         client.deliver(message).await;
     }
 
-    /// Takes in a message that is too long to be held: its client, or the relay's own caller, is told that it is
-    /// missing.
+    /// Handles a message that was discarded because it was too long: notifies its client, or the relay's own caller,
+    /// that it is missing.
     async fn passed_over(&self, head: &[u8], tail: &[u8], bytes: usize) {
         tracing::warn!(bytes, "passed over a message of the browser that is too long");
         let id = message::id_of_head(head);
@@ -454,7 +462,7 @@ impl Inner {
     }
 
     fn answer(&self, id: u64, message: &[u8]) {
-        // An answer without an entry came after the timeout of its command.
+        // Without an entry, the answer arrived after its command's timeout.
         let Some(waiting) = self.state().pending.remove(&id) else { return };
         let answer = match serde_json::from_slice(message) {
             Ok(Answer { error: None, result }) => Ok(result),
@@ -466,8 +474,8 @@ impl Inner {
 }
 
 impl Client {
-    /// Sends a message to the client. A client that does not read for too long is dropped: it would
-    /// block all others.
+    /// Sends a message to the client. A client that does not read for too long is disconnected, because it would block
+    /// all others.
     async fn deliver(&self, message: Bytes) {
         let deliver = async {
             match self.stream.lock().await.as_mut() {
@@ -486,7 +494,8 @@ impl Client {
     }
 }
 
-/// The session of a message, told from its last bytes: Chromium writes it last, after all that a page has a say in.
+/// The session of a message, read from its last bytes: Chromium writes it last, after everything that a page can
+/// influence.
 fn session_at_the_end(tail: &[u8]) -> Option<&str> {
     const NAME: &[u8] = b"\"sessionId\":\"";
     let tail = tail.strip_suffix(b"\"}")?;
@@ -509,7 +518,7 @@ async fn read(mut messages: FramedRead<Input, Frames>, inner: Arc<Inner>) {
     inner.closed.cancel();
 }
 
-/// Removes the entry of a command that was answered, timed out or was dropped.
+/// Removes the pending entry of a command when it was answered, timed out or dropped.
 struct Entry<'a> {
     inner: &'a Inner,
     id: u64,

@@ -1,32 +1,32 @@
-//! The protocol's description of itself, as `/json/protocol` gives it.
+//! The types of the protocol description, in the format of `/json/protocol`.
 
 use serde::{Deserialize, Serialize};
 
 /// A domain of the protocol.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Domain {
-    /// As `Page`.
+    /// Its name, such as `Page`.
     #[serde(rename = "domain")]
     pub name: String,
-    /// What it is for.
+    /// A description of its purpose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// May change without notice.
+    /// Whether it may change without notice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub experimental: bool,
-    /// Should not be used any more.
+    /// Whether it should no longer be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// Domains that this one refers to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<String>,
-    /// What its parameters are made of.
+    /// The types that its parameters use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub types: Vec<TypeSpec>,
-    /// What can be sent.
+    /// The commands that it accepts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandSpec>,
-    /// What it reports.
+    /// The events that it reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventSpec>,
 }
@@ -34,24 +34,24 @@ pub struct Domain {
 /// A command of a domain.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct CommandSpec {
-    /// Without its domain, as `navigate`.
+    /// Its name without the domain, such as `navigate`.
     pub name: String,
-    /// What it does.
+    /// A description of its effect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// May change without notice.
+    /// Whether it may change without notice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub experimental: bool,
-    /// Should not be used any more.
+    /// Whether it should no longer be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
-    /// The domain that carries it out, if it is another one.
+    /// The domain that implements it, if that is another one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redirect: Option<String>,
-    /// What it takes.
+    /// Its parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Property>,
-    /// What it answers.
+    /// The members of its result.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub returns: Vec<Property>,
 }
@@ -59,18 +59,18 @@ pub struct CommandSpec {
 /// An event of a domain.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct EventSpec {
-    /// Without its domain, as `loadEventFired`.
+    /// Its name without the domain, such as `loadEventFired`.
     pub name: String,
-    /// When it comes.
+    /// A description of when it is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// May change without notice.
+    /// Whether it may change without notice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub experimental: bool,
-    /// Should not be used any more.
+    /// Whether it should no longer be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
-    /// What it says.
+    /// Its parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<Property>,
 }
@@ -78,9 +78,9 @@ pub struct EventSpec {
 /// A named type of a domain.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct TypeSpec {
-    /// Without its domain, as `FrameId`.
+    /// Its name without the domain, such as `FrameId`.
     pub id: String,
-    /// Its description and form.
+    /// Its description and structure.
     #[serde(flatten)]
     pub shape: Shape,
 }
@@ -90,36 +90,36 @@ pub struct TypeSpec {
 pub struct Property {
     /// Its name.
     pub name: String,
-    /// May be left out.
+    /// Whether it may be omitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub optional: bool,
-    /// Its description and form.
+    /// Its description and structure.
     #[serde(flatten)]
     pub shape: Shape,
 }
 
-/// What a value looks like.
+/// The type of a value.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Shape {
-    /// What it means.
+    /// A description of its meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// May change without notice.
+    /// Whether it may change without notice.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub experimental: bool,
-    /// Should not be used any more.
+    /// Whether it should no longer be used.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deprecated: bool,
     /// `string`, `integer`, `number`, `boolean`, `object`, `array`, `any` or `binary`; absent if there is a reference.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// The named type that it is: `FrameId` of the same domain, or `Page.FrameId`.
+    /// The named type that it refers to: `FrameId` for one of the same domain, or `Page.FrameId`.
     #[serde(rename = "$ref", default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// The values that a string may have.
+    /// The allowed values of a string.
     #[serde(rename = "enum", default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<String>,
-    /// The members of an object; without any, it may have all.
+    /// The members of an object; if empty, any member is allowed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub properties: Vec<Property>,
     /// The items of an array.

@@ -1,5 +1,5 @@
-//! The settings in a profile. A kept profile was written by a browser, which may be another user's and hostile: no link in
-//! it is followed, and what is read is bounded.
+//! Edits the settings file of a profile. A kept profile was written by a browser, which may run as another user and be
+//! hostile, so no link in it is followed and reads are bounded.
 
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, mkdirat, openat, renameat, unlinkat},
@@ -12,15 +12,15 @@ use std::{
     path::Path,
 };
 
-/// The folder of the one user that a profile has.
+/// The folder of the profile's only user.
 const FOLDER: &str = "Default";
 const FILE: &str = "Preferences";
-/// Under this name the file is written.
+/// The temporary name under which the file is written before it is renamed.
 const FILE_NEW: &str = "Preferences.codemode";
-/// Settings longer than this are begun anew.
+/// Settings larger than this are discarded and started afresh.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// Changes the settings of a profile that no browser uses.
+/// Changes the settings of a profile that no browser is using.
 pub(crate) fn change(profile: &Path, change: impl FnOnce(&mut Json)) -> io::Result<()> {
     let folder = profile.join(FOLDER);
     match mkdirat(CWD, &folder, Mode::RWXU) {

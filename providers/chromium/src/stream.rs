@@ -1,4 +1,4 @@
-//! The byte stream under an endpoint's HTTP and WebSocket: TCP, or TLS over it.
+//! The byte stream below an endpoint's HTTP and WebSocket connections: TCP, or TLS over TCP.
 
 use crate::reach::{failed, unreachable};
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -23,7 +23,7 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Connects to the host of a URL, by TLS if its scheme says so. The caller bounds the time.
+    /// Connects to the host of a URL, with TLS if the scheme requires it. The caller must apply a timeout.
     pub(crate) async fn connect(url: &Url) -> Result<Self, ErrorReport> {
         let (host, port) = match (url.host(), url.port_or_known_default()) {
             (Some(host), Some(port)) => (host, port),
@@ -35,7 +35,7 @@ impl Stream {
             Host::Ipv6(address) => TcpStream::connect((*address, port)).await,
         }
         .map_err(|error| failed(url, &error))?;
-        // A command is one small packet, and its sender waits for the answer.
+        // A command is one small packet whose answer is awaited, so it must not be delayed.
         tcp.set_nodelay(true).map_err(|error| unreachable(url, &error))?;
         if !matches!(url.scheme(), "wss" | "https") {
             return Ok(Self::Plain(tcp));
@@ -51,7 +51,8 @@ impl Stream {
     }
 }
 
-/// The one TLS configuration: the machine's own authorities, or, on a machine that has none, Mozilla's as compiled in.
+/// The shared TLS configuration. Trusts the machine's certificate authorities or, on a machine without any, Mozilla's,
+/// which are compiled in.
 ///
 /// # Errors
 /// `HOST_FAULT` when TLS cannot be set up.

@@ -1,4 +1,4 @@
-//! What carries the messages of a connection: a WebSocket, or a socket of a [`crate::Relay`].
+//! The transport of a connection's messages: a WebSocket, or a socket of a [`crate::Relay`].
 
 use crate::{
     descriptor::{self, Input, Output},
@@ -32,38 +32,38 @@ use tokio_tungstenite::{
 use tokio_util::codec::FramedRead;
 use url::Url;
 
-/// The end to write to.
+/// The writing half of a transport.
 pub(crate) enum Writer {
     Web(Box<SplitSink<WebSocketStream<Stream>, Message>>),
     Relay(FrameWriter<Output>),
 }
 
-/// The end to read from.
+/// The reading half of a transport.
 pub(crate) enum Reader {
     Web(SplitStream<WebSocketStream<Stream>>),
     Relay(FramedRead<Input, Frames>),
 }
 
-/// A message of the browser.
+/// The text of one message of the browser.
 pub(crate) enum Text {
     Web(Utf8Bytes),
     Relay(Bytes),
-    /// The first bytes of a message that was not kept, and how many it had.
+    /// A message that was discarded because it was too long: its first bytes, and its size.
     Passed {
         head: Bytes,
         bytes: usize,
     },
 }
 
-/// Why nothing can be sent or read any more.
+/// Why the transport can no longer send or receive.
 #[derive(Debug)]
 pub(crate) struct Broken {
     pub(crate) reason: String,
-    /// Set where a message was longer than one may be.
+    /// Set if a message exceeded the size bound.
     pub(crate) too_large: Option<CdpError>,
 }
 
-/// Opens a WebSocket.
+/// Opens a WebSocket to a browser.
 pub(crate) async fn open_web(endpoint: &Endpoint) -> Result<(Writer, Reader), ErrorReport> {
     let url = endpoint.url()?;
     let mut request = url.as_str().into_client_request().map_err(|error| unreachable(&url, &error))?;
@@ -90,12 +90,12 @@ fn not_opened(url: &Url, error: tungstenite::Error) -> ErrorReport {
             report.with_detail("status", status.as_u16()).with_detail(REFUSED, true)
         }
         tungstenite::Error::Io(error) => failed(url, &error),
-        // What answers there is no browser.
+        // The server that answered is not a browser.
         error => unreachable(url, &error).with_detail(REFUSED, true),
     }
 }
 
-/// The two ends of a socket of a relay.
+/// The two halves of a relay's socket.
 pub(crate) fn over(stream: UnixStream) -> Result<(Writer, Reader), ErrorReport> {
     let (input, output) = descriptor::split(stream).map_err(|error| {
         ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("the browser's socket cannot be waited for: {error}"))
@@ -108,7 +108,7 @@ impl Writer {
     /// Sends a message.
     ///
     /// # Cancellation
-    /// May be dropped at any time: what was begun stays in the buffer and goes out whole with the next one.
+    /// May be dropped at any time: a partially sent message stays in the buffer and is completed before the next one.
     pub(crate) async fn send(&mut self, text: String) -> Result<(), Broken> {
         match self {
             Self::Web(socket) => socket.send(Message::text(text)).await.map_err(Broken::from),
@@ -116,7 +116,8 @@ impl Writer {
         }
     }
 
-    /// Says goodbye, where that is the custom. The browser may be gone or stuck: the caller bounds the time.
+    /// Closes a WebSocket with the closing handshake; a relay's socket has none. The browser may be gone or stuck, so
+    /// the caller must apply a timeout.
     pub(crate) async fn close(&mut self) {
         match self {
             Self::Web(socket) => drop(socket.close().await),
@@ -129,7 +130,7 @@ impl Reader {
     /// The next message.
     ///
     /// # Errors
-    /// When there will be none.
+    /// When no further message can be read.
     pub(crate) async fn next(&mut self) -> Result<Text, Broken> {
         match self {
             Self::Relay(socket) => match socket.next().await {

@@ -1,5 +1,5 @@
-//! What browsers say of themselves. To ask takes a start of the program, about 50 ms: a browser is asked once, for as long
-//! as its file is the same.
+//! The versions of browser programs. Querying a version starts the program, which takes about 50 ms, so the result is
+//! cached for as long as the program's file is unchanged.
 
 use crate::private::PrivateDir;
 use serde::{Deserialize, Serialize};
@@ -14,17 +14,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// A first start from a slow disk takes its time.
+/// Generous, because a first start from a slow disk is slow.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(15);
-/// What is read of a version.
+/// The maximum length of the output that is read.
 const VERSION_BYTES_MAX: u64 = 4096;
-/// The file in which versions are noted, and how much of it is read.
+/// The file that stores versions across processes, and how much of it is read.
 const FILE: &str = "versions.json";
 const FILE_BYTES_MAX: u64 = 64 * 1024;
-/// Browsers that are known at a time; the oldest goes.
+/// The maximum number of cached versions; beyond it, the oldest is dropped.
 const KNOWN_MAX: usize = 16;
 
-/// The answers so far.
+/// The versions known to this process.
 static KNOWN: LazyLock<Mutex<Vec<Known>>> = LazyLock::new(Mutex::default);
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ struct Known {
     version: String,
 }
 
-/// Which file it is, and when it was last changed.
+/// Identifies one state of a file: the file, its size and its modification time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct FileMark {
     device: u64,
@@ -54,7 +54,7 @@ impl FileMark {
     }
 }
 
-/// What a browser says of itself, or what is wrong with it, to be read after its path.
+/// The version that a browser reports, or its fault, worded to follow the browser's path in a sentence.
 pub(crate) fn version(path: &Path) -> Result<String, String> {
     let metadata = fs::metadata(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => "does not exist".to_owned(),
@@ -74,7 +74,7 @@ pub(crate) fn version(path: &Path) -> Result<String, String> {
     Ok(version)
 }
 
-/// Learns what an earlier process has noted in a folder of ours. What cannot be read is asked again.
+/// Loads the versions that an earlier process stored in this folder. Versions that cannot be read are queried again.
 pub(crate) fn recall(folder: &PrivateDir) {
     let noted = read(folder);
     let mut known = known();
@@ -85,7 +85,7 @@ pub(crate) fn recall(folder: &PrivateDir) {
     }
 }
 
-/// Notes for later processes what is known.
+/// Stores the known versions for later processes.
 pub(crate) fn note(folder: &PrivateDir) {
     let known = known().clone();
     if known != read(folder)
@@ -119,7 +119,7 @@ fn known() -> MutexGuard<'static, Vec<Known>> {
 
 fn ask(path: &Path, timeout: Duration) -> Result<String, String> {
     let failed = |error: io::Error| format!("does not run: {error}");
-    // Into a file and not through a pipe: what it starts may keep a pipe open for ever.
+    // Into a file and not through a pipe, which a child of the program could keep open forever.
     let mut output = tempfile::tempfile().map_err(failed)?;
     let said = || Ok::<_, io::Error>(Stdio::from(output.try_clone()?));
     let mut command = Command::new(path);
@@ -145,7 +145,7 @@ fn ask(path: &Path, timeout: Duration) -> Result<String, String> {
     let read = output.rewind().and_then(|()| (&output).take(VERSION_BYTES_MAX).read_to_end(&mut text));
     read.map_err(failed)?;
     let text = String::from_utf8_lossy(&text);
-    // Debian's says how it was built as well, and some say more on further lines.
+    // Debian's Chromium appends how it was built, and some programs print more lines.
     let version = text.lines().next().unwrap_or_default().split(" built on ").next().unwrap_or_default().trim();
     if version.contains(|c: char| c.is_ascii_digit()) {
         Ok(version.to_owned())
@@ -159,11 +159,11 @@ pub(crate) mod tests {
     use super::*;
     use std::os::unix::fs::PermissionsExt as _;
 
-    /// A shell script that can be run.
+    /// Creates an executable shell script.
     pub(crate) fn program(folder: &Path, name: &str, script: &str) -> PathBuf {
         let path = folder.join(name);
-        // Written by a shell of its own: a file that this process holds open for writing while another thread forks
-        // cannot be run ("text file busy").
+        // Written by a separate shell: a file that this process holds open for writing while another thread forks
+        // cannot be executed ("text file busy").
         let mut write = Command::new("sh");
         write.args(["-c", "printf '#!/bin/sh\\n%s\\n' \"$2\" >\"$1\"", "sh"]).arg(&path).arg(script);
         let status = write.status().unwrap();
@@ -186,7 +186,7 @@ pub(crate) mod tests {
     fn what_was_noted_is_believed_while_the_file_is_the_same() {
         let folder = tempfile::tempdir().unwrap();
         let notes = PrivateDir::make(&folder.path().join("notes")).unwrap();
-        // Each run leaves a letter.
+        // Each run appends a letter to a file.
         let counts = |version: &str| format!("printf x >>\"$0.runs\"; echo Chromium {version}");
         let browser = program(folder.path(), "browser", &counts("1.0"));
         let runs = || fs::read_to_string(folder.path().join("browser.runs")).unwrap_or_default().len();

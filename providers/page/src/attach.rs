@@ -1,4 +1,4 @@
-//! Sessions as scripts name them: a raw id, or the handle `target:<id>` that is attached again whenever it must be.
+//! Sessions as scripts name them: a raw id, or the handle `target:<id>`, which is reattached whenever necessary.
 
 use crate::{
     connected::ConnectedBrowser,
@@ -12,27 +12,28 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Starts a handle.
+/// The prefix of a handle.
 pub const HANDLE: &str = "target:";
-/// How long a page that is just attached may take to say that it will report its dialogs. One that an open dialog
-/// blocks never says it.
+/// How long a newly attached page may take to enable its dialog events. A page that is already blocked by a dialog
+/// never does.
 const WATCH_MAX: Duration = Duration::from_secs(2);
-/// How long a command may take while another page that may share the process of its page shows a dialog.
+/// How long a command may take while a related page, which may share its page's process, shows a dialog.
 const RELATIVE_PATIENCE: Duration = Duration::from_millis(500);
-/// Pages named in a hint.
+/// The maximum number of pages named in a hint.
 const PAGES_NAMED_MAX: usize = 5;
 
 /// A session to send to.
 #[derive(Clone, Debug)]
 pub struct Attached {
-    /// As the browser names it.
+    /// The browser's id of the session.
     pub raw: String,
-    /// Its target; unknown only of a session that the browser knows and the host does not.
+    /// The target it is attached to; unknown only for a session that the browser knows and the host does not.
     pub target: Option<String>,
 }
 
 impl Attached {
-    /// How a script names the session from now on. The handle outlives the session: it is attached again when needed.
+    /// The handle by which a script names the session from now on. It outlives the session: it is reattached when
+    /// needed.
     #[must_use]
     pub fn handle(&self) -> Option<String> {
         self.target.as_ref().map(|target| format!("{HANDLE}{target}"))
@@ -40,10 +41,10 @@ impl Attached {
 }
 
 impl ConnectedBrowser {
-    /// The session that a script means.
+    /// The session that a script specifies; a handle is attached now if necessary.
     ///
     /// # Errors
-    /// `CDP_TARGET_CLOSED` if it is gone, `INVALID_ARGUMENT` if there never was such a target.
+    /// `CDP_TARGET_CLOSED` if its target was closed or the session detached, `INVALID_ARGUMENT` if it never existed.
     pub(crate) async fn resolve(&self, session: &str, timeout: Duration) -> Result<Attached, ErrorReport> {
         if let Some(target) = session.strip_prefix(HANDLE) {
             let raw = self.attach(target, timeout).await?;
@@ -56,7 +57,7 @@ impl ConnectedBrowser {
         Ok(Attached { raw: session.to_owned(), target: Some(target) })
     }
 
-    /// The report of what is no session, as far as is known.
+    /// The report of an id that is not a session, which may be that of a target.
     pub(crate) fn not_a_session(&self, session: &str) -> ErrorReport {
         if self.targets.target(session).is_none() {
             return self.no_session(session);
@@ -65,16 +66,16 @@ impl ConnectedBrowser {
             .with_hint(format!("Pass sessionId: \"{HANDLE}{session}\", or what ⟦attach targetId⟧ returned."))
     }
 
-    /// The target of a session as a script names it; nothing is attached.
+    /// The target of a session that a script names; attaches nothing.
     #[must_use]
     pub fn target_named(&self, session: &str) -> Option<String> {
         session.strip_prefix(HANDLE).map(str::to_owned).or_else(|| self.targets.target_of(session))
     }
 
-    /// The raw session of a target's handle, attached now if it is not.
+    /// The raw session of a target's handle, attached now if necessary.
     ///
     /// # Cancellation
-    /// May be dropped at any time; a session that was attached meanwhile ends with the connection.
+    /// May be dropped at any time; a session that was attached meanwhile is detached with the connection.
     pub(crate) async fn attach(&self, target: &str, timeout: Duration) -> Result<String, ErrorReport> {
         if let Some(raw) = self.attached(target) {
             return Ok(raw);
@@ -84,7 +85,7 @@ impl ConnectedBrowser {
         Ok(raw)
     }
 
-    /// The same without asking the target for anything: a popup that waits does not answer yet.
+    /// The same without sending the target anything: a paused popup does not answer yet.
     pub(crate) async fn attach_unwatched(&self, target: &str, timeout: Duration) -> Result<String, ErrorReport> {
         if let Some(raw) = self.attached(target) {
             return Ok(raw);
@@ -112,13 +113,13 @@ impl ConnectedBrowser {
         Ok(raw)
     }
 
-    /// The raw session that a target's handle has, if that still lives.
+    /// The raw session of a target's handle, if it is still attached.
     fn attached(&self, target: &str) -> Option<String> {
         let raw = self.handles().get(target).cloned()?;
         self.targets.target_of(&raw).is_some().then_some(raw)
     }
 
-    /// Asks a page that was just attached for its events: the dialogs, and its crash.
+    /// Enables the events that the host needs of a newly attached page: dialogs and crashes.
     pub(crate) async fn watch(&self, raw: &str) {
         if !self.targets.watch(raw) {
             return;
@@ -129,27 +130,28 @@ impl ConnectedBrowser {
         };
         tokio::select! {
             biased;
-            // A page that does not answer is attached all the same: its next command says what is wrong with it.
+            // A page that does not answer stays attached: its next command reports what is wrong.
             (enabled, _) = async { tokio::join!(enable("Page.enable"), enable("Inspector.enable")) } => {
                 if enabled.is_ok() {
-                    self.targets.tells(raw);
+                    self.targets.set_reports_dialogs(raw);
                 }
             }
             _ = self.obstructed(raw, "Page.enable", Dialogs::Report) => {}
         }
     }
 
-    /// Waits until a command on a session cannot be answered any more: its page closed or crashed, or, unless dialogs are
-    /// waited for, it shows a dialog, or one that it opened or that opened it does, which was not answered for a while.
+    /// Waits until a command on a session cannot be answered any more, and returns why: its page closed or crashed or,
+    /// unless the caller waits through dialogs, shows a dialog. A dialog of a page that it opened, or that opened it,
+    /// counts only if it stays open for a while.
     pub async fn obstructed(&self, raw: &str, method: &str, dialogs: Dialogs) -> ErrorReport {
         let mut changes = self.targets.changes();
         loop {
             self.catch_up();
-            if let Some(obstacle) = self.targets.obstacle(raw, method).filter(|obstacle| !dialogs.bear(obstacle)) {
+            if let Some(obstacle) = self.targets.obstacle(raw, method).filter(|obstacle| !dialogs.tolerates(obstacle)) {
                 return obstacle;
             }
             if dialogs == Dialogs::Report && self.targets.dialog_of_relative(raw, method).is_some() {
-                // Most such pages share a process, but not all.
+                // Most related pages share a process, but not all.
                 let waited = tokio::time::timeout(RELATIVE_PATIENCE, changes.changed()).await;
                 if let (Err(_), Some(report)) = (waited, self.targets.dialog_of_relative(raw, method)) {
                     return report;
@@ -162,7 +164,7 @@ impl ConnectedBrowser {
         }
     }
 
-    /// How a script names the session of an event: by its handle if it has one.
+    /// The name under which a script sees the session of an event: its handle if it has one, otherwise the raw id.
     #[must_use]
     pub fn name_of(&self, raw: &str) -> String {
         match self.targets.target_of(raw) {

@@ -43,22 +43,25 @@ use tokio_util::task::TaskTracker;
 const START_MAX: Duration = Duration::from_secs(30);
 /// How long connecting may take.
 const CONNECT_MAX: Duration = Duration::from_secs(10);
-/// How long each of the three steps of closing what was created in an external browser may take.
+/// How long each of the three steps of closing an execution's targets in an external browser may take.
 pub(crate) const CLOSE_OWNED_MAX: Duration = Duration::from_secs(4);
 
 enum State {
     NotStarted,
+    /// Started, but never connected to. The first connection restores what is saved of the key: a call that is dropped
+    /// before that leaves it to the next call.
+    Started(Owner),
     Running(Owner),
     Ended,
 }
 
 /// Who owns the browser.
 enum Owner {
-    /// A person or a program outside of codemode, at an endpoint.
+    /// A person or program other than codemode, at an endpoint.
     External(Endpoint),
-    /// This execution, and the browser's program: the host has no sessions.
+    /// This execution, because the host has no sessions. With the path of the browser's program.
     Execution(Box<Browser>, PathBuf),
-    /// A session, which is leased to this execution.
+    /// A session that is leased to this execution.
     Leased(Arc<dyn BrowserSession>),
 }
 
@@ -72,38 +75,38 @@ impl Owner {
     }
 }
 
-/// The one browser of an execution, which all its namespaces share.
+/// The browser of an execution, which all its namespaces share.
 ///
-/// Opened at the first use by any of them, released once, after all of them were disposed of. A namespace finds it in
-/// the services of its context.
+/// Opened at the first use by any namespace, released once, after all of them were disposed of. A namespace finds it
+/// among the services of its context.
 pub struct ExecutionBrowser {
     source: Source,
     context: ExecutionContext,
     folders: Arc<Folders>,
     audit: Arc<dyn RefusalSink>,
-    /// Room for replies that no turn has taken yet.
+    /// Bounds the memory of replies that no turn has taken yet.
     reply_room: Arc<ReplyRoom>,
-    /// Where leases come from; a host may have none.
+    /// The source of leases; a host may have none.
     sessions: Option<Arc<dyn Sessions>>,
     owners: Arc<TargetOwners>,
-    /// What the operator lets pages have of this machine's devices.
+    /// The device permissions that the operator allows.
     device_permissions: Vec<DevicePermission>,
-    /// Refusals that were written into the audit.
+    /// The number of refusals written to the audit.
     refusals: Arc<AtomicUsize>,
-    /// Where descriptions of protocols are kept.
+    /// The folder that caches descriptions of protocols.
     protocols_dir: PathBuf,
-    /// Held while the browser is opened or closed: first calls that come together open one browser.
+    /// Held while the browser is opened or closed: concurrent first calls open one browser.
     state: tokio::sync::Mutex<State>,
     /// Invariant: set only while `state` is held and is `Running`.
     connected: Mutex<Option<Arc<ConnectedBrowser>>>,
-    /// The session of a browser that is leased. Invariant: set only while `state` is held.
+    /// The session of a leased browser. Invariant: set only while `state` is held.
     leased: Mutex<Option<Arc<dyn BrowserSession>>>,
     owned: OwnedTargets,
-    /// Commands that create something in an external browser. They run to their answer even if the call is dropped:
-    /// otherwise it would not be known what to close.
+    /// Commands that create something in an external browser. They run until they are answered even if the call is
+    /// dropped: otherwise the ids of what to close would be lost.
     creating: TaskTracker,
     last_context: Mutex<Context>,
-    /// Id and lease of the session that was released last.
+    /// The id and lease of the last session that was released.
     last_session: Mutex<Option<(String, LeaseFacts)>>,
     warnings: Mutex<Vec<String>>,
     notes: Notes,
@@ -141,19 +144,19 @@ impl ExecutionBrowser {
         }))
     }
 
-    /// The browser if it is connected; nothing is started.
+    /// The browser if it is connected; starts nothing.
     #[must_use]
     pub fn current(&self) -> Option<Arc<ConnectedBrowser>> {
         lock(&self.connected).clone()
     }
 
-    /// Whether the execution has a browser, connected or not: it has been opened, and not been closed yet. Waits for a
-    /// start or an end that is under way.
+    /// Whether the execution has a browser, connected or not: one was opened and not closed yet. Waits for a pending
+    /// start or close.
     ///
     /// # Cancellation
     /// May be dropped at any time.
     pub async fn is_open(&self) -> bool {
-        matches!(*self.state.lock().await, State::Running(_))
+        matches!(*self.state.lock().await, State::Started(_) | State::Running(_))
     }
 
     /// The leased session, if there is one.
@@ -161,19 +164,19 @@ impl ExecutionBrowser {
         lock(&self.leased).clone()
     }
 
-    /// What is known of the leased session, if there is one.
+    /// The facts of the leased session, if there is one.
     #[must_use]
     pub fn session_facts(&self) -> Option<SessionFacts> {
         self.session().map(|session| session.facts())
     }
 
-    /// The lease under which calls are made now, for their audit.
+    /// The lease under which calls are made now, for the audit.
     #[must_use]
     pub fn lease_mark(&self) -> Option<LeaseMark> {
         self.session_facts().map(SessionFacts::mark)
     }
 
-    /// What is known of the live browser of the key that was asked for, while this execution does not hold it. Starts
+    /// Information on the live browser of the requested key, while this execution does not hold its lease. Starts
     /// nothing and takes no lease.
     ///
     /// # Errors
@@ -188,20 +191,20 @@ impl ExecutionBrowser {
         }
     }
 
-    /// The session that was asked for.
+    /// The session that the caller requested.
     #[must_use]
     pub const fn asked(&self) -> &SessionRequest {
         &self.context.session
     }
 
-    /// The browser, started or connected to if need be. Calls that come while it starts wait for that start.
+    /// The browser, started or connected to if necessary. Concurrent calls wait for the same start.
     ///
     /// # Errors
-    /// `SESSION_LOST` or `SESSION_EXPIRED` if the lease on it does not hold any more, `BROWSER_GONE` if it was there
-    /// before; otherwise why it could not be started, and the next call tries again.
+    /// `SESSION_LOST` or `SESSION_EXPIRED` if its lease no longer holds, `BROWSER_GONE` if it was connected before and
+    /// is gone; otherwise why it could not be started, in which case the next call tries again.
     ///
     /// # Cancellation
-    /// May be dropped at any time: a browser that is being started is ended, and the next call starts another.
+    /// May be dropped at any time: a browser that is starting is ended, and the next call starts another.
     pub async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
         if let Some(connected) = self.current() {
             return self.unless_gone(connected).await;
@@ -224,30 +227,31 @@ impl ExecutionBrowser {
         let (route, first) = match &*state {
             State::Ended => return Err(ended()),
             State::Running(owner) => {
-                // The execution was parked: the lease may have been lost since.
+                // The execution was parked, and the lease may have been lost since.
                 if let Some(session) = self.session() {
                     session.check().await?;
                 }
                 (owner.route(), false)
             }
+            State::Started(owner) => (owner.route(), true),
             State::NotStarted => {
                 let owner = self.start(deadline).await?;
                 let route = owner.route();
-                *state = State::Running(owner);
+                *state = State::Started(owner);
                 (route, true)
             }
         };
         let session = self.session();
         let connect = || ConnectedBrowser::connect(&route, &self.protocols_dir, CONNECT_MAX);
         let connected = match (connect().await, &session) {
-            // Its record says that the browser was there before this execution. It is replaced once, and only if it is
-            // certain that it is gone: a browser that still runs would lose its pages.
+            // According to its record the browser existed before this execution. Replace it once, and only if it is
+            // certainly gone: a browser that still runs would lose its pages.
             (Err(error), Some(session)) if first && !session.facts().fresh && error.details[REFUSED] == true => {
                 session.replace(&error.message).await?;
                 connect().await
             }
             (Err(error), Some(session)) if first && error.details[REFUSED] != true => {
-                Err(kept(error, &session.facts()))
+                Err(with_kept_hint(error, &session.facts()))
             }
             (connected, _) => connected,
         };
@@ -262,14 +266,20 @@ impl ExecutionBrowser {
                 connected.watch_popups(!self.is_external(), CONNECT_MAX).await;
                 let connected = Arc::new(connected);
                 *lock(&self.connected) = Some(Arc::clone(&connected));
+                *state = match std::mem::replace(&mut *state, State::NotStarted) {
+                    State::Started(owner) => State::Running(owner),
+                    state => state,
+                };
                 Ok(connected)
             }
             Err(error) if first => {
                 let broken = std::mem::replace(&mut *state, State::NotStarted);
-                self.release(broken).await?;
+                if let Err(failed) = self.release(broken).await {
+                    tracing::warn!(%failed, "a browser that could not be connected to was not released");
+                }
                 Err(error)
             }
-            // It was there before the execution parked.
+            // The browser was connected before the execution parked.
             Err(error) => Err(gone(&error.message)),
         }
     }
@@ -299,7 +309,7 @@ impl ExecutionBrowser {
                 Err(ErrorReport::new(ErrorCode::UnsupportedOperation, message).with_hint("Leave session.network out."))
             }
             (Source::Launch { executable, headless, confinement }, None) if mode == SessionMode::OneShot => {
-                let program = found(executable.clone()).await?;
+                let program = find_program(executable.clone()).await?;
                 let browser = Browser::launch(LaunchOptions {
                     executable: program.clone(),
                     profiles_dir: self.folders.profiles.clone(),
@@ -321,7 +331,7 @@ impl ExecutionBrowser {
         }
     }
 
-    /// The folder of this host into which downloads go.
+    /// The folder on this host for downloads.
     #[must_use]
     pub fn downloads_dir(&self) -> PathBuf {
         match self.session() {
@@ -331,7 +341,7 @@ impl ExecutionBrowser {
     }
 
     async fn unless_gone(&self, connected: Arc<ConnectedBrowser>) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
-        // The browser goes on for a moment after it agreed to close.
+        // The browser keeps running for a moment after it has agreed to close.
         if connected.closed_by_script.load(Ordering::Relaxed) {
             return Err(gone("the script closed it"));
         }
@@ -341,18 +351,18 @@ impl ExecutionBrowser {
         if connected.connection.is_closed() { Err(gone("its connection is closed")) } else { Ok(connected) }
     }
 
-    /// What to say of a browser that is gone: a lost lease explains it better than a closed connection.
+    /// The error for a browser that is gone: a lost lease explains it better than a closed connection.
     pub async fn why_gone(&self, error: ErrorReport) -> ErrorReport {
         match self.session() {
             Some(session) => {
-                let told = session.check().await.err();
-                told.filter(|told| told.code != ErrorCode::BrowserGone).unwrap_or(error)
+                let loss = session.check().await.err();
+                loss.filter(|loss| loss.code != ErrorCode::BrowserGone).unwrap_or(error)
             }
             None => error,
         }
     }
 
-    /// The execution parks: closes the connection and keeps the browser.
+    /// Parks the execution: closes the connection and leaves the browser running.
     async fn park(&self) {
         let _state = self.state.lock().await;
         let connected = lock(&self.connected).take();
@@ -368,10 +378,10 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Closes or releases the browser; of an external one, closes what this execution created in it.
+    /// Closes or releases the browser. In an external browser, closes what this execution created.
     ///
     /// # Cancellation
-    /// May be dropped: a browser of our own is killed all the same.
+    /// May be dropped: a browser that this execution launched is killed all the same.
     async fn close(&self) -> Result<(), ErrorReport> {
         let mut state = self.state.lock().await;
         let connected = lock(&self.connected).take();
@@ -386,10 +396,12 @@ impl ExecutionBrowser {
             }
         }
         let downloads_dir = self.downloads_dir();
-        // A browser that goes on may write into this folder and into no other one.
-        let goes_on = self.session_facts().is_some_and(|facts| facts.shared);
+        // A browser that outlives the execution may write into this folder and into no other one.
+        let outlives = self.session_facts().is_some_and(|facts| facts.shared);
         let closed = match std::mem::replace(&mut *state, State::Ended) {
-            State::Running(Owner::External(endpoint)) => self.close_owned(connected, &Route::Endpoint(endpoint)).await,
+            State::Started(Owner::External(endpoint)) | State::Running(Owner::External(endpoint)) => {
+                self.close_owned(connected, &Route::Endpoint(endpoint)).await
+            }
             state => {
                 if let (Some(connected), Some(session)) = (connected, self.session()) {
                     connected.dismiss_dialogs().await;
@@ -400,24 +412,25 @@ impl ExecutionBrowser {
                 self.release(state).await
             }
         };
-        // Downloads are kept; an empty folder is not, be it that of a start that was broken off.
-        if !goes_on {
+        // Keep downloads, and remove an empty folder, which even an aborted start may have created.
+        if !outlives {
             let _ = tokio::fs::remove_dir(&downloads_dir).await;
         }
         closed
     }
 
-    /// Releases a leased session, and closes a browser of this execution's own.
+    /// Releases a leased session, or closes a browser that this execution launched.
     async fn release(&self, state: State) -> Result<(), ErrorReport> {
-        match state {
-            State::Running(Owner::Execution(browser, _)) => browser.close().await,
-            State::Running(Owner::Leased(session)) => {
+        let (State::Started(owner) | State::Running(owner)) = state else { return Ok(()) };
+        match owner {
+            Owner::Execution(browser, _) => browser.close().await,
+            Owner::Leased(session) => {
                 let released = session.release().await;
                 lock(&self.warnings).extend(session.warnings());
                 *lock(&self.leased) = None;
                 *lock(&self.last_session) = Some((session.facts().id, session.lease()));
                 match released {
-                    // A lost lease cannot be released. Its next holder cleans up.
+                    // A lost lease cannot be released; its next holder cleans up.
                     Err(error) if is_loss(&error) => {
                         self.warn(&format!("The browser was lost before the script ended: {}.", error.message));
                         Ok(())
@@ -425,7 +438,7 @@ impl ExecutionBrowser {
                     released => released,
                 }
             }
-            State::Running(Owner::External(_)) | State::NotStarted | State::Ended => Ok(()),
+            Owner::External(_) => Ok(()),
         }
     }
 
@@ -433,8 +446,8 @@ impl ExecutionBrowser {
         lock(&self.warnings).push(warning.to_owned());
     }
 
-    /// Writes into the audit where targets went that were taken from the script; so many times and no more, since a
-    /// script can bring it about as often as it likes.
+    /// Writes an audit row for each target whose sessions were revoked because of its URL. Bounded, since a script can
+    /// cause this as often as it likes.
     fn recorder(&self) -> impl Fn(Departure) + Send + 'static {
         let (audit, session, written) = (Arc::clone(&self.audit), self.session(), Arc::clone(&self.refusals));
         move |Departure { kind, scheme }| {
@@ -445,7 +458,7 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Whether the browser was there before the execution and stays after it.
+    /// Whether the browser existed before the execution and outlives it.
     #[must_use]
     pub const fn is_external(&self) -> bool {
         matches!(self.source, Source::Endpoint { .. })
@@ -472,11 +485,11 @@ impl ServiceRuntime for ExecutionBrowser {
     }
 }
 
-/// The program of the browser.
-async fn found(asked: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {
+/// Finds the browser's program, at the requested path or by searching.
+async fn find_program(requested: Option<PathBuf>) -> Result<PathBuf, ErrorReport> {
     let failed = |error| ErrorReport::new(ErrorCode::HostFault, format!("looking for a browser failed: {error}"));
     let Executable { path, .. } =
-        tokio::task::spawn_blocking(move || find(asked.as_deref())).await.map_err(failed)??;
+        tokio::task::spawn_blocking(move || find(requested.as_deref())).await.map_err(failed)??;
     Ok(path)
 }
 
@@ -485,8 +498,8 @@ fn only_one_shot(what: &str, mode: SessionMode) -> ErrorReport {
         .with_hint("Call the tool without a session, or on a host that launches its browsers itself.")
 }
 
-/// The report of a browser that cannot be connected to, and may live all the same.
-fn kept(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
+/// Adds the hint for a browser that cannot be connected to and may still run.
+fn with_kept_hint(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
     let name = facts.key.as_deref().unwrap_or(&facts.id);
     error.with_hint(format!(
         "It is not certain that the browser is gone, so it was kept: call again, or end it with `codemode sessions close \
@@ -494,7 +507,7 @@ fn kept(error: ErrorReport, facts: &SessionFacts) -> ErrorReport {
     ))
 }
 
-/// Whether an error says that the lease is gone, or what it was on.
+/// Whether an error says that the lease, or the browser under it, is lost.
 const fn is_loss(error: &ErrorReport) -> bool {
     matches!(error.code, ErrorCode::SessionLost | ErrorCode::SessionExpired | ErrorCode::BrowserGone)
 }
@@ -504,6 +517,6 @@ fn ended() -> ErrorReport {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing panics while one of these is held.
+    // Nothing panics while holding one of these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

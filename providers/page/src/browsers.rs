@@ -1,4 +1,4 @@
-//! The service that gives each execution its one browser.
+//! The service that creates the browser of each execution.
 
 use crate::{
     browser::ExecutionBrowser,
@@ -9,23 +9,23 @@ use codemode_provider::{ExecutionContext, Folders, ServiceProvider, ServiceRunti
 use codemode_spec::ErrorReport;
 use std::sync::Arc;
 
-/// The folder of protocol descriptions in the state folder.
+/// The folder of protocol descriptions, inside the state folder.
 const PROTOCOLS: &str = "protocols";
 
-/// Gives each execution one lazy [`ExecutionBrowser`], which its namespaces share.
+/// Creates one lazily opened [`ExecutionBrowser`] per execution, which its namespaces share.
 ///
 /// Invariant: this is the only holder of [`Sessions`]. A namespace can reach a browser only through the execution's
 /// own, so an execution cannot wait for a lease that it holds itself.
 pub struct Browsers {
     config: BrowserConfig,
     sessions: Option<Arc<dyn Sessions>>,
-    /// Which execution created which target of an external browser.
+    /// The execution that created each target of an external browser.
     owners: Arc<TargetOwners>,
 }
 
 impl Browsers {
-    /// Browsers as `config` says; with `sessions` they are leased, without they are one-shot browsers that end with
-    /// their execution.
+    /// Browsers as `config` specifies. With `sessions` they are leased; without, they are one-shot browsers that end
+    /// with their execution.
     #[must_use]
     pub fn new(config: BrowserConfig, sessions: Option<Arc<dyn Sessions>>) -> Self {
         Self { config, sessions, owners: Arc::default() }
@@ -37,7 +37,8 @@ impl ServiceProvider for Browsers {
         let source = self.config.source(context.options.get(OPTIONS))?;
         let folders = context.services.require::<Folders>()?;
         let protocols_dir = self.config.protocols_dir.clone().unwrap_or_else(|| folders.state.join(PROTOCOLS));
-        // The browser's own copy of the context is taken before the browser is in it: a cycle would never be freed.
+        // The browser's copy of the context is taken before the browser is inserted: a reference cycle would never be
+        // freed.
         let browser = ExecutionBrowser::new(
             source,
             context.clone(),

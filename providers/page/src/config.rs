@@ -1,4 +1,4 @@
-//! Which browser executions get.
+//! The configuration of the browser that executions use.
 
 use crate::policy::DevicePermission;
 use codemode_chromium::Confinement;
@@ -7,26 +7,25 @@ use serde::Deserialize;
 use serde_json::Value as Json;
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-/// The name by which an execution gives options to the shared browser: `{page: {cdpUrl?, headers?, browser?}}`.
+/// The key of the shared browser's options among an execution's options: `{page: {cdpUrl?, headers?, browser?}}`.
 pub const OPTIONS: &str = "page";
 
-/// Which browser executions get, unless their own options say otherwise.
+/// The browser that executions use, unless their own options override it.
 #[derive(Clone)]
 pub struct BrowserConfig {
-    /// The executable to launch; `None` finds one.
+    /// The executable to launch; `None` searches for one.
     pub browser: Option<PathBuf>,
     /// The endpoint of a browser to attach to instead of launching one: `ws:`, `wss:`, `http:` or `https:`.
     pub cdp_url: Option<String>,
-    /// Sent with every request to the endpoint.
+    /// HTTP headers sent with every request to the endpoint.
     pub headers: Vec<(String, String)>,
     /// Launch without a window.
     pub headless: bool,
-    /// What scripts may let pages have of this machine's devices; nothing, unless an operator says so.
+    /// The device permissions that scripts may grant to pages; none, unless the operator allows some.
     pub device_permissions: Vec<DevicePermission>,
-    /// What a browser that an execution launches itself may reach of the machine. A leased browser is confined by its
-    /// keeper.
+    /// The sandbox of a browser that an execution launches itself. A leased browser is confined by its keeper.
     pub confinement: Confinement,
-    /// Where descriptions of the browsers' protocols are kept; `None` keeps them in the state folder.
+    /// The folder that caches descriptions of protocols; `None` is a folder in the state folder.
     pub protocols_dir: Option<PathBuf>,
 }
 
@@ -44,7 +43,7 @@ impl Default for BrowserConfig {
     }
 }
 
-/// Without what may be secret: header values, and the URL, which may hold a token.
+/// Omits possible secrets: header values, and the URL, which may contain a token.
 impl fmt::Debug for BrowserConfig {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("BrowserConfig")
@@ -60,13 +59,13 @@ impl fmt::Debug for BrowserConfig {
 
 /// Where the browser of an execution comes from.
 pub(crate) enum Source {
-    /// The host starts one.
+    /// The host launches a browser.
     Launch { executable: Option<PathBuf>, headless: bool, confinement: Confinement },
-    /// An external browser, which is never closed.
+    /// An external browser, which codemode never closes.
     Endpoint { url: String, headers: Vec<(String, String)> },
 }
 
-/// Options of one execution.
+/// The options of one execution.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 struct BrowserOptions {
@@ -76,7 +75,7 @@ struct BrowserOptions {
 }
 
 impl BrowserConfig {
-    /// Which browser an execution gets that gave these options.
+    /// The browser of an execution with these options.
     pub(crate) fn source(&self, options: Option<&Json>) -> Result<Source, ErrorReport> {
         let options = match options {
             None => BrowserOptions::default(),
@@ -89,7 +88,7 @@ impl BrowserConfig {
         let launch =
             |executable| Source::Launch { executable, headless: self.headless, confinement: self.confinement.clone() };
         Ok(match (cdp_url, browser) {
-            // Headers of the configuration are meant for its own endpoint, not for one that a caller names.
+            // Configured headers are meant for the configured endpoint, not for one that a caller specifies.
             (Some(url), _) => Source::Endpoint { url, headers: headers.into_iter().collect() },
             (None, Some(executable)) => launch(Some(executable)),
             (None, None) => match &self.cdp_url {

@@ -1,4 +1,4 @@
-//! A browser that is connected.
+//! The connection to an execution's browser, and what is known of the browser.
 
 use crate::{
     evict,
@@ -22,28 +22,28 @@ use tokio_util::task::AbortOnDropHandle;
 
 /// How long the browser may take to list its targets.
 const REFRESH_MAX: Duration = Duration::from_secs(2);
-/// The least time between two questions for titles.
+/// The minimum interval between two requests for the targets.
 const REFRESH_PAUSE: Duration = Duration::from_millis(50);
 
-/// A connection to a browser and what is known of it.
+/// A connection to a browser, with its targets, its protocol and its attached sessions.
 pub struct ConnectedBrowser {
     pub(crate) connection: Connection,
-    /// Its targets, and the sessions attached to them.
+    /// The browser's targets, and the sessions attached to them.
     pub targets: Arc<Targets>,
     pub(crate) route: Route,
-    /// Watches the dialogs of popups, unless the browser did not allow that.
+    /// Watches the dialogs of popups; unset if the browser did not allow that.
     popups: OnceLock<Popups>,
     /// Detaches sessions whose target is not for scripts.
     evicting: OnceLock<AbortOnDropHandle<()>>,
-    /// What the browser says of its protocol; some remote endpoints do not say it.
+    /// The browser's description of its protocol, which some remote endpoints do not offer.
     protocol: Result<Arc<Protocol>, ErrorReport>,
-    /// As `Chrome/156.0.8078.79`.
+    /// The product and version, such as `Chrome/156.0.8078.79`.
     pub product: String,
     /// The raw session of each handle, by target.
     handles: Mutex<HashMap<String, String>>,
-    /// Only one attaches at a time: two first calls on one handle shall share one session.
+    /// Serialises attaching: two concurrent first calls on one handle must share one session.
     pub(crate) attaching: tokio::sync::Mutex<()>,
-    /// Only one screenshot is taken at a time: only of the tab in front can one be taken.
+    /// Serialises screenshots: only the tab in front can be captured.
     pub(crate) shooting: tokio::sync::Mutex<()>,
     /// The script itself closed the browser.
     pub(crate) closed_by_script: AtomicBool,
@@ -51,7 +51,7 @@ pub struct ConnectedBrowser {
 }
 
 impl ConnectedBrowser {
-    /// Connects, and asks to be told of all targets.
+    /// Connects, and starts following the events of all targets.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED`.
@@ -91,8 +91,8 @@ impl ConnectedBrowser {
         })
     }
 
-    /// Watches the dialogs of popups from now on; `waiting`: new tabs wait until they are watched. A browser that does
-    /// not let them be watched can be used all the same.
+    /// Watches the dialogs of popups from now on; with `waiting`, new tabs are paused until they are watched. A browser
+    /// that refuses this remains usable.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -103,7 +103,8 @@ impl ConnectedBrowser {
         }
     }
 
-    /// Takes targets from the script that go where no script may be, and tells `record` where they went.
+    /// Revokes the script's sessions on targets that navigate to URLs not for scripts, and passes each such target to
+    /// `record`.
     pub(crate) fn watch_commits(&self, record: impl Fn(Departure) + Send + 'static) {
         drop(self.evicting.set(evict::watch(&self.connection, &self.targets, record)));
     }
@@ -112,7 +113,7 @@ impl ConnectedBrowser {
         self.popups.get()
     }
 
-    /// Takes in what the browser has said so far.
+    /// Applies all events received so far.
     pub fn catch_up(&self) {
         if let Some(popups) = self.popups() {
             popups.catch_up();
@@ -120,9 +121,9 @@ impl ConnectedBrowser {
         self.targets.catch_up(self.connection.events());
     }
 
-    /// Asks for what the browser does not tell by itself: titles.
+    /// Requests the list of targets, for what the browser does not report by itself: titles.
     pub async fn refresh(&self) {
-        ask_for_targets(&self.connection, &self.targets).await;
+        fetch_targets(&self.connection, &self.targets).await;
     }
 
     /// The protocol as the browser describes it.
@@ -131,7 +132,7 @@ impl ConnectedBrowser {
         self.protocol.as_deref().ok()
     }
 
-    /// The same where it is needed.
+    /// The protocol, for callers that cannot work without it.
     ///
     /// # Errors
     /// `UNSUPPORTED_OPERATION` if the endpoint does not describe its protocol.
@@ -145,48 +146,48 @@ impl ConnectedBrowser {
         })
     }
 
-    /// The events of this connection that are kept.
+    /// The buffered events of this connection.
     #[must_use]
     pub fn events(&self) -> &EventLog {
         self.connection.events()
     }
 
-    /// Whether the connection is gone, and with it what was attached.
+    /// Whether the connection is closed, and with it every session.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.connection.is_closed()
     }
 
-    /// Whether a target has a handle with a session of its own.
+    /// Whether a session was attached for the target's handle.
     #[must_use]
     pub fn is_attached(&self, target: &str) -> bool {
         self.handles().contains_key(target)
     }
 
-    /// The raw session of a handle, by its target.
+    /// The raw session of each handle, by target.
     pub(crate) fn handles(&self) -> MutexGuard<'_, HashMap<String, String>> {
         self.handles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Keeps the titles of pages up to date: Chromium tells of a new title only with the next navigation.
+/// Keeps the titles of pages up to date: Chromium reports a new title only with the next navigation.
 async fn refresh(connection: Connection, targets: Arc<Targets>) {
-    let is_news = |event: &Event| {
+    let is_relevant = |event: &Event| {
         matches!(
             event.method.as_str(),
             "Page.domContentEventFired" | "Page.loadEventFired" | "Page.navigatedWithinDocument"
         )
     };
     let mut from = 0;
-    while connection.events().wait(from, &is_news).await.is_some() {
+    while connection.events().wait(from, &is_relevant).await.is_some() {
         from = connection.events().cursor();
-        ask_for_targets(&connection, &targets).await;
-        // A page decides how often there is news; one answer serves all that comes meanwhile.
+        fetch_targets(&connection, &targets).await;
+        // A page controls how often such events come; one request serves all that came meanwhile.
         tokio::time::sleep(REFRESH_PAUSE).await;
     }
 }
 
-async fn ask_for_targets(connection: &Connection, targets: &Targets) {
+async fn fetch_targets(connection: &Connection, targets: &Targets) {
     let command = Command { method: "Target.getTargets", params: Json::Null, session: None, timeout: REFRESH_MAX };
     let asked_at = connection.events().cursor();
     if let Ok(answer) = connection.call(command).await {

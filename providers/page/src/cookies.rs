@@ -1,23 +1,24 @@
-//! The cookies of a key, kept for the browser that may have to replace the one that has them.
+//! Stores the cookies of a session key, and restores them into a browser that replaces the key's last one.
 //!
-//! Chromium writes cookies down half a minute after they were set, and forgets those of a session when it ends. A login
-//! that is worth a key must survive both.
+//! Chromium writes a cookie to disk only half a minute after it was set, and drops session cookies when it exits. A
+//! login under a key must survive both.
 
-use crate::kept_file;
+use crate::session_file;
 use codemode_chromium::{CdpError, Command, Connection};
 use codemode_provider::{BrowserSession, SessionFacts};
 use codemode_spec::limits::{COOKIES_BYTES_MAX, MIB};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// How long the browser may take to tell its cookies, or to take them.
+/// How long the browser may take to return its cookies, or to set them.
 const PATIENCE: Duration = Duration::from_secs(8);
-/// Cookies that are set with one command, as JSON.
+/// The maximum size of the cookies set with one command, as JSON.
 const BATCH_BYTES_MAX: usize = MIB / 2;
-/// What a cookie is told with and is not set with.
+/// Fields that the browser returns with a cookie and does not accept when it is set.
 const NOT_SET: [&str; 2] = ["size", "session"];
 
-/// Writes down the cookies of a session that outlives its execution. What fails is logged: the browser still has them.
+/// Stores the cookies of a session that outlives its execution. A failure is only logged: the browser still has the
+/// cookies.
 pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) {
     let Some(file) = session.facts().cookies else { return };
     if connection.is_closed() || session.check().await.is_err() {
@@ -35,13 +36,13 @@ pub(crate) async fn keep(connection: &Connection, session: &dyn BrowserSession) 
         tracing::warn!(bytes = text.len(), "the cookies of a session are too large to be kept");
         return;
     }
-    kept_file::write(file, text.into_bytes()).await;
+    session_file::write(file, text.into_bytes()).await;
 }
 
-/// Gives a fresh browser the cookies that its predecessor had.
+/// Restores the cookies of its predecessor into a fresh browser.
 pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     let Some(file) = facts.cookies.clone().filter(|_| facts.fresh) else { return };
-    let Some(text) = kept_file::read(file, COOKIES_BYTES_MAX).await else { return };
+    let Some(text) = session_file::read(file, COOKIES_BYTES_MAX).await else { return };
     for batch in cookie_batches(cookies_of(&text)) {
         if let Err(error) = set(connection, batch).await {
             tracing::warn!(%error, "a browser did not take all cookies of its predecessor");
@@ -49,7 +50,7 @@ pub(crate) async fn restore(connection: &Connection, facts: &SessionFacts) {
     }
 }
 
-/// Sets cookies, one by one if all together are refused: one that the browser does not like must not keep the others out.
+/// Sets cookies in one command, or one by one if that is refused: one invalid cookie must not prevent the others.
 async fn set(connection: &Connection, cookies: Vec<Json>) -> Result<(), CdpError> {
     let all = call(connection, "Storage.setCookies", json!({ "cookies": &cookies })).await;
     let Err(refused @ CdpError::Protocol { .. }) = all else { return all.map(drop) };
@@ -63,7 +64,7 @@ async fn set(connection: &Connection, cookies: Vec<Json>) -> Result<(), CdpError
     last
 }
 
-/// Cookies in as many parts as commands are needed for them.
+/// Splits cookies into as many batches as commands are needed to set them.
 #[must_use]
 pub fn cookie_batches(cookies: Vec<Json>) -> Vec<Vec<Json>> {
     let (mut batches, mut bytes) = (Vec::new(), BATCH_BYTES_MAX);
@@ -83,13 +84,13 @@ async fn call(connection: &Connection, method: &str, params: Json) -> Result<Jso
     connection.call(Command { method, params, session: None, timeout: PATIENCE }).await
 }
 
-/// Cookies as they are set, from how they were kept; none if the text is torn.
+/// Parses stored cookies into the form in which they are set; none if the text is truncated.
 fn cookies_of(text: &[u8]) -> Vec<Json> {
     let cookies: Vec<Json> = serde_json::from_slice(text).unwrap_or_default();
     cookies.into_iter().map(cookie_as_set).collect()
 }
 
-/// A cookie as it is set, from how it was told.
+/// Converts a cookie from the form in which the browser returns it to the form in which it is set.
 #[must_use]
 pub fn cookie_as_set(mut cookie: Json) -> Json {
     if let Some(fields) = cookie.as_object_mut() {

@@ -1,7 +1,8 @@
-//! Open JavaScript dialogs, and which commands they block.
+//! Open JavaScript dialogs, and the commands that they block.
 //!
-//! While `alert`, `confirm`, `prompt` or `beforeunload` is open, the page's process stands still: a command that needs
-//! it is not answered before the dialog is. Which commands do not need it was found by trying them on Chromium 156.
+//! While an `alert`, `confirm`, `prompt` or `beforeunload` dialog is open, the page's process is blocked: a command
+//! that needs it is answered only after the dialog is. The commands that do not need it were found by trying them on
+//! Chromium 156.
 
 use crate::text::short;
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -12,9 +13,9 @@ use serde_json::Value as Json;
 pub struct Dialog {
     /// `alert`, `confirm`, `prompt` or `beforeunload`.
     pub kind: String,
-    /// What it says.
+    /// The text of the dialog.
     pub message: String,
-    /// The page that shows it.
+    /// The URL of the page that shows it.
     pub url: String,
 }
 
@@ -24,7 +25,7 @@ impl Dialog {
         Self { kind: text("type"), message: text("message"), url: text("url") }
     }
 
-    /// The report to a call that the dialog blocks.
+    /// The report of a call that the dialog blocks.
     pub(crate) fn report(&self, target: &str, method: &str) -> ErrorReport {
         let Self { kind, message, url } = self;
         let hint = match kind.as_str() {
@@ -46,19 +47,19 @@ impl Dialog {
     }
 }
 
-/// What becomes of a command whose page cannot answer because it shows a dialog.
+/// How a command behaves whose page cannot answer because it shows a dialog.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialogs {
-    /// The command fails with `DIALOG_OPEN`: nothing answers the dialog but the script.
+    /// The command fails with `DIALOG_OPEN`, and the script has to answer the dialog.
     #[default]
     Report,
-    /// The command waits: something beside it answers the dialog.
+    /// The command waits: a concurrent task answers the dialog.
     Wait,
 }
 
 impl Dialogs {
-    /// Whether a command goes on waiting in spite of what keeps its page from answering.
-    pub(crate) fn bear(self, obstacle: &ErrorReport) -> bool {
+    /// Whether a command keeps waiting in spite of this obstacle.
+    pub(crate) fn tolerates(self, obstacle: &ErrorReport) -> bool {
         self == Self::Wait && obstacle.code == ErrorCode::DialogOpen
     }
 }

@@ -1,21 +1,22 @@
-//! The gate before every command: a script reaches a session or a target only when it is known what that shows.
+//! The gate before every command: a script reaches a session or a target only when it is known what the target shows.
 
 use crate::{
     attach::HANDLE,
     connected::ConnectedBrowser,
-    policy::{self, Standing},
+    policy::{self, TargetAccess},
     reports::{closed, detached},
 };
 use codemode_spec::ErrorReport;
 use std::time::Duration;
 
 impl ConnectedBrowser {
-    /// Waits until it is known what a command would reach. A frame or a popup that has just opened has no URL before it
-    /// has loaded: what it will show is known only then.
+    /// Waits until it is known what the target of a command shows. A frame or a popup that has just opened has no URL
+    /// until it has loaded.
     ///
     /// # Errors
-    /// As [`crate::targets::Targets::obstacle`] of a session that is gone or was taken; `INVALID_ARGUMENT` if there is no
-    /// such session or target; `POLICY_REFUSED` if it stays unknown, at once if it waits for the script itself.
+    /// As [`crate::targets::Targets::obstacle`] for a session that was detached or revoked; `INVALID_ARGUMENT` if there
+    /// is no such session or target; `POLICY_REFUSED` if the target's URL stays unknown, immediately if the target
+    /// waits for the script itself to resume it.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -28,13 +29,14 @@ impl ConnectedBrowser {
     ) -> Result<(), ErrorReport> {
         let mut changes = self.targets.changes();
         if self.targets.has_gap() {
-            // More events came than are kept. Until the list has come, what is known is old.
+            // Events were dropped from the full buffer: what is known of targets is stale until a new list of them is
+            // read.
             self.refresh().await;
             if self.targets.has_gap() {
                 return Err(policy::not_known_yet(method));
             }
         }
-        let mut asked = false;
+        let mut refreshed = false;
         let known = async {
             loop {
                 self.catch_up();
@@ -45,18 +47,18 @@ impl ConnectedBrowser {
                 let own = session.and_then(|session| self.target_named(session));
                 let (mut is_known, mut again) = (true, false);
                 for target in own.as_deref().into_iter().chain(named) {
-                    match self.targets.standing(target) {
-                        Standing::Absent if self.targets.was_closed(target) => return Err(closed(target)),
-                        Standing::Absent if asked => return Err(self.no_target(target)),
-                        Standing::Absent => {
-                            // Not every browser tells of each.
-                            asked = true;
+                    match self.targets.access(target) {
+                        TargetAccess::Absent if self.targets.was_closed(target) => return Err(closed(target)),
+                        TargetAccess::Absent if refreshed => return Err(self.no_target(target)),
+                        TargetAccess::Absent => {
+                            // Not every browser reports each target by an event: request the list once.
+                            refreshed = true;
                             self.targets.missed(self.connection.events().cursor());
                             self.refresh().await;
                             again = true;
                         }
-                        Standing::NotKnownYet => is_known = false,
-                        Standing::Usable | Standing::Refused(_) => {}
+                        TargetAccess::NotKnownYet => is_known = false,
+                        TargetAccess::Usable | TargetAccess::Refused(_) => {}
                     }
                 }
                 if again {
@@ -73,7 +75,7 @@ impl ConnectedBrowser {
         tokio::time::timeout(timeout, known).await.unwrap_or_else(|_| Err(policy::not_known_yet(method)))
     }
 
-    /// A session that is named as the browser names it must be one that is known, and not be taken.
+    /// A raw session id must belong to a session that is known and was not revoked.
     fn must_be_usable(&self, raw: &str, method: &str) -> Result<(), ErrorReport> {
         if let Some(refusal) = self.targets.refusal(raw, method) {
             return Err(refusal);
@@ -84,7 +86,7 @@ impl ConnectedBrowser {
         if self.targets.is_known(raw) { Ok(()) } else { Err(self.not_a_session(raw)) }
     }
 
-    /// Refuses what came of a command whose session was taken from the script meanwhile.
+    /// Refuses the answer to a command whose session was revoked while it was pending.
     pub(crate) fn still_usable(&self, raw: &str, method: &str) -> Result<(), ErrorReport> {
         self.catch_up();
         self.targets.refusal(raw, method).map_or(Ok(()), Err)

@@ -1,41 +1,42 @@
-//! The one browser of an execution, shared by its namespaces.
+//! The browser of an execution, shared by all its namespaces.
 //!
-//! The host makes one [`ExecutionBrowser`] for each execution ([`Browsers`]), and every namespace finds it in the services
-//! of its context. It is opened at the first use by any of them: leased, launched, or an external endpoint. What they do
-//! with it goes through here, so that it is judged by one policy, seen by one watch over dialogs and navigations, and
-//! stands under one lease.
+//! The host creates one [`ExecutionBrowser`] per execution ([`Browsers`]), and each namespace finds it among the
+//! services of its context. The first use by any namespace opens it: a leased browser, a launched one, or an external
+//! endpoint. All namespaces reach the browser through this crate, so that one policy checks their commands, one watch
+//! covers dialogs and navigations, and one lease applies.
 //!
-//! In the order of their use: `browsers` makes a `browser` as `config` says; a `route` leads to it; `connected` is the
-//! connection, with its `targets`, `popups` (`greet`ed before they begin) and `attach`ed sessions; `send` judges a command by
-//! the `policy`, waits at the `gate` until its target is known, and `deliver`s it. `screencast` has pictures of a page for an operator who
-//! looks on, beside all of that.
+//! In the order of use: `browsers` creates a `browser` as `config` specifies; a `route` connects to it; `connected` is
+//! the connection, with its `targets`, its `popups` (prepared by `popup_setup` before they load) and its `attach`ed
+//! sessions; `send` checks a command against the `policy`, waits at the `gate` until the target's URL is known, and
+//! `call` sends it and waits for the answer; `error_mapping` turns protocol errors into reports. `screencast` takes
+//! pictures of a page for an operator, independently of all that.
 //!
-//! This crate knows no namespace, and neither the sandbox nor the host. Its hints have marks where a namespace is to be
-//! named, which each namespace writes in its own words ([`worded`]).
+//! This crate knows no namespace, nor the sandbox, nor the host. Its hints contain placeholders for the methods of a
+//! namespace, which each namespace replaces with its own ([`worded`]).
 #![forbid(unsafe_code)]
 
 mod attach;
 mod browser;
 mod browsers;
+mod call;
 mod config;
 mod connected;
 mod cookies;
-mod deliver;
 mod dialog;
+mod error_mapping;
 mod evict;
-mod explain;
 mod gate;
-mod greet;
-mod kept_file;
 mod navigation;
 mod notes;
 mod owned;
 mod policy;
+mod popup_setup;
 mod popups;
 mod reports;
 mod route;
 mod screencast;
 mod send;
+mod session_file;
 mod subscribe;
 mod targets;
 mod text;
@@ -49,7 +50,7 @@ pub use connected::ConnectedBrowser;
 pub use cookies::{cookie_as_set, cookie_batches};
 pub use dialog::{Dialog, Dialogs};
 pub use policy::{DevicePermission, is_of_a_page, is_refused};
-pub use popups::Greeting;
+pub use popups::PopupSetup;
 pub use reports::{closed, gone, needs_a_page};
 pub use screencast::{PictureSize, Screencast};
 pub use send::Command;
@@ -58,5 +59,5 @@ pub use targets::{Target, Targets};
 pub use text::{cut, short};
 pub use wording::{Step, worded};
 
-/// The driver's types that a namespace reads.
+/// Types of the driver that namespaces use.
 pub use codemode_chromium::{CommandSpec, Confinement, Domain, Event, EventLog, EventSpec, Property, Protocol, Shape};

@@ -1,7 +1,7 @@
-//! What an execution leaves for the next one that uses the browser of a key, as the refs that it gave: bytes that only
-//! their writer understands.
+//! Notes that an execution stores for the next one on the browser of the same key, such as the refs of its snapshots:
+//! bytes that only their writer interprets.
 
-use crate::kept_file;
+use crate::session_file;
 use codemode_provider::BrowserSession;
 use codemode_spec::limits::NOTES_BYTES_MAX;
 use std::sync::{
@@ -9,42 +9,42 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// The notes of an execution: what it found, and what it leaves.
+/// The notes that an execution found, and those that it stores.
 #[derive(Default)]
 pub(crate) struct Notes {
     found: Mutex<Option<Vec<u8>>>,
     left: Mutex<Option<Vec<u8>>>,
-    /// The script has ended the browser: what is known of it is of no use, and is not to be kept either.
+    /// The script has closed the browser: notes about it are useless, and are not stored.
     are_void: AtomicBool,
 }
 
 impl Notes {
-    /// What the execution before left.
+    /// The notes of the previous execution.
     pub(crate) fn found(&self) -> Option<Vec<u8>> {
         lock(&self.found).clone()
     }
 
-    /// Leaves bytes in the place of what was found.
+    /// Replaces the notes that will be stored at the end.
     pub(crate) fn leave(&self, bytes: Vec<u8>) {
         *lock(&self.left) = Some(bytes);
     }
 
-    /// Reads what the execution before has left.
+    /// Reads the notes of the previous execution from the session's file.
     pub(crate) async fn find(&self, session: &dyn BrowserSession) {
         let Some(file) = session.facts().notes else { return };
-        *lock(&self.found) = kept_file::read(file, NOTES_BYTES_MAX).await;
+        *lock(&self.found) = session_file::read(file, NOTES_BYTES_MAX).await;
     }
 
-    /// Writes down what this execution leaves, while it has the lease.
+    /// Writes the notes of this execution to the session's file, while it holds the lease.
     pub(crate) async fn keep(&self, session: &dyn BrowserSession) {
         let Some((file, bytes)) = session.facts().notes.zip(lock(&self.left).take()) else { return };
         let is_void = self.are_void.load(Ordering::Relaxed) || bytes.len() > NOTES_BYTES_MAX;
         if !is_void && session.check().await.is_ok() {
-            kept_file::write(file, bytes).await;
+            session_file::write(file, bytes).await;
         }
     }
 
-    /// The browser has ended by the script: this execution leaves nothing.
+    /// Discards the notes, because the script closed the browser.
     pub(crate) fn void(&self) {
         self.are_void.store(true, Ordering::Relaxed);
     }

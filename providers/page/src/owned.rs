@@ -1,4 +1,5 @@
-//! What executions created in an external browser: each closes its own at the end, and only its own.
+//! Targets and contexts that executions created in an external browser. Each execution closes its own at its end, and
+//! no others.
 
 use codemode_chromium::{
     CdpError, Connection,
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-/// Which execution created which target, over all executions of a host.
+/// The execution that created each target, over all executions of a host.
 #[derive(Default)]
 pub(crate) struct TargetOwners(Mutex<HashMap<String, ExecutionId>>);
 
@@ -24,7 +25,7 @@ impl TargetOwners {
         self.lock().insert(target.to_owned(), owner.clone());
     }
 
-    /// Forgets everything of an execution that has ended.
+    /// Removes the entries of an execution that has ended.
     pub(crate) fn forget(&self, owner: &ExecutionId) {
         self.lock().retain(|_, other| other != owner);
     }
@@ -34,7 +35,7 @@ impl TargetOwners {
     }
 }
 
-/// What one execution created.
+/// The targets and browser contexts that one execution created.
 #[derive(Default)]
 pub(crate) struct OwnedTargets(Mutex<Owned>);
 
@@ -50,9 +51,9 @@ impl Owned {
         self.targets.is_empty() && self.contexts.is_empty()
     }
 
-    /// Closes all of it; `false` if the browser did not answer for all of it in time.
+    /// Closes all of them; `false` if the browser did not answer every request in time.
     pub(crate) async fn close(&self, connection: &Connection, timeout: Duration) -> bool {
-        // A refusal says that it is closed already; an answer in another form is an answer too.
+        // An error answer means that it is closed already; a malformed answer is still an answer.
         fn is_closed<T>(answer: &Result<T, CdpError>) -> bool {
             matches!(answer, Ok(_) | Err(CdpError::Protocol { .. } | CdpError::Malformed { .. }))
         }

@@ -1,10 +1,11 @@
-//! What a script may not do through the protocol: one table, read from top to bottom, and the few rules it names.
+//! The policy on protocol commands of scripts: one table of refusals, read from top to bottom, and the rules that its
+//! rows use.
 //!
-//! The table guards three things: the files of this machine, the parts of a browser that are not the script's own, and
-//! what the host itself relies on. It fails closed: a domain, a command to the browser as a whole, a type of target, a
-//! scheme or a permission that it does not name is refused. Of an external browser a script may use the tabs that are
-//! there, but close, reconfigure and command only what it made; tabs that another execution of this host made are not
-//! there for it. What a page can do by itself cannot be prevented: a tab of an external browser that a script uses can close
+//! The table protects the files of this machine, the parts of a browser that are not the script's own, and what the
+//! host itself relies on. It fails closed: a domain, a browser-wide command, a type of target, a scheme or a permission
+//! that it does not list is refused. In an external browser a script may use the existing tabs, but close only tabs and
+//! reconfigure only browser contexts that it created; tabs that another execution of this host created are hidden from
+//! it. What a page can do by itself cannot be prevented: a tab of an external browser that a script uses can close
 //! itself, and open others.
 
 mod device;
@@ -15,24 +16,25 @@ mod table;
 mod urls;
 
 pub use device::DevicePermission;
-pub(crate) use request::{PolicyFacts, Request, Standing, Why};
+pub(crate) use request::{PolicyFacts, RefusalReason, Request, TargetAccess};
 pub(crate) use scripts::guard;
 pub use table::{is_of_a_page, is_refused};
-pub(crate) use urls::{Shown, shown};
+pub(crate) use urls::{UrlAccess, url_access};
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::path::{Component, Path};
 use table::{Place, Row, Rule, TABLE, is_browser_wide, is_known};
 
-/// The types of targets that are for scripts, by Chromium's names. Not among them: `browser`, `browser_ui` and `tab` (the
-/// browser itself, its own windows, and what is around a page), `webview`, `background_page`, `app`, `other` (parts of
-/// extensions and of the browser), `auction_worklet` (other sites' code in a process of the browser's choice).
+/// The types of targets that scripts may use, by Chromium's names. Excluded are `browser`, `browser_ui` and `tab` (the
+/// browser itself, its own windows, and the frame around a page), `webview`, `background_page`, `app`, `other` (parts
+/// of extensions and of the browser) and `auction_worklet` (other sites' code in a process of the browser's choice).
 const KINDS: &[&str] =
     &["page", "iframe", "worker", "shared_worker", "service_worker", "worklet", "shared_storage_worklet"];
-/// What a target takes whose URL is not known yet: only what lets it go on, gives it up, or attaches the host to it.
-/// Whatever else it took could still be there when it shows a page that is not for scripts: the frame of Chromium's
-/// PDF viewer, an extension that may open any URL, cannot be told from a frame of another site before it has loaded.
+/// The commands permitted on a target whose URL is not known yet: only those that resume it, close or leave it, or
+/// attach the host to it. The effect of any other command could persist until the target shows a page that is not for
+/// scripts: the frame of Chromium's PDF viewer, an extension that may open any URL, cannot be told from a cross-site
+/// frame before it has loaded.
 const BEFORE_IT_IS_KNOWN: &[&str] = &[
     "Page.bringToFront",
     "Page.close",
@@ -45,37 +47,37 @@ const BEFORE_IT_IS_KNOWN: &[&str] = &[
     "Target.getTargetInfo",
 ];
 
-/// Whether the table stands. It always does in a program; in a build for the tests of the walls behind it, it can be
-/// taken away by `CODEMODE_TEST_WITHOUT_TABLE=1`.
+/// Whether the table is enforced. A program always enforces it; a build for tests of the defences behind the table can
+/// disable it with `CODEMODE_TEST_WITHOUT_TABLE=1`.
 #[cfg(feature = "test-walls")]
-pub(crate) fn stands() -> bool {
-    static STANDS: std::sync::LazyLock<bool> =
+pub(crate) fn is_enforced() -> bool {
+    static IS_ENFORCED: std::sync::LazyLock<bool> =
         std::sync::LazyLock::new(|| std::env::var_os("CODEMODE_TEST_WITHOUT_TABLE").is_none_or(|value| value != "1"));
-    *STANDS
+    *IS_ENFORCED
 }
 
-/// Whether the table stands: always.
+/// Whether the table is enforced: always.
 #[cfg(not(feature = "test-walls"))]
-pub(crate) const fn stands() -> bool {
+pub(crate) const fn is_enforced() -> bool {
     true
 }
 
-/// Whether a type of target is for scripts.
+/// Whether scripts may use targets of this type.
 pub(crate) fn is_kind_for_scripts(kind: &str) -> bool {
     KINDS.contains(&kind)
 }
 
-/// Whether a command is for a target whose URL is not known yet.
+/// Whether a command is permitted on a target whose URL is not known yet.
 pub(crate) fn is_for_unknown(method: &str) -> bool {
     BEFORE_IT_IS_KNOWN.contains(&method)
 }
 
-/// Refuses what the table refuses.
+/// Checks a command against the table.
 ///
 /// # Errors
 /// `POLICY_REFUSED` with the row's reason and hint.
 pub(crate) fn check(request: Request<'_>, facts: &dyn PolicyFacts) -> Result<(), ErrorReport> {
-    if !stands() {
+    if !is_enforced() {
         return Ok(());
     }
     let refused = TABLE.iter().find(|row| {
@@ -86,24 +88,24 @@ pub(crate) fn check(request: Request<'_>, facts: &dyn PolicyFacts) -> Result<(),
     refused.map_or(Ok(()), |Row { reason, hint, .. }| Err(refusal(request.method, reason, hint)))
 }
 
-/// The report of a session whose target is not for scripts any more, or never was.
-pub(crate) fn has_left(method: &str, why: &Why) -> ErrorReport {
+/// The report of a revoked session: its target is not for scripts any more, or never was.
+pub(crate) fn revoked(method: &str, why: &RefusalReason) -> ErrorReport {
     const HINT: &str = "Attach to another page, or make one with ⟦send \"Target.createTarget\", {url}⟧.";
     match why {
-        Why::Kind => refusal(method, table::OF_THE_BROWSER, HINT),
-        Why::Scheme(scheme) => {
+        RefusalReason::Kind => refusal(method, table::OF_THE_BROWSER, HINT),
+        RefusalReason::Scheme(scheme) => {
             let reason = format!("its page went to {scheme}:, which is not for scripts, and was detached");
             refusal(method, &reason, HINT).with_detail("scheme", scheme.clone())
         }
     }
 }
 
-/// The report of a target of which it is not known what it will show.
+/// The report of a target whose URL is not known yet.
 pub(crate) fn not_known_yet(method: &str) -> ErrorReport {
     refusal(method, table::NOT_KNOWN_YET, table::LET_IT_GO_ON)
 }
 
-/// The report of a navigation to what network rules refuse.
+/// The report of a navigation to a destination that network rules refuse.
 pub(crate) fn refused_by_the_network(host: &str, port: u16, rule: &str) -> ErrorReport {
     let reason = format!("a network rule of codemode refuses {host}:{port} ({rule})");
     let hint = "Go elsewhere. The operator's rules are [network] in config.toml, the call's those of its session.";
@@ -133,7 +135,7 @@ fn refuses(rule: Rule, request: Request<'_>, facts: &dyn PolicyFacts) -> bool {
     let text = |pointer: &str| param(pointer).and_then(Json::as_str);
     let any = |refused: &dyn Fn(&str) -> bool| text("/targetId").into_iter().chain(request.target).any(refused);
     match rule {
-        Rule::Never => true,
+        Rule::Always => true,
         Rule::WithoutSession => !request.has_session,
         Rule::UnknownDomain => !is_known(request.method),
         Rule::Url(pointer) => text(pointer).is_some_and(|url| !urls::may_be_opened(url)),
@@ -157,12 +159,12 @@ fn refuses(rule: Rule, request: Request<'_>, facts: &dyn PolicyFacts) -> bool {
         }
         Rule::ForeignTarget => any(&|target| facts.is_foreign(target)),
         Rule::TargetNotKnownYet => {
-            !is_for_unknown(request.method) && any(&|target| facts.standing(target) == Standing::NotKnownYet)
+            !is_for_unknown(request.method) && any(&|target| facts.access(target) == TargetAccess::NotKnownYet)
         }
-        Rule::TargetOfTheBrowser(leaving) => any(&|target| match facts.standing(target) {
-            Standing::Refused(_) => !(leaving.contains(&request.method) && facts.is_tab(target)),
-            Standing::Absent => true,
-            Standing::Usable | Standing::NotKnownYet => false,
+        Rule::TargetOfTheBrowser(leaving) => any(&|target| match facts.access(target) {
+            TargetAccess::Refused(_) => !(leaving.contains(&request.method) && facts.is_tab(target)),
+            TargetAccess::Absent => true,
+            TargetAccess::Usable | TargetAccess::NotKnownYet => false,
         }),
     }
 }
@@ -173,7 +175,8 @@ fn paths(param: Option<&Json>) -> impl Iterator<Item = &str> {
     one.into_iter().chain(many)
 }
 
-/// Whether a path lies in the session's folder. An external browser has another machine's files: none lies in it.
+/// Whether a path is inside the session's folder. The files of an external browser are on another machine: none of them
+/// is.
 fn is_inside(path: &str, facts: &dyn PolicyFacts) -> bool {
     let path = Path::new(path);
     !facts.is_external()

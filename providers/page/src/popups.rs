@@ -1,10 +1,10 @@
-//! Popups, before they begin: their dialogs, and what they get of the page that opened them.
+//! Prepares popups before they load anything: requests their dialog events and runs the popup setup.
 //!
-//! A page and the pages that it opened may share a process, which stands still as a whole while one of them shows a
-//! dialog. Chromium tells of a dialog only those who had asked before it opened, and a popup can open one at once. So a
-//! connection of its own, which scripts do not see, has every popup of our browsers wait until it is asked for its
-//! dialogs, and until it was greeted. Tabs of an external browser are not made to wait: what a popup does in its first moments
-//! may be missed.
+//! A page and the pages that it opened may share a process, which a dialog of any of them blocks as a whole. Chromium
+//! reports a dialog only to sessions that had enabled `Page` before it opened, and a popup can open one at once. A
+//! dedicated connection, invisible to scripts, therefore pauses every popup of a browser that codemode started until
+//! its dialog events are enabled and its setup has run. Tabs of an external browser are not paused: dialogs that a
+//! popup opens in its first moments may be missed.
 
 use crate::{dialog::Dialog, route::Route, targets::Targets};
 use codemode_chromium::{
@@ -27,15 +27,15 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// How long a popup may take to say that it will report its dialogs.
+/// How long a popup may take to enable its dialog events.
 const WATCH_MAX: Duration = Duration::from_secs(2);
-/// Events looked at under one lock of the log.
+/// Events read under one lock of the log.
 const EVENTS_AT_ONCE: usize = 100;
 
-/// Gives a popup what it must have before it begins, by its target.
-pub type Greeting = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+/// Prepares a popup, given by its target, before it loads anything.
+pub type PopupSetup = Arc<dyn Fn(String) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
 
-/// Watches the popups of a browser.
+/// The dedicated connection on which popups are watched.
 pub(crate) struct Popups {
     watched: Arc<Watched>,
     _follower: AbortOnDropHandle<()>,
@@ -44,19 +44,19 @@ pub(crate) struct Popups {
 struct Watched {
     connection: Connection,
     targets: Arc<Targets>,
-    known: Mutex<Known>,
-    greeting: OnceLock<Greeting>,
+    state: Mutex<State>,
+    setup: OnceLock<PopupSetup>,
 }
 
 #[derive(Default)]
-struct Known {
+struct State {
     read_to: u64,
     /// The target of each session.
     sessions: HashMap<String, String>,
 }
 
 impl Popups {
-    /// Watches from now on. `waiting`: new tabs wait until they are watched.
+    /// Watches popups from now on. With `waiting`, new tabs are paused until they are watched.
     ///
     /// # Errors
     /// When the browser cannot be connected to, or does not answer.
@@ -72,7 +72,7 @@ impl Popups {
         let connection = route.connect(timeout).await?;
         connection.events().keep(POPUP_RING_BYTES_MAX);
         let targets = Arc::clone(targets);
-        let watched = Watched { connection, targets, known: Mutex::default(), greeting: OnceLock::new() };
+        let watched = Watched { connection, targets, state: Mutex::default(), setup: OnceLock::new() };
         let watched = Arc::new(watched);
         let follower = {
             let watched = Arc::clone(&watched);
@@ -85,21 +85,22 @@ impl Popups {
         Ok(Self { watched, _follower: follower })
     }
 
-    /// Takes in what the browser has said so far.
+    /// Applies all events received so far.
     pub(crate) fn catch_up(&self) {
         self.watched.catch_up();
     }
 
-    /// Has each popup greeted from now on; the first greeting stays.
-    pub(crate) fn greet(&self, greeting: Greeting) {
-        drop(self.watched.greeting.set(greeting));
+    /// Runs `setup` for each popup from now on. Later calls have no effect.
+    pub(crate) fn set_up_with(&self, setup: PopupSetup) {
+        drop(self.watched.setup.set(setup));
     }
 
-    /// Answers the dialog of a popup that was open before its script attached to it; `None` if that is no popup.
+    /// Answers the dialog of a popup that opened it before its script attached; `None` if the target is not a watched
+    /// popup.
     pub(crate) async fn answer(&self, target: &str, params: Json, timeout: Duration) -> Option<Result<Json, CdpError>> {
         let session = {
-            let known = self.watched.known();
-            known.sessions.iter().find(|(_, of)| *of == target).map(|(session, _)| session.clone())?
+            let state = self.watched.state();
+            state.sessions.iter().find(|(_, of)| *of == target).map(|(session, _)| session.clone())?
         };
         let method = "Page.handleJavaScriptDialog";
         let answer = self.watched.connection.call(Command { method, params, session: Some(&session), timeout }).await;
@@ -109,43 +110,43 @@ impl Popups {
 }
 
 impl Watched {
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn catch_up(&self) {
-        let mut known = self.known();
+        let mut state = self.state();
         let log = self.connection.events();
-        while known.read_to < log.cursor() {
-            let batch = log.since(known.read_to, EVENTS_AT_ONCE, &is_relevant);
+        while state.read_to < log.cursor() {
+            let batch = log.since(state.read_to, EVENTS_AT_ONCE, &is_relevant);
             for event in &batch.events {
-                known.apply(event, &self.targets);
+                state.apply(event, &self.targets);
             }
-            known.read_to = batch.next;
+            state.read_to = batch.next;
         }
     }
 
-    /// Greets each new tab, until the connection is closed.
+    /// Prepares each new tab, until the connection is closed.
     async fn follow(&self) {
         let mut from = 0;
         while let Some(event) = self.connection.events().wait(from, &is_relevant).await {
             from = event.seq + 1;
             if event.method == "Target.attachedToTarget" {
-                // A greeting finds the popup among the targets.
+                // The setup looks the popup up among the targets.
                 self.catch_up();
-                self.receive(&event.params);
+                self.prepare(&event.params);
             }
             self.catch_up();
         }
     }
 
-    /// Commands of one session are carried out in order; none of these is waited for here, or one tab that does not
-    /// answer would keep others waiting.
-    fn receive(&self, params: &Json) {
+    /// Prepares a new tab in a task of its own, so that a tab that does not answer does not delay others. Commands of
+    /// one session are executed in order, so they are sent without waiting for each answer.
+    fn prepare(&self, params: &Json) {
         let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
         let is_popup = params["targetInfo"].get("openerId").is_some();
         let target = params["targetInfo"]["targetId"].as_str().unwrap_or_default().to_owned();
-        let greeting = self.greeting.get().filter(|_| is_popup).cloned();
+        let setup = self.setup.get().filter(|_| is_popup).cloned();
         let connection = self.connection.clone();
         tokio::spawn(async move {
             let (enable, run) = (EnableParams::default(), RunIfWaitingForDebuggerParams::default());
@@ -154,13 +155,13 @@ impl Watched {
                     let _ = connection.execute(&enable, Some(&session), WATCH_MAX).await;
                 }
             };
-            let go_on = async {
-                if let Some(greeting) = greeting {
-                    let _ = tokio::time::timeout(WATCH_MAX, greeting(target)).await;
+            let resume = async {
+                if let Some(setup) = setup {
+                    let _ = tokio::time::timeout(WATCH_MAX, setup(target)).await;
                 }
                 connection.execute(&run, Some(&session), WATCH_MAX).await
             };
-            let _ = tokio::join!(biased; ask, go_on);
+            let _ = tokio::join!(biased; ask, resume);
             if !is_popup {
                 let detach = DetachFromTargetParams::builder().session_id(session.clone()).build();
                 let _ = connection.execute(&detach, None, WATCH_MAX).await;
@@ -169,7 +170,7 @@ impl Watched {
     }
 }
 
-impl Known {
+impl State {
     fn apply(&mut self, event: &Event, targets: &Targets) {
         let params = &event.params;
         let text = |key: &str| params[key].as_str().unwrap_or_default();
@@ -177,8 +178,8 @@ impl Known {
         match event.method.as_str() {
             "Target.attachedToTarget" => {
                 let info = &params["targetInfo"];
-                // Its dialog may be told of before the other connection has told of the popup.
-                targets.told_by_popups(info);
+                // Its dialog may be reported here before the main connection has reported the popup.
+                targets.reported_by_popup_connection(info);
                 let target = info["targetId"].as_str().unwrap_or_default();
                 self.sessions.insert(text("sessionId").to_owned(), target.to_owned());
             }

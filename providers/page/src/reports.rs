@@ -1,29 +1,29 @@
-//! What a script is told of a page, a session or a browser that is gone.
+//! Error reports about pages, sessions and browsers that closed, crashed or died.
 
 use crate::text::short;
 use codemode_spec::{ErrorCode, ErrorReport};
 
-/// The report of a browser that died.
+/// The report of a browser that died or was closed.
 #[must_use]
 pub fn gone(reason: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::BrowserGone, format!("the browser is gone: {reason}"))
 }
 
-/// The report of a command or an event of a page that was asked for without naming a page.
+/// The report of a page command or page event that was requested without a session.
 #[must_use]
 pub fn needs_a_page(method: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, format!("{method} is a command of a page and needs a sessionId"))
         .with_hint(format!("const {{sessionId}} = await ⟦attach⟧; await ⟦send \"{method}\", params, {{sessionId}}⟧."))
 }
 
-/// The report of a target that is gone.
+/// The report of a target that was closed.
 #[must_use]
 pub fn closed(target: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::CdpTargetClosed, format!("the page target:{target} was closed"))
         .with_hint("Open a page with ⟦send \"Target.createTarget\", {url}⟧ and attach to it with ⟦attach targetId⟧.")
 }
 
-/// The report of a session that is gone.
+/// The report of a session that was detached.
 pub(crate) fn detached(session: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::CdpTargetClosed, format!("the session {session} was detached from its page"))
         .with_hint("Attach again with ⟦attach targetId⟧: its handle is attached again by itself when needed.")

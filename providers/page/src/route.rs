@@ -1,4 +1,4 @@
-//! How the browser of an execution is reached.
+//! How to connect to the browser of an execution.
 
 use codemode_chromium::{Connection, Endpoint, Protocol, Relay, cdp::browser_protocol::browser::GetVersionReturns};
 use codemode_provider::{BrowserChannel, BrowserSession};
@@ -9,22 +9,22 @@ use std::{
     time::Duration,
 };
 
-/// The way to a browser, which may be taken more than once.
+/// How to connect to a browser; usable for any number of connections.
 #[derive(Clone)]
 pub(crate) enum Route {
     /// An external browser, at its endpoint.
     Endpoint(Endpoint),
-    /// A leased one: its session opens the way for as long as the lease holds.
+    /// A leased browser: its session opens connections for as long as the lease holds.
     Leased(Arc<dyn BrowserSession>),
-    /// One that this process has started, by its debugging pipe; and its program.
+    /// A browser that this process started: the relay of its debugging pipe, and the path of its program.
     Own(Relay, PathBuf),
 }
 
 impl Route {
-    /// A connection of its own.
+    /// Opens a new connection.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED`, and what keeps a lease from being used.
+    /// `CDP_CONNECTION_FAILED`, or the error of a lease that cannot be used.
     ///
     /// # Cancellation
     /// May be dropped at any time.
@@ -39,11 +39,11 @@ impl Route {
         }
     }
 
-    /// The protocol of the browser, which answered so to `Browser.getVersion`. That of one of ours is described by its
-    /// program and kept in a folder.
+    /// The protocol of the browser that answered `version` to `Browser.getVersion`. A browser that codemode started is
+    /// described by its program, and the description is cached in `protocols_dir`.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` when it is not told.
+    /// `CDP_CONNECTION_FAILED` when the endpoint does not describe it.
     ///
     /// # Cancellation
     /// May be dropped at any time.

@@ -1,8 +1,8 @@
-//! Pictures of a page for an operator who looks on.
+//! Pictures of a page for an operator who watches it.
 //!
-//! They come over a connection of their own, below which scripts see no session. Nothing is sent to the page but that
-//! it is to be drawn, and the browser makes the next picture only when the last one was taken. A page that stands still,
-//! under a dialog or in an endless loop, gives no new picture; only the request that waits for one is held up.
+//! They come over a dedicated connection, whose sessions scripts cannot see. The page receives only the command to
+//! start drawing pictures, and the browser takes the next picture only after the last one was acknowledged. A page that
+//! is blocked, by a dialog or an endless loop, yields no new picture; only the request that waits for one is delayed.
 
 use crate::connected::ConnectedBrowser;
 use codemode_chromium::{CdpError, Command, Connection, Event};
@@ -12,43 +12,45 @@ use std::time::Duration;
 
 /// How long connecting and attaching may take.
 const CONNECT_MAX: Duration = Duration::from_secs(5);
-/// How long the browser may take to say that it has begun, or that it goes on. The page itself may not answer.
+/// How long the browser may take to answer that pictures have started, or that one is acknowledged. The page itself may
+/// never answer.
 const ANSWER_MAX: Duration = Duration::from_secs(1);
-/// Quality of a picture, of a hundred.
+/// JPEG quality, in percent.
 const QUALITY: u32 = 60;
-/// Pictures that are looked at under one lock of the log; the browser makes two before it waits.
+/// Pictures read under one lock of the log; the browser takes two before it waits for an acknowledgement.
 const PICTURES_AT_ONCE: usize = 8;
 const PICTURE: &str = "Page.screencastFrame";
 
-/// How large a picture is at most.
+/// The maximum size of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct PictureSize {
     /// In pixels.
     pub width: u32,
     /// In pixels.
     pub height: u32,
-    /// Of the pictures that wait to be taken, in the memory of the host.
+    /// The memory of the host for pictures that were not taken yet.
     pub bytes: usize,
 }
 
-/// The pictures of one page, as it changes. They end when this is [closed](Self::close) or dropped.
+/// A stream of pictures of one page, one for each change. It ends when this is [closed](Self::close) or dropped.
 #[derive(Debug)]
 pub struct Screencast {
     connection: Connection,
     session: String,
     read_to: u64,
-    /// The numbers of the pictures that were taken, and of which the browser was not told.
+    /// The numbers of the pictures that were taken and not yet acknowledged.
     taken: Vec<Json>,
 }
 
 impl ConnectedBrowser {
-    /// Begins to show a page, by its target.
+    /// Starts a screencast of a page, given by its target.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` and what keeps the lease from being used; `CDP_TARGET_CLOSED` when the page is gone.
+    /// `CDP_CONNECTION_FAILED`, the error of a lease that cannot be used, or `CDP_TARGET_CLOSED` when the page is
+    /// closed.
     ///
     /// # Cancellation
-    /// May be dropped at any time; the connection ends with it.
+    /// May be dropped at any time; the connection is closed with it.
     pub async fn screencast(&self, target: &str, size: PictureSize) -> Result<Screencast, ErrorReport> {
         let connection = self.route.connect(CONNECT_MAX).await?;
         connection.events().keep(size.bytes);
@@ -61,7 +63,7 @@ impl ConnectedBrowser {
         let session = attached["sessionId"].as_str().unwrap_or_default().to_owned();
         let cast = Screencast { read_to: connection.events().cursor(), connection, session, taken: Vec::new() };
         let params = json!({"format": "jpeg", "quality": QUALITY, "maxWidth": size.width, "maxHeight": size.height});
-        // A page that stands still does not answer; the browser shows what there is of it all the same.
+        // A blocked page does not answer; the browser sends its last picture all the same.
         match cast.ask("Page.startScreencast", params).await {
             Ok(_) | Err(CdpError::Timeout { .. }) => Ok(cast),
             Err(error) => Err(gone(error)),
@@ -70,11 +72,11 @@ impl ConnectedBrowser {
 }
 
 impl Screencast {
-    /// The next picture, a JPEG in base64, or the last one if several have come; none when the page or the connection
-    /// is gone.
+    /// The next picture, a JPEG in base64; if several have come, the latest. `None` when the page or the connection is
+    /// closed.
     ///
     /// # Cancellation
-    /// May be dropped at any time: the picture is there for the next call.
+    /// May be dropped at any time: the next call returns the picture.
     pub async fn next(&mut self) -> Option<String> {
         let is_relevant = |event: &Event| {
             let is_mine = event.session.as_deref() == Some(self.session.as_str());
@@ -92,22 +94,22 @@ impl Screencast {
         Some(last.params["data"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Has the browser go on, after the picture that was taken last.
+    /// Acknowledges the pictures taken so far, so that the browser sends the next one.
     ///
     /// # Cancellation
-    /// May be dropped at any time: what was not told is told by the next call.
+    /// May be dropped at any time: the next call sends the missing acknowledgements.
     pub async fn go_on(&mut self) {
         while let Some(number) = self.taken.last().cloned() {
-            // That the page is gone, the next picture tells.
+            // If the page is closed, the next call to `next` reports it.
             let _ = self.ask("Page.screencastFrameAck", json!({ "sessionId": number })).await;
             self.taken.pop();
         }
     }
 
-    /// Ends the pictures, and with them all that the browser has of this.
+    /// Ends the screencast and closes its connection, which releases everything that it holds in the browser.
     ///
     /// # Cancellation
-    /// May be dropped at any time; they end all the same.
+    /// May be dropped at any time; the screencast ends all the same.
     pub async fn close(self) {
         self.connection.close().await;
     }
@@ -118,7 +120,7 @@ impl Screencast {
     }
 }
 
-/// Whether an event says that the page's session is over.
+/// Whether an event reports the detachment of the page's session.
 fn is_end(event: &Event, session: &str) -> bool {
     event.method == "Target.detachedFromTarget" && event.params["sessionId"] == session
 }

@@ -1,13 +1,13 @@
-//! Sending a command of a script: judged before it is sent, and again before it is answered.
+//! Sends the commands of scripts: the policy checks each before it is sent, and again before its answer is returned.
 
 use crate::{
     attach::{Attached, HANDLE},
     browser::ExecutionBrowser,
+    call::RESUME,
     connected::ConnectedBrowser,
-    deliver::GO_ON,
     dialog::Dialogs,
     navigation::Navigation,
-    policy::{self, PolicyFacts as _, Request, Standing, is_of_a_page},
+    policy::{self, PolicyFacts as _, Request, TargetAccess, is_of_a_page},
     reports::needs_a_page,
     targets::loads_a_page,
 };
@@ -23,17 +23,17 @@ pub struct Command<'a> {
     pub method: &'a str,
     /// Its parameters.
     pub params: Map<String, Json>,
-    /// The session that it goes to: a raw id, or a handle. `None` is the browser as a whole.
+    /// The session that it is sent to: a raw id, or a handle. `None` is the browser as a whole.
     pub session: Option<&'a str>,
     /// How long it may take, from now.
     pub timeout: Duration,
-    /// What becomes of the command while a dialog blocks its page.
+    /// How the command behaves while a dialog blocks its page.
     pub dialogs: Dialogs,
-    /// What its parameters have of the host's memory: released when they are sent.
+    /// The reservation of host memory for its parameters, released when they are sent.
     pub place: ArgumentsPlace,
 }
 
-/// A command that may be sent as it is.
+/// A command that the policy has admitted.
 struct Prepared<'a> {
     method: &'a str,
     params: Json,
@@ -45,15 +45,15 @@ struct Prepared<'a> {
 }
 
 impl ExecutionBrowser {
-    /// Sends a command and returns what the browser answers. Every namespace's commands go through here: the policy, the
-    /// dialogs and the navigations of the execution are looked after in this one place.
+    /// Sends a command and returns the browser's answer. The commands of every namespace go through here, so that the
+    /// policy, dialogs and navigations are handled in one place.
     ///
     /// # Errors
-    /// `POLICY_REFUSED`, what keeps the page from answering (`DIALOG_OPEN`, `CDP_TARGET_CLOSED`, …), or the browser's own
-    /// error. Hints have marks, see [`crate::worded`].
+    /// `POLICY_REFUSED`, the obstacle that keeps the page from answering (`DIALOG_OPEN`, `CDP_TARGET_CLOSED`, …), or
+    /// the browser's own error. Hints contain placeholders, see [`crate::worded`].
     ///
     /// # Cancellation
-    /// May be dropped at any time; what an execution creates in an external browser is remembered all the same.
+    /// May be dropped at any time; what an execution creates in an external browser is recorded all the same.
     pub async fn send(
         self: &Arc<Self>,
         connected: &Arc<ConnectedBrowser>,
@@ -62,10 +62,10 @@ impl ExecutionBrowser {
         let Command { method, mut params, session, timeout, dialogs, place } = command;
         connected.catch_up();
         if matches!(method, "Target.attachToTarget" | "Target.setAutoAttach") {
-            // The protocol's default is the old way, which this connection does not speak.
+            // The protocol defaults to nested sessions, which this connection does not support.
             params.entry("flatten").or_insert(Json::Bool(true));
         }
-        if policy::stands() {
+        if policy::is_enforced() {
             policy::guard(method, &mut params);
         }
         let params = Json::Object(params);
@@ -74,13 +74,14 @@ impl ExecutionBrowser {
             return Err(needs_a_page(method));
         }
         connected.admit(method, session, target.as_deref(), timeout).await?;
-        let meant = session.and_then(|session| connected.target_named(session));
-        let request = Request { method, params: &params, target: meant.as_deref(), has_session: session.is_some() };
-        // Before a session is attached: some pages are only there to be left.
+        let session_target = session.and_then(|session| connected.target_named(session));
+        let request =
+            Request { method, params: &params, target: session_target.as_deref(), has_session: session.is_some() };
+        // Checked before a session is attached: some pages may only be left or closed.
         let facts = self.facts(connected);
         policy::check(request, &facts)?;
-        let is_refused = |target: &String| matches!(facts.standing(target), Standing::Refused(_));
-        if let Some(target) = meant.as_ref().filter(|target| is_refused(target)) {
+        let is_refused = |target: &String| matches!(facts.access(target), TargetAccess::Refused(_));
+        if let Some(target) = session_target.as_ref().filter(|target| is_refused(target)) {
             return leave(connected, target, method, params, timeout).await;
         }
         let session = match session {
@@ -88,7 +89,9 @@ impl ExecutionBrowser {
             None => None,
         };
         if let Some(Attached { raw, target }) = &session {
-            if let Some(obstacle) = connected.targets.obstacle(raw, method).filter(|obstacle| !dialogs.bear(obstacle)) {
+            if let Some(obstacle) =
+                connected.targets.obstacle(raw, method).filter(|obstacle| !dialogs.tolerates(obstacle))
+            {
                 return Err(obstacle);
             }
             if let Some(target) = target {
@@ -98,35 +101,35 @@ impl ExecutionBrowser {
                 connected.targets.raise_floor(raw, connected.connection.events().cursor());
             }
         }
-        if let (Some(Attached { raw, .. }), GO_ON) = (&session, method) {
+        if let (Some(Attached { raw, .. }), RESUME) = (&session, method) {
             connected.targets.resumed(raw);
         }
-        let of_session = session.as_ref().and_then(|session| session.target.as_deref());
-        let navigation = Navigation::of(connected, method, &params, of_session);
+        let attached_target = session.as_ref().and_then(|session| session.target.as_deref());
+        let navigation = Navigation::of(connected, method, &params, attached_target);
         #[cfg(feature = "test-walls")]
         stop_before(&params);
         let prepared = Prepared { method, params, target: target.as_deref(), timeout, dialogs, place };
         let answer = self.dispatch(connected, session.as_ref(), prepared).await;
         let shown = navigation.as_ref().map(|_| answer.as_ref().map(json_of).map_err(Clone::clone));
         if let (Some(navigation), Some(shown)) = (&navigation, &shown) {
-            navigation.answered(connected, shown);
+            navigation.record_answer(connected, shown);
         }
         let mut answer = answer?;
         connected.note_success(method, session.as_ref());
         if let (Some(navigation), Some(Ok(shown))) = (&navigation, &shown) {
             let raw = session.as_ref().map(|session| session.raw.as_str());
-            if let Some(explained) = navigation.explained(connected, raw, shown).await? {
+            if let Some(explained) = navigation.answer_from_proxy(connected, raw, shown).await? {
                 answer = explained.into();
             }
         }
-        if let Some(Attached { raw, .. }) = session.filter(|_| method != GO_ON) {
-            // The browser tells where a page went before it answers what was sent there.
+        if let Some(Attached { raw, .. }) = session.filter(|_| method != RESUME) {
+            // The browser reports where a page navigated before it answers a command sent to it.
             connected.still_usable(&raw, method)?;
         }
         Ok(answer)
     }
 
-    /// Sends what may be sent, each command in the way that it needs.
+    /// Sends an admitted command, by the function that its method needs.
     async fn dispatch(
         self: &Arc<Self>,
         connected: &Arc<ConnectedBrowser>,
@@ -139,7 +142,7 @@ impl ExecutionBrowser {
                 let raw = session.map(|session| session.raw.as_str());
                 let answer = self.create_owned(connected, method, params, raw, timeout).await;
                 let answer = answer.unwrap_or_else(|error| Err(CdpError::Malformed { reason: error.to_string() }));
-                answer.map(Encoded::from).map_err(|error| connected.explain(error, method, raw, None))
+                answer.map(Encoded::from).map_err(|error| connected.map_error(error, method, raw, None))
             }
             Some(session) if method == "Page.captureScreenshot" => {
                 connected.screenshot(session, params, timeout, dialogs).await
@@ -147,19 +150,19 @@ impl ExecutionBrowser {
             Some(session) if method == "Page.handleJavaScriptDialog" => {
                 connected.answer_dialog(session, params, timeout).await
             }
-            Some(session) if method == GO_ON => {
-                match connected.deliver(session, method, params, timeout, dialogs, place).await {
-                    // It went on, to where the script cannot follow.
+            Some(session) if method == RESUME => {
+                match connected.call_session(session, method, params, timeout, dialogs, place).await {
+                    // The target resumed, and navigated to a page that is not for scripts.
                     Err(error) if error.code == ErrorCode::PolicyRefused => Ok(json!({}).into()),
                     answer => answer,
                 }
             }
-            Some(session) => connected.deliver(session, method, params, timeout, dialogs, place).await,
-            None => connected.ask_browser(method, params, target, timeout, place).await,
+            Some(session) => connected.call_session(session, method, params, timeout, dialogs, place).await,
+            None => connected.call_browser(method, params, target, timeout, place).await,
         }
     }
 
-    /// The session that a script means, attached now if it is not, if the policy lets the script have that.
+    /// The session that a script specifies, attached now if necessary, if the policy permits that.
     ///
     /// # Errors
     /// `POLICY_REFUSED`, `CDP_TARGET_CLOSED`, or `INVALID_ARGUMENT` if there is no such session.
@@ -172,7 +175,7 @@ impl ExecutionBrowser {
         session: &str,
         timeout: Duration,
     ) -> Result<Attached, ErrorReport> {
-        // A target that has yet to load can be attached to: the commands that it takes are judged one by one.
+        // A target that has not loaded yet can be attached to: the commands sent to it are checked one by one.
         connected.admit("Target.attachToTarget", Some(session), None, timeout).await?;
         if let Some(target) = connected.target_named(session) {
             let params = json!({ "targetId": target });
@@ -183,7 +186,7 @@ impl ExecutionBrowser {
         connected.resolve(session, timeout).await
     }
 
-    /// Attaches to a page for a script: to this target, or to the first page that the script may use.
+    /// Attaches to a page for a script: to the given target, or to the first page that the script may use.
     ///
     /// # Errors
     /// As [`Self::page_session`], and `CDP_TARGET_CLOSED` when there is no page.
@@ -206,12 +209,12 @@ impl ExecutionBrowser {
         Ok(attached)
     }
 
-    /// The page that a script means that names none: the first that it may use.
+    /// The default page: the first one that the script may use.
     fn first_page(&self, connected: &Arc<ConnectedBrowser>) -> Result<String, ErrorReport> {
         let facts = self.facts(connected);
         let mut pages = connected.targets.visible().into_iter().filter(|target| target.kind == "page");
         pages
-            .find(|page| !facts.is_foreign(&page.id) && !matches!(facts.standing(&page.id), Standing::Refused(_)))
+            .find(|page| !facts.is_foreign(&page.id) && !matches!(facts.access(&page.id), TargetAccess::Refused(_)))
             .map(|page| page.id)
             .ok_or_else(|| {
                 ErrorReport::new(ErrorCode::CdpTargetClosed, "there is no page to attach to")
@@ -220,7 +223,7 @@ impl ExecutionBrowser {
     }
 }
 
-/// Leaves a tab that shows a page of the browser's own: the one thing that a script may do with such a tab.
+/// Navigates a tab away from a page that is not for scripts, or closes it. Nothing else is permitted there.
 async fn leave(
     connected: &ConnectedBrowser,
     target: &str,
@@ -231,20 +234,22 @@ async fn leave(
     let navigation = Navigation::of(connected, method, &params, Some(target));
     let answer = connected.leave(target, method, params, timeout).await;
     if let Some(navigation) = navigation {
-        navigation.answered(connected, &answer);
-        if let Some(explained) = navigation.explained(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await? {
+        navigation.record_answer(connected, &answer);
+        if let Some(explained) =
+            navigation.answer_from_proxy(connected, None, answer.as_ref().unwrap_or(&Json::Null)).await?
+        {
             return Ok(explained.into());
         }
     }
     answer.map(Encoded::from)
 }
 
-/// Stops this process, as a scheduler may do: between the check of the lease and the write. A test lets it go on.
+/// Stops this process between the check of the lease and the write, as a scheduler may do. The test resumes it.
 #[cfg(feature = "test-walls")]
 fn stop_before(params: &Json) {
     let is_meant = |words: String| params["url"].as_str().is_some_and(|url| url.ends_with(&words));
     if std::env::var("CODEMODE_TEST_STOP_BEFORE").is_ok_and(is_meant) {
-        // The signal meets one thread, and this one only after that: it is waited for here.
+        // The signal reaches one thread first, and this one only later: wait for it here.
         const STOP: &str =
             "kill -STOP $PPID; for turn in $(seq 200); do grep -q ') T' /proc/$PPID/stat && exit; done; true";
         let stopped = std::process::Command::new("sh").args(["-c", STOP]).status();
@@ -252,7 +257,7 @@ fn stop_before(params: &Json) {
     }
 }
 
-/// A small answer, to be looked into.
+/// A small answer as JSON, to read its fields.
 fn json_of(answer: &Encoded) -> Json {
     answer.value().ok().and_then(|value| value.to_plain_json()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Asking a page for its events.
+//! Enables events of a page.
 
 use crate::{attach::Attached, connected::ConnectedBrowser};
 use codemode_chromium::{CdpError, Command};
@@ -6,7 +6,7 @@ use codemode_spec::ErrorReport;
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Domains that are not enabled by waiting for their events: enabling them stops or changes what the page does.
+/// Domains that waiting for their events does not enable: enabling them pauses or changes the page.
 const INTERVENING_DOMAINS: &[&str] = &[
     "Autofill",
     "Cast",
@@ -20,20 +20,20 @@ const INTERVENING_DOMAINS: &[&str] = &[
     "WebAuthn",
 ];
 
-/// Whether events of a domain come only after a script has enabled it: enabling changes what the page does.
+/// Whether only an explicit command of the script enables a domain's events, since that changes the page.
 #[must_use]
 pub fn is_enabled_by_scripts_only(domain: &str) -> bool {
     INTERVENING_DOMAINS.contains(&domain)
 }
 
 impl ConnectedBrowser {
-    /// Asks a session for the events of a domain, if it was not asked before and asking changes nothing else.
+    /// Enables the domain of an event on a session, if that was not done before and has no other effect.
     ///
     /// # Errors
     /// When the browser refuses, or the session may not be used.
     ///
     /// # Cancellation
-    /// May be dropped at any time: a dropped request counts as asked.
+    /// May be dropped at any time: the domain then counts as enabled.
     pub async fn subscribe(
         &self,
         event: &str,
@@ -44,39 +44,39 @@ impl ConnectedBrowser {
         let domain = event.split('.').next().unwrap_or_default();
         let mut commands: Vec<(String, Json)> = Vec::new();
         let method = format!("{domain}.enable");
-        let can_be_asked = self.protocol().and_then(|protocol| protocol.command(&method)).is_some_and(|command| {
+        let can_be_enabled = self.protocol().and_then(|protocol| protocol.command(&method)).is_some_and(|command| {
             command.parameters.iter().all(|parameter| parameter.optional) && !is_enabled_by_scripts_only(domain)
         });
-        if can_be_asked && !self.targets.is_enabled(raw, domain) {
+        if can_be_enabled && !self.targets.is_enabled(raw, domain) {
             commands.push((method, Json::Null));
         }
-        // Enabled apart from its domain.
+        // This event has a command of its own.
         if event == "Page.lifecycleEvent" && !self.targets.is_enabled(raw, event) {
             commands.push(("Page.setLifecycleEventsEnabled".to_owned(), json!({"enabled": true})));
         }
-        // The host itself asks each page for these; for others it must be known what is asked.
+        // The host enables these on each page itself; for others the gate must first know what the target shows.
         if !commands.is_empty() && !matches!(domain, "Page" | "Inspector") {
             self.admit(&format!("{domain}.enable"), Some(raw), None, timeout).await?;
         }
         for (method, params) in commands {
-            // Noted before the answer: a wait that is served earlier drops this.
-            let asked = if method.ends_with(".enable") { domain } else { event };
-            self.targets.set_enabled(raw, asked, true);
+            // Recorded before the answer: a wait that receives its event earlier drops this future.
+            let enabled = if method.ends_with(".enable") { domain } else { event };
+            self.targets.set_enabled(raw, enabled, true);
             let answer = self.connection.call(Command { method: &method, params, session: Some(raw), timeout }).await;
             match answer {
                 Ok(_) => {}
-                // A wait has a timeout of its own, and watches the page.
+                // The wait itself has a timeout and watches the page.
                 Err(CdpError::Timeout { .. } | CdpError::Detached { .. }) => {}
                 Err(error) => {
-                    self.targets.set_enabled(raw, asked, false);
-                    return Err(self.explain(error, &method, Some(raw), target.as_deref()));
+                    self.targets.set_enabled(raw, enabled, false);
+                    return Err(self.map_error(error, &method, Some(raw), target.as_deref()));
                 }
             }
         }
         Ok(())
     }
 
-    /// Waits until no event can come from a session any more: its page closed or crashed.
+    /// Waits until a session can send no more events, and returns why: its page closed or crashed.
     pub async fn silent(&self, session: Option<&Attached>, event: &str) -> ErrorReport {
         if let Some(Attached { raw, .. }) = session {
             let mut changes = self.targets.changes();

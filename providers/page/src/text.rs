@@ -1,18 +1,18 @@
-//! Texts of pages, which can be megabytes long, cut to what a message or a record can bear.
+//! Truncates texts of pages, which can be megabytes long, for messages and records.
 
 use codemode_spec::limits::TARGET_TEXT_BYTES_MAX;
 use serde_json::Value as Json;
 
-/// Of a text in a message.
+/// The maximum length of a text in a message.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// A text cut to what a message can bear.
+/// Truncates a text to the length for a message.
 #[must_use]
 pub fn short(text: &str) -> String {
     cut(text, MESSAGE_CHARS_MAX)
 }
 
-/// A text cut to so many characters, and marked where it was cut.
+/// Truncates a text to `chars_max` characters, with an ellipsis where it was cut.
 #[must_use]
 pub fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
@@ -21,12 +21,12 @@ pub fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// The beginning of a text of a target: enough to judge and to name the target.
-pub(crate) fn kept(text: &str) -> &str {
+/// The beginning of a text of a target, at most `TARGET_TEXT_BYTES_MAX` bytes: enough to check and to name the target.
+pub(crate) fn bounded(text: &str) -> &str {
     &text[..text.floor_char_boundary(TARGET_TEXT_BYTES_MAX)]
 }
 
-/// The same of a field of what the browser told.
-pub(crate) fn kept_field(info: &Json, key: &str) -> String {
-    kept(info[key].as_str().unwrap_or_default()).to_owned()
+/// A text field of a `TargetInfo`, bounded likewise.
+pub(crate) fn bounded_field(info: &Json, key: &str) -> String {
+    bounded(info[key].as_str().unwrap_or_default()).to_owned()
 }

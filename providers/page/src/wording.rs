@@ -1,15 +1,15 @@
-//! How hints of the shared browser come to name a namespace.
+//! Hints of the shared browser, with placeholders for the methods of a namespace.
 //!
-//! This crate knows what a script should do next, but not by which namespace it does so. Where a hint asks for a step,
-//! it has a mark in its place, as `⟦send "Page.reload", {}, {sessionId}⟧`: the step and its arguments. Each namespace
-//! writes the marks in its own words before it answers.
+//! This crate knows what a script should do next, but not the method by which a given namespace does it. A hint
+//! therefore contains a placeholder for each step, such as `⟦send "Page.reload", {}, {sessionId}⟧`: the step and its
+//! arguments. Each namespace replaces the placeholders with calls of its own methods before it answers.
 
 use codemode_spec::ErrorReport;
 
 const OPEN: char = '⟦';
 const CLOSE: char = '⟧';
 
-/// What a hint can ask a script to do.
+/// A step that a hint can recommend to a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send a command of the protocol.
@@ -20,7 +20,7 @@ pub enum Step {
     Targets,
     /// Read events.
     Events,
-    /// Look a name up in the protocol's own description.
+    /// Look a name up in the browser's description of its protocol.
     Describe,
     /// Keep the browser as the shared one of its key.
     Start,
@@ -41,17 +41,17 @@ impl Step {
     }
 }
 
-/// The report with its hint in the words of a namespace: `write` gets each step and the arguments that it is asked
-/// with, as JavaScript.
+/// Replaces the placeholders in a report's hint: `write` renders a step with its arguments, which are JavaScript, as a
+/// call of the namespace.
 #[must_use]
 pub fn worded(mut report: ErrorReport, write: &dyn Fn(Step, &str) -> String) -> ErrorReport {
     if report.hint.contains(OPEN) {
-        report.hint = written(&report.hint, write);
+        report.hint = render(&report.hint, write);
     }
     report
 }
 
-fn written(hint: &str, write: &dyn Fn(Step, &str) -> String) -> String {
+fn render(hint: &str, write: &dyn Fn(Step, &str) -> String) -> String {
     let mut text = String::new();
     let mut rest = hint;
     while let Some((before, marked)) = rest.split_once(OPEN) {
@@ -80,11 +80,11 @@ mod tests {
             ("⟦events {names}⟧", "my.Events({names})"),
             ("⟦unknown x⟧ and ⟦open", "unknown x and ⟦open"),
         ] {
-            assert_eq!(written(hint, &write), expected);
+            assert_eq!(render(hint, &write), expected);
         }
     }
 
-    /// A mark of a step that there is not would be shown to a model as it stands.
+    /// A placeholder of an unknown step would reach a model unrendered.
     #[test]
     fn every_mark_in_this_crate_is_a_step() {
         let mut seen = 0;

@@ -1,6 +1,6 @@
 (() => {
 "use strict";
-// The handle of a secret: its name, in the form that says so wherever it is shown. The value is never in the sandbox.
+// The handle of a secret: it holds the secret's name, and prints as such. The value is never in the sandbox.
 
 class Secret {
   constructor(name) {
@@ -16,7 +16,7 @@ class Secret {
     return String(this);
   }
 
-  /** Why this is no argument of a call; who takes a handle sends its name instead. */
+  /** Why a call refuses this as an argument; methods that accept a handle send its name instead. */
   get ["codemode.handle"]() {
     return `the secret ${JSON.stringify(this.secret)}, which only page.fill, locator.fill and pressSequentially take`;
   }

@@ -1,7 +1,8 @@
 //! The namespace `secret`: handles for values that an operator has stored and that scripts never see.
 //!
-//! `secret("NAME")` is an object that stands for the value where a person would type it; the verb engine puts the value into
-//! pages of its origin. This namespace has no value: it tells names and origins, and what a handle is stands in its layer.
+//! `secret("NAME")` returns a handle that a script passes where a person would type the value; the verb engine inserts
+//! the value into pages of its origin. This crate holds no values: it lists names and origins, and its layer
+//! (`js/secret.js`) defines the handle.
 //!
 //! This crate knows neither the sandbox nor the host, and no other namespace.
 #![forbid(unsafe_code)]
@@ -12,11 +13,11 @@ use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Signature,
 use serde_json::json;
 use std::sync::Arc;
 
-/// The global of scripts.
+/// The name of the global object in scripts.
 const NAMESPACE: &str = "secret";
-/// What makes a handle of a name.
+/// The JavaScript layer, which creates a handle from a name.
 const LAYER: &str = include_str!("../js/secret.js");
-/// The namespace as the tool's description declares it.
+/// The declaration of the namespace in the tool's description.
 const DECLARATION: &str = include_str!("../js/declaration.d.ts.txt");
 
 /// Offers the namespace `secret`.
@@ -25,7 +26,7 @@ pub struct SecretProvider {
 }
 
 impl SecretProvider {
-    /// The namespace. The host must have [`Secrets`] among its services.
+    /// Creates the provider. The host must offer [`Secrets`] as a service.
     #[must_use]
     pub fn new() -> Self {
         let list = Method {
@@ -68,7 +69,7 @@ impl Provider for SecretProvider {
     }
 }
 
-/// One execution's `secret`.
+/// The runtime of one execution.
 struct Names {
     secrets: Arc<dyn Secrets>,
 }
@@ -83,7 +84,7 @@ impl ProviderRuntime for Names {
         Ok(listed.collect::<serde_json::Value>().into())
     }
 
-    /// Which secrets there are is asked anew where the execution goes on.
+    /// Keeps no state: the secrets are queried again where the execution resumes.
     async fn suspend(&self) -> Result<Vec<u8>, ErrorReport> {
         Ok(Vec::new())
     }

@@ -1,13 +1,13 @@
-// Before an action: waits until an element is visible, enabled, editable, still, in view and not covered, and says
-// where to click. Elements that the host goes on with are kept under numbers.
+// Before an action: waits until an element is visible, enabled, editable, stable, in view and not covered, and returns
+// where to click. Elements that the host will use again are retained under numeric handles.
 //
-// Dispatches no input: the host does, so that pages see what they see of a user.
+// It dispatches no input events: the host does, so that pages see trusted ones.
 
 const HANDLES_MAX = 64;
 const handles = new Map();
 let lastHandle = 0;
 
-/** Keeps an element for the host; the oldest of too many is dropped. */
+/** Retains an element for the host; the oldest one is dropped when there are too many. */
 function keepElement(element) {
   const handle = ++lastHandle;
   handles.set(handle, element);
@@ -15,20 +15,20 @@ function keepElement(element) {
   return handle;
 }
 
-/** The element under a number; `detached` when it has left the page or was dropped. */
+/** The element of a handle; fails with `detached` if it has left the page or was dropped. */
 function heldElement(handle) {
   const element = handles.get(handle);
   if (!element || !isConnected(element)) throw new Fault("detached");
   return element;
 }
 
-/** Where an element was when it was last looked at, so that one that moves by script is noticed. */
+/** The last known box of each element, to detect elements that are moved by script. */
 const lastBoxes = new WeakMap();
 const LAST_BOX_MS = 1000;
-/** Frames that are waited for until time has gone on. */
+/** The limit of frames to wait for until the timeline's time advances. */
 const FRAMES_MAX = 5;
 
-/** null when an element stands still; else `unstable`. Waits for frames only when it may move. */
+/** null if an element is stable, else `unstable`. Waits for frames only if the element may move. */
 async function instability(element) {
   const now = performance.now();
   let box = boundsOf(element);
@@ -36,12 +36,13 @@ async function instability(element) {
   lastBoxes.set(element, { box, at: now });
   const moved = last && now - last.at < LAST_BOX_MS && !sameBox(last.box, box);
   if (!moved && !isAnimated(element)) return null;
-  // Outside of a frame the browser shows what moves where it will be in the next one; so both looks are in frames.
+  // Outside of a frame callback, layout shows moving elements where they will be in the next frame; so both
+  // measurements are taken in frames.
   await renderedFrame();
-  // An animation that was pending stays at its first position for one frame more.
+  // An animation that was pending stays at its first position for one more frame.
   if (isPending(element)) await renderedFrame();
   box = boundsOf(element);
-  // On a busy machine two frames may be of one moment, in which nothing has moved.
+  // On a busy machine two frames may have the same timeline time, during which nothing moves.
   const moment = document.timeline.currentTime;
   for (let frames = 0; frames < FRAMES_MAX; frames++) {
     await renderedFrame();
@@ -74,7 +75,7 @@ async function actOn(args, given) {
       const looked = lookAt(element, args, checks.has("hit"), scrolls);
       if (looked.scrolled) {
         scrolls++;
-        // What was scrolled by us did not move by itself.
+        // The scrolling done here is no movement of the element itself.
         lastBoxes.set(element, { box: boundsOf(element), at: performance.now() });
       }
       if (looked.error) return looked.error;
@@ -92,7 +93,7 @@ async function actOn(args, given) {
   });
 }
 
-/** Brings an element into view where that is needed; `{point}` or `{error}`, and whether it scrolled. */
+/** Scrolls an element into view if necessary; `{point}` or `{error}`, and whether it scrolled. */
 function lookAt(element, args, hit, scrolls) {
   const look = () => {
     const point = pointOf(element, args.position);
@@ -110,7 +111,7 @@ function lookAt(element, args, hit, scrolls) {
     // A frame knows only its own viewport, which the frames around it may not show.
     if (top !== window) scrollIfNeeded(nearestWithBox(element));
     const seenThere = look();
-    // Without a hit test, one tells whether a box around the element cuts it off.
+    // Without `hit`, a hit test still tells whether an overflow container clips the element.
     if (!seenThere.error && (hit || !coveredAt(element, seenThere.point.x, seenThere.point.y))) return seenThere;
   }
   scrollIntoView(element, scrolls);
@@ -124,15 +125,15 @@ function lookAt(element, args, hit, scrolls) {
   return { ...(args.point || !hit ? seenThere : { ...seenThere, point: null }), scrolled: true };
 }
 
-// What an element lacks that is forced: nothing is waited for.
+// Failures of forced actions, which do not wait.
 const NOT_VISIBLE = "Element is not visible";
 const NOT_IN_VIEW = "Element is outside of the viewport";
 
-// How long news of the mouse may take from the browser to the page.
+// How long a mouse event may take from the browser to the page.
 const FELT_MS_MAX = 100;
 let felt = null;
 
-/** Waits from now on for the mouse to move in this document. */
+/** Starts waiting for a mouse move in this document. */
 function feelMouse() {
   felt?.stop();
   let stop;
@@ -145,19 +146,19 @@ function feelMouse() {
   felt = { moved, stop };
 }
 
-/** Whether the mouse has moved here since an element was found. */
+/** Whether the mouse has moved in this document since the element was found. */
 async function hasFeltMouse(args) {
   const late = new Promise((done) => setTimeout(done, FELT_MS_MAX));
   if (await Promise.race([felt?.moved, late])) return { ok: true };
   return { error: "unstable", preview: preview(heldElement(args.handle)) };
 }
 
-/** Whether a kept element is where it was, and, if `hit` asks for it, what a click at the point would hit. */
+/** Whether a retained element is where it was and, with `hit`, whether a click at the point would hit it. */
 function recheck(args) {
   const element = heldElement(args.handle);
   const now = boundsOf(element);
   const covered = args.hit ? coveredAt(element, args.x, args.y) : null;
-  // What has grown or shrunk, and still is under the mouse, stands still all the same.
+  // An element that was resized, but still is under the mouse, counts as stable.
   const sides = args.hit && !covered ? ["x", "y"] : SIDES;
   if (args.box && !sameBox(args.box, now, 0.5, sides)) {
     lastBoxes.set(element, { box: now, at: performance.now() });

@@ -6,12 +6,16 @@ const ARIA_DEPTH_MAX = 200;
 const NAME_IN_LINE_MAX = 900;
 
 /**
- * One walk through what is spoken. `visited`: what `aria-owns` has brought elsewhere comes once; `left`: how many nodes
- * may come; `roleFor`: the role that an element without one gets all the same, or null.
+ * The state of one traversal of the accessibility tree. `visited` prevents elements moved by `aria-owns` from
+ * appearing twice; `left` is the number of nodes that may still be added; `roleFor` returns a role for an element
+ * without one, or null.
  */
 const ariaWalk = (nodesMax, roleFor) => ({ visited: new Set(), left: nodesMax, roleFor });
 
-/** What is spoken below an element, onto `out`: texts and `{role, name, states, props, children, element}`. */
+/**
+ * Appends the accessible children of an element to `out`: texts and `{role, name, states, props, children,
+ * element}`.
+ */
 function ariaChildren(element, depth, out, walk) {
   const style = lookOf(element);
   const block = !style.inline && style.display !== "contents" ? " " : "";
@@ -67,7 +71,7 @@ function ariaStates(element, role) {
   return states;
 }
 
-/** Joins texts that stand beside each other and leaves out what is only white space. */
+/** Joins adjacent texts, and drops those that are only white space. */
 function ariaMerge(parts) {
   const merged = [];
   let text = "";
@@ -84,7 +88,7 @@ function ariaMerge(parts) {
   return merged;
 }
 
-// Texts that YAML would read as something else.
+// Texts that YAML would parse as something else.
 const YAML_OTHER = /^(?:[-&*[\],?!>|@"'#%]|\s)|[{}`]|:(?:\s|$)|\s#|\s$|[\u0000-\u001f\u007f-\u009f]|^(?:true|false|yes|no|on|off|null|y|n|~|=|<<)$/i;
 const isMistaken = (text) => YAML_OTHER.test(text) || !Number.isNaN(Number(text));
 const yamlValue = (text) => (isMistaken(text) ? JSON.stringify(text) : text);
@@ -109,7 +113,7 @@ function ariaLines(node, indent, depth, lines) {
   }
 }
 
-/** The nodes of an element: of a page those that are in it. */
+/** The nodes of an element; for the page, the nodes inside its body. */
 function ariaNodes(element, walk) {
   const parts = [];
   const page = element === documentElementOf(document);
@@ -118,7 +122,7 @@ function ariaNodes(element, walk) {
   return ariaMerge(parts);
 }
 
-/** The snapshot of an element; `depth` bounds how many levels are shown below the first. */
+/** The snapshot of an element; `depth` limits the number of levels below the first. */
 function ariaSnapshot(element, depth) {
   const lines = [];
   const nodes = ariaNodes(element, ariaWalk(Infinity, () => null));

@@ -1,17 +1,17 @@
-// CSS selectors that reach through shadow roots, with pseudo-classes of their own: `:has-text`, `:text`, `:text-is`,
-// `:text-matches`, `:visible`, `:nth-match`, and those inside of `:has`, `:is`, `:not`, `:where`.
+// CSS selectors that reach through shadow roots, with additional pseudo-classes: `:has-text`, `:text`, `:text-is`,
+// `:text-matches`, `:visible`, `:nth-match`, also inside of `:has`, `:is`, `:not`, `:where`.
 //
-// A selector that the browser understands goes to the browser as it is; only what is left is matched here, right to
-// left. Knows text and visibility of elements; nothing of steps, roles or operations.
+// A selector that the browser understands is passed to the browser; only the rest is matched here, right to left. Knows
+// text and visibility of elements; nothing of steps, roles or operations.
 
 const NESTING = new Set(["has", "is", "where", "not"]);
 const OWN = new Set(["has-text", "text", "text-is", "text-matches", "visible", "nth-match"]);
 
-// A selector list is `{text, plain, compound, complexes}`: `plain` when the browser can match it within one tree, and
-// `compound` when no part of it looks at another element, so that it may be asked tree by tree.
-// A complex selector is a list of parts `{combinator, native, own}`: `native` is text for the browser, `own` are tests.
+// A selector list is `{text, plain, compound, complexes}`. `plain`: the browser can match it within one tree.
+// `compound`: no part of it refers to another element, so that each tree can be queried separately. A complex selector
+// is a list of parts `{combinator, native, own}`: `native` is matched by the browser, `own` are tests done here.
 const parsed = new Map();
-/** An empty tree on which the browser says whether it understands a selector. */
+/** An empty tree on which the browser checks whether it understands a selector. */
 const probe = new DocumentFragment();
 const PARSED_MAX = 500;
 
@@ -113,7 +113,8 @@ function parseCompound(text, from, whole) {
     const open = at + 1 + name.length;
     const end = text[open] === "(" ? skip(text, open) : open;
     const test = parseTest(name, text[open] === "(" ? text.slice(open + 1, end - 1) : null, whole);
-    // Without own pseudo-classes inside, only `:has` needs a look of its own: the browser's does not see shadow trees.
+    // Without additional pseudo-classes inside, only `:has` must be matched here: the browser's does not see shadow
+    // trees.
     if (test.plain && (name === "is" || name === "not" || name === "where")) part.native += text.slice(at, end);
     else part.own.push(test);
     at = end;
@@ -123,7 +124,7 @@ function parseCompound(text, from, whole) {
   return part;
 }
 
-/** The string arguments of an own pseudo-class. */
+/** The string arguments of an additional pseudo-class. */
 function stringsOf(name, argument, whole) {
   const strings = splitOutside(argument ?? "", ",").map((piece) => /^(["'])([^]*)\1$/.exec(piece.trim()));
   if (strings.some((match) => !match)) throw badSelector(`":${name}" in "${whole}" needs a quoted text, as in :${name}("text")`);
@@ -170,15 +171,15 @@ function parseTest(name, argument, whole) {
 
 // ---- matching ----
 
-/** Whether a complex selector goes on beside its scope, as `+ p` does, and not inside. */
+/** Whether a complex selector continues with siblings of its scope, as `+ p` does, instead of descendants. */
 const goesBeside = (parts) => parts.length > 1 && parts[0].own.includes(scopeTest) && (parts[1].combinator === "+" || parts[1].combinator === "~");
 
-/** Whether a complex selector means its scope itself, as `:scope.selected` does. */
+/** Whether a complex selector matches its scope itself, as `:scope.selected` does. */
 const meansScope = (parts) => parts[parts.length - 1].own.includes(scopeTest);
 
 /**
- * Every match below `scope`, or beside it or itself where the selector says so: tree by tree, or in document order if the
- * selector is a list.
+ * Every match below `scope`, or among its siblings or itself where the selector says so: tree by tree, or in
+ * document order if the selector is a list.
  */
 function queryCss(scope, text) {
   const list = parseCss(text);
@@ -191,7 +192,7 @@ function queryCss(scope, text) {
   }
   const roots = rootsIn(scope);
   if (list.plain && !list.complexes.some(meansScope) && (roots.length === 0 || list.compound)) {
-    // A part of a longer selector may stand above the scope for the browser; here it must be in it.
+    // For the browser, a part of a longer selector may match above the scope; here it must be within the scope.
     if (nodeTypeOf(scope) !== ELEMENT || list.compound) {
       const found = queryDeep(scope, list.text);
       return list.complexes.length > 1 && roots.length ? inOrder(found) : found;
@@ -202,7 +203,10 @@ function queryCss(scope, text) {
 
 const selfOf = (scope) => (nodeTypeOf(scope) === DOCUMENT ? documentElementOf(scope) : scope);
 
-/** All matches of a parsed list in a context; `context.scope` bounds the search, `context.self` is what `:scope` means. */
+/**
+ * All matches of a parsed list in a context; `context.scope` bounds the search, `context.self` is the element of
+ * `:scope`.
+ */
 function matchesOf(list, context) {
   let known = seen.queries.get(list);
   if (known?.scope === context.scope && known.self === context.self) return known.found;
@@ -226,7 +230,7 @@ function matchesComplex(element, parts, index, context) {
   return (!native || elementMatches(element, native)) && matchesRest(element, parts, index, context);
 }
 
-/** The rest of the match of an element that `parts[index].native` holds for. */
+/** Matches the rest of the selector for an element that `parts[index].native` matches. */
 function matchesRest(element, parts, index, context) {
   const part = parts[index];
   for (const test of part.own) if (!test.test(element, context)) return false;
@@ -249,7 +253,7 @@ function matchesRest(element, parts, index, context) {
 function hasRelative(element, list, context) {
   return list.complexes.some((parts) => {
     const beside = parts[1].combinator === "+" || parts[1].combinator === "~";
-    // Siblings, and what is below them, are searched from the parent on.
+    // Siblings and their descendants are searched from the parent.
     const scope = beside ? parentNodeOf(element) : element;
     if (!scope) return false;
     const last = parts[parts.length - 1];

@@ -1,8 +1,9 @@
-// Safe access to the tree: accessors that a page cannot replace, shadow roots, the composed and the flat tree, white space.
+// Safe access to the tree: accessors that a page cannot replace, shadow roots, the composed and the flat tree, white
+// space.
 //
-// A form or a document answers for its named children before it answers for its own properties (`form.parentNode`,
-// `document.body`), in every world. So every member is taken from its prototype once and applied to the node.
-// Knows nothing of selectors, roles or operations.
+// A form or a document resolves its named children before its own properties (`form.parentNode`, `document.body`), in
+// every world. So every member is taken from its prototype once and applied to the node. Knows nothing of selectors,
+// roles or operations.
 
 const applied = (method) => Function.prototype.call.bind(method);
 const getter = (owner, name) => applied(Object.getOwnPropertyDescriptor(owner.prototype, name).get);
@@ -66,7 +67,7 @@ const HTML = "http://www.w3.org/1999/xhtml";
 const SVG = "http://www.w3.org/2000/svg";
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
-/** Every native match of `selector` below `scope`, in this one tree. */
+/** Every native match of `selector` below `scope`, within this tree only. */
 function queryAll(scope, selector) {
   const type = nodeTypeOf(scope);
   if (type === ELEMENT) return queryInElement(scope, selector);
@@ -75,7 +76,7 @@ function queryAll(scope, selector) {
 
 const isElement = (node) => nodeTypeOf(node) === ELEMENT;
 const isHtml = (element) => namespaceOf(element) === HTML;
-/** The name of an HTML element; `svg:name` for SVG, so that `<title>` of a drawing is not taken for a page's. */
+/** The name of an HTML element; `svg:name` for SVG, so that the `<title>` of a drawing is not taken for a page's. */
 function tagOf(element) {
   const name = localNameOf(element);
   const space = namespaceOf(element);
@@ -87,7 +88,7 @@ const typeOf = (element) => (tagOf(element) === "input" ? inputTypeOf(element) :
 
 // ---- shadow roots ----
 
-/** Closed roots that the host handed over, by their host element. */
+/** Closed shadow roots passed by the host, by their host element. */
 const adopted = new WeakMap();
 let adoptedAny = false;
 
@@ -101,8 +102,8 @@ function shadowOf(element) {
   return openShadowOf(element) || (adoptedAny && adopted.get(element)) || null;
 }
 
-// What was found out during one look at the page. Script of the page cannot run in between, so nothing here is stale;
-// `forget` begins the next look.
+// Results cached during one operation. Scripts of the page cannot run in between, so no entry is stale; `forget` starts
+// afresh.
 let seen = freshSeen();
 
 function freshSeen() {
@@ -114,8 +115,8 @@ function forget() {
 }
 
 /**
- * All shadow roots below `scope`, nested ones included; the one of `scope` itself too. In the order of their hosts, each
- * before the next one of its tree and after the one that it is in.
+ * All shadow roots below `scope`, including nested ones and that of `scope` itself. In the order of their hosts:
+ * each before the next one of its tree, and after the one that contains it.
  */
 function rootsIn(scope) {
   let roots = seen.roots.get(scope);
@@ -143,7 +144,7 @@ function rootsIn(scope) {
 
 // ---- composed tree (a shadow root belongs to its host) and flat tree (slots filled) ----
 
-/** The parent element, across a shadow root the host; null at the top. */
+/** The parent element; for the top of a shadow tree its host, null at the top of the document. */
 function parentOf(node) {
   const parent = parentNodeOf(node);
   if (!parent) return null;
@@ -152,7 +153,7 @@ function parentOf(node) {
   return type === FRAGMENT && parent instanceof ShadowRoot ? hostOf(parent) : null;
 }
 
-/** The slot that shows a node, also one in an adopted closed root, whose `assignedSlot` is null by design. */
+/** The slot that shows a node, including one in an adopted closed root, whose `assignedSlot` is null by design. */
 function slotOf(node) {
   const type = nodeTypeOf(node);
   const native = type === ELEMENT ? nativeSlotOf(node) : type === TEXT ? nativeTextSlotOf(node) : null;
@@ -166,10 +167,10 @@ function slotOf(node) {
   return null;
 }
 
-/** The parent in the tree as it is shown. */
+/** The parent in the flat tree. */
 const flatParentOf = (node) => slotOf(node) || parentOf(node);
 
-/** The children in the tree as it is shown: a host shows its root, a slot what is assigned to it, closed details a summary. */
+/** The children in the flat tree: a host has its root's, a slot its assigned nodes, closed details only the summary. */
 function flatChildrenOf(element) {
   const root = shadowOf(element);
   const name = root ? "" : localNameOf(element);
@@ -203,7 +204,7 @@ function composedContains(ancestor, node) {
   return false;
 }
 
-/** Document order; what is in a shadow root comes after its host and the host's own children. */
+/** Document order; the content of a shadow root comes after its host and the host's own children. */
 function compareInOrder(a, b) {
   if (a === b) return 0;
   let position = positionOf(a, b);
@@ -252,13 +253,13 @@ const labelGetters = {
   output: getter(HTMLOutputElement, "labels"), progress: getter(HTMLProgressElement, "labels"), select: getter(HTMLSelectElement, "labels"),
   textarea: getter(HTMLTextAreaElement, "labels"),
 };
-/** The `<label>`s of a control; empty for what has none. */
+/** The `<label>`s of a control; empty for other elements. */
 function labelsOf(element) {
   const tag = tagOf(element);
   return Object.hasOwn(labelGetters, tag) ? Array.from(labelGetters[tag](element) || []) : [];
 }
 
-/** The element with the focus, also inside of shadow roots. */
+/** The focused element, including inside of shadow roots. */
 function activeElement() {
   let active = documentActiveOf(document);
   for (;;) {
@@ -271,7 +272,7 @@ function activeElement() {
 
 const styleOf = (element, pseudo) => getComputedStyle(element, pseudo);
 
-/** What of an element's style a walk needs, looked up once; computed styles cost more than all else of a walk. */
+/** The style properties that a traversal needs, cached; computed styles are its most expensive part. */
 function lookOf(element) {
   let look = seen.looks.get(element);
   if (!look) {
@@ -284,7 +285,10 @@ function lookOf(element) {
 
 // ---- text ----
 
-/** White space as a reader sees it: runs are one blank, ends are cut, soft hyphens and zero-width blanks are nothing. */
+/**
+ * Normalises white space as a reader sees it: runs become one space, ends are trimmed, soft hyphens and zero-width
+ * spaces are dropped.
+ */
 function normal(text) {
   return text.replace(/[\u200b\u00ad]/g, "").replace(/\s+/g, " ").trim();
 }
@@ -292,11 +296,11 @@ function normal(text) {
 function shortened(text, length) {
   if (text.length <= length) return text;
   const cut = text.slice(0, length - 1);
-  // A lone half of a surrogate pair would not survive the way to the host.
+  // Half of a surrogate pair would not survive the transfer to the host.
   return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}\u2026`;
 }
 
-/** A mistake of the caller; `run` answers it as a failure. */
+/** An error of the caller; `run` returns it as a failure. */
 class Fault {
   constructor(error, fields) {
     this.failure = { error, ...fields };

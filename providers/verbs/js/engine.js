@@ -1,6 +1,6 @@
-// The operations by name, and `run`, the one entry.
+// The operations by name, and `run`, the only entry point.
 //
-// What a caller did wrong is answered as `{error, …}`; only a defect of this program throws.
+// Errors of the caller are returned as `{error, …}`; only a defect of this program throws.
 
 const sync = (args, given, use) => nowOrLater({ ...args }, given, use);
 const lineOf = (message) => String(message).split("\n")[0];
@@ -32,7 +32,7 @@ const OPS = {
   scroll: (args, given) => until(args.timeout, async () => {
     const found = oneOf(args, given);
     if (found.error) return found;
-    // What has a place can be scrolled to, also when nothing of it shows.
+    // An element with a layout box can be scrolled to, even if it is not visible.
     const missing = linesOf(found.element).length ? null : { error: "hidden", preview: preview(found.element) };
     const unfit = missing || (await instability(found.element));
     if (unfit) return unfit;
@@ -71,12 +71,12 @@ const OPS = {
   },
 };
 
-/** Waits for the element that steps name; without steps: what the page is about. */
+/** Waits for the element of the steps; without steps, the whole page. */
 function contentAs(args, given, render) {
   return sync({ timeout: 0, ...args, steps: args.steps || [] }, given, (element) => ({ value: render(element, !args.steps?.length) }));
 }
 
-/** The document type as it is written, "" when there is none. */
+/** The document type declaration as source, "" if there is none. */
 function doctypeText() {
   const doctype = doctypeOf(document);
   return doctype ? new XMLSerializer().serializeToString(doctype) : "";
@@ -91,7 +91,7 @@ function answerTo(error) {
 }
 
 class Engine {
-  /** Carries out an operation; JSON, or a promise of it. */
+  /** Executes an operation; returns JSON, or a promise of it. */
   run(op, args, given) {
     if (!Object.hasOwn(OPS, op)) return { error: "kind", message: `"${op}" is no operation` };
     forget();
@@ -105,33 +105,33 @@ class Engine {
     }
   }
 
-  /** The elements that match now: a method, since elements are no JSON. */
+  /** The currently matching elements. A method and not an operation, since elements are not JSON. */
   collect(args, given) {
     return given && !isConnected(given) ? [] : elementsOf(args, given);
   }
 
-  /** The elements of an outline, from one place in it to another. */
+  /** A range of the elements of an outline. */
   outlined(handle, from, to) {
     return (outlines.get(handle) || []).slice(from, to);
   }
 
-  /** The element kept under a number, or null. */
+  /** The element retained under a handle, or null. */
   held(handle) {
     return handles.get(handle) || null;
   }
 
-  /** What takes a value for an element that is kept, in this document alone; null when it is not kept here. */
+  /** The slot that accepts a value for a retained element in this document; null if the handle is unknown here. */
   slot(handle, origin, force) {
     const element = handles.get(handle);
     return element ? new Slot(element, origin, force) : null;
   }
 
-  /** The closed shadow root of a node that was handed over. */
+  /** The closed shadow root of a host, if it was adopted. */
   closedRootOf(node) {
     return adopted.get(node);
   }
 
-  /** Hands over a closed shadow root; every step reaches into it from then on. */
+  /** Adopts a closed shadow root; every step reaches into it from then on. */
   adopt(host, root) {
     adopt(host, root);
     return true;

@@ -1,7 +1,7 @@
 // Form controls: filling text, choosing options, setting files, focus and selection.
 //
-// A page sees trusted input events for text, and `input` and `change` for what a user would pick from the browser's own
-// widgets. Knows controls; nothing of how the target was found.
+// A page sees trusted input events for text, and `input` and `change` for values that a user would pick from the
+// browser's own widgets. Knows controls; nothing of how the target was found.
 
 const focusHtml = method(HTMLElement, "focus");
 const focusSvg = method(SVGElement, "focus");
@@ -23,7 +23,7 @@ const execCommand = method(Document, "execCommand");
 const listenTo = method(EventTarget, "addEventListener");
 const unlistenTo = method(EventTarget, "removeEventListener");
 
-// By namespace and not by `instanceof`: an element that came from another document has the classes of that one.
+// By namespace and not by `instanceof`: an element adopted from another document has the classes of that document.
 const FOCUS = { [HTML]: focusHtml, [SVG]: focusSvg, [MATHML]: focusMath };
 const BLUR = { [HTML]: blurHtml, [SVG]: blurSvg, [MATHML]: blurMath };
 
@@ -66,7 +66,7 @@ function fillOne(args, given) {
   return withOne(args, given, (element) => fillElement(element, String(args.value), args.force));
 }
 
-/** null when an element is of a kind that takes text. */
+/** null if an element is of a kind that accepts text. */
 function kindFault(control, tag) {
   if (tag === "input") {
     const type = inputTypeOf(control);
@@ -89,7 +89,7 @@ function fillElement(element, value, force) {
   return typeValue(control, tag, value);
 }
 
-/** Sets what a user would pick from a widget. */
+/** Sets a value that a user would pick from a widget. */
 function pickValue(control, value) {
   const type = inputTypeOf(control);
   let wanted = value.trim();
@@ -108,15 +108,15 @@ function pickValue(control, value) {
 }
 
 /**
- * Types over what is there, by the browser's own editing, so that undo, events and limits are those of a user.
+ * Replaces the content by the browser's own editing, so that undo, events and limits are those of a user.
  *
- * That editing sends no `beforeinput`, on which editors and masks live. So one is sent before it, and where the page
- * refuses that, or draws its text itself as editors on `contenteditable` do, the host types.
+ * That editing sends no `beforeinput`, on which editors and masks depend. So one is dispatched first, and where the
+ * page cancels it, or renders its text itself as editors on `contenteditable` do, the host types.
  */
 function typeValue(control, tag, value) {
   const field = tag === "input" || tag === "textarea";
   selectAllOf(control);
-  // A page may draw the field anew when it gets the focus; the next look finds the new one.
+  // A page may re-render the field when it gets the focus; the next attempt finds the new one.
   if (!isConnected(control)) return { error: "detached" };
   const valueNow = () => (field ? valueGetters[tag](control) : textOfEditable(control));
   if (value === "" && valueNow() === "") return { ok: true };
@@ -135,7 +135,7 @@ function typeValue(control, tag, value) {
 
 const textOfEditable = (element) => innerTextOf(element).replace(/\n$/, "");
 
-/** Whether a control holds a value, after what the browser itself does to values. */
+/** Whether a control holds a value, after the browser's own value sanitisation. */
 function isSame(control, tag, now, wanted) {
   let expected = wanted.replace(/\r\n?/g, "\n");
   if (tag === "input") expected = expected.replace(/\n/g, "");
@@ -205,7 +205,7 @@ function chooseOptions(element, wanted, force) {
     return { error: "option", message: "did not find some options", missing: open, options: shown, count: options.length };
   }
   focusOf(control);
-  // In a single choice, selecting one takes the others back by itself; deselecting first would choose the first option.
+  // In a single choice, selecting one option deselects the others; deselecting first would select the first option.
   if (multiple || !chosen.length) for (const option of options) if (!chosen.includes(option)) setSelected(option, false);
   if (!chosen.length && !multiple) setSelectedIndex(control, -1);
   for (const option of chosen) setSelected(option, true);

@@ -1,14 +1,14 @@
-// Marks over a page for a picture of it: frames around what can be clicked, typed into or scrolled, a grid, the focus, and an
-// arrow where the mouse is. Colours and widths are those of Agent Browser Protocol.
+// Marks over a page for a screenshot: boxes around elements that can be clicked, typed into or scrolled, a grid, the
+// focus, and an arrow at the mouse position. Colours and widths are those of Agent Browser Protocol.
 //
-// The marks stand in a closed shadow root of one element, which steps do not find and pointers do not hit.
+// The marks are in a closed shadow root of one element, which steps do not find and pointers do not hit.
 
 const MARKS_MAX = 500;
 const CLICKABLE = "a[href], button, summary, label, option, select, input:not([type=hidden i]), [onclick], [role=button], [role=link], [role=checkbox], [role=radio], [role=switch], " +
   "[role=tab], [role=menuitem], [role=menuitemcheckbox], [role=menuitemradio], [role=option], [role=treeitem], [role=combobox]";
 const TYPEABLE = "textarea, [contenteditable]:not([contenteditable=false i]), [role=textbox], [role=searchbox], [role=combobox], [role=spinbutton], " +
   "input:not([type=hidden i], [type=checkbox i], [type=radio i], [type=button i], [type=submit i], [type=reset i], [type=image i], [type=file i], [type=range i], [type=color i])";
-/** How a frame is drawn, as the components of its colour, the width in pixels and the style. */
+/** The style of each kind of box: the components of its colour, the width in pixels and the line style. */
 const LOOKS = { clickable: ["0,128,0", 2, "solid"], typeable: ["255,140,0", 2, "solid"], scrollable: ["128,0,128", 2, "dashed"], selected: ["0,0,255", 3, "solid"] };
 const FRAME_OPACITY = 0.7;
 const FILL_OPACITY = 0.08;
@@ -45,13 +45,13 @@ const FINDERS = {
 };
 
 /**
- * Draws the marks of the kinds, and the arrow at `cursor`; `value` says how many of each. They go by themselves after
- * `lasts` milliseconds, also when nobody removes them.
+ * Draws marks of the given kinds, and the arrow at `cursor`; `value` has the count of each kind. They are removed
+ * after `lasts` milliseconds, even if `unmark` is never called.
  */
 function mark(args) {
   unmark();
   const value = {};
-  // A name of its own: nothing that a script searches for is called so.
+  // A tag name of its own, which no selector of a script matches by accident.
   const host = createElement(document, "codemode-marks");
   const style = (element, rules) => void (inlineStyleOf(element).cssText = Object.entries(rules).map(([name, rule]) => `${name}:${rule} !important`).join(";"));
   style(host, { all: "initial", position: "fixed", inset: "0", "pointer-events": "none", "z-index": "2147483647", display: "block" });
@@ -96,7 +96,7 @@ function mark(args) {
   }
   if (args.cursor) {
     const { x, y } = args.cursor;
-    // What is cut to a shape has no shadow of its own.
+    // A clipped element has no shadow of its own.
     const around = put({ left: `${x}px`, top: `${y}px`, width: "14px", height: "22px", filter: "drop-shadow(0 0 1px #fff) drop-shadow(0 0 1px #fff)" });
     put({ position: "absolute", left: "0", top: "0", width: "100%", height: "100%", background: "#000", "clip-path": ARROW }, undefined, around);
     value.cursor = { x, y };

@@ -1,8 +1,8 @@
-// What a text is compared with, and the text of elements as locators see it: search by text, by label, by attribute.
+// Text matching, and the text of elements as locators see it: search by text, by label, by attribute.
 //
 // Knows the tree and its text; nothing of roles, CSS or operations.
 
-/** A function of a string for a `Text`: `{text, exact?}` or `{regex, flags}`. */
+/** A predicate on strings for a `Text`: `{text, exact?}` or `{regex, flags}`. */
 function matcherOf(text) {
   if (text.regex !== undefined) {
     const regex = regexOf(text.regex, text.flags);
@@ -22,7 +22,7 @@ function regexOf(source, flags) {
   }
 }
 
-/** Text in these is no text of the page. */
+/** Whether the text inside an element is not text of the page. */
 function isTextless(element) {
   const tag = localNameOf(element);
   return tag === "script" || tag === "style" || tag === "noscript" || tag === "head" || (tag === "title" && isHtml(element));
@@ -32,8 +32,8 @@ const BUTTON_INPUT = "input[type=button], input[type=submit], input[type=reset]"
 const valueGetters = { input: getter(HTMLInputElement, "value"), textarea: getter(HTMLTextAreaElement, "value"), select: getter(HTMLSelectElement, "value") };
 
 /**
- * The text of an element with its shadow tree: `full` as it stands, `immediate` the runs of its own text nodes.
- * An input that is a button has its value as text.
+ * The text of an element including its shadow tree: `full` is the whole text, `immediate` the runs of its own text
+ * nodes. An input that is a button has its value as text.
  */
 function textOf(node) {
   let text = seen.texts.get(node);
@@ -71,21 +71,21 @@ function normalTextOf(node) {
   return (text.normalised ??= normal(text.full));
 }
 
-/** A function of an element for a `Text`, over its whole text. */
+/** A predicate on elements for a `Text`, tested on the whole text. */
 function textMatcherOf(text) {
   if (text.regex !== undefined) {
     const matches = matcherOf(text);
     return (node) => matches(textOf(node).full);
   }
   const wanted = normal(String(text.text));
-  // As `text="…"` has it in Playwright: one run of the element's own text, and not what its children add to that.
+  // As `text="…"` in Playwright: a single run of the element's own text, without the text of its children.
   if (text.own) return (node) => (wanted === "" ? !textOf(node).immediate.length : textOf(node).immediate.some((run) => normal(run) === wanted));
   if (text.exact) return (node) => normalTextOf(node) === wanted;
   const lower = wanted.toLowerCase();
   return (node) => normalTextOf(node).toLowerCase().includes(lower);
 }
 
-/** "none", "self", or "inner" when a child matches as well and so is the smaller one. */
+/** "none", "self", or "inner" when a child matches as well and so is the smaller match. */
 function textMatch(element, matches) {
   if (isTextless(element) || !matches(element)) return "none";
   for (let child = firstElementOf(element); child; child = nextElementOf(child)) {
@@ -95,7 +95,7 @@ function textMatch(element, matches) {
   return root && matches(root) ? "inner" : "self";
 }
 
-/** What has text that the native `textContent` of an ancestor does not show, and all above it. */
+/** Elements with text that the native `textContent` of an ancestor does not include, and all their ancestors. */
 function specials(scope) {
   if (seen.specials) return seen.specials;
   const set = new Set();
@@ -112,18 +112,19 @@ function specials(scope) {
 /** The smallest elements below `scope`, or `scope` itself, that contain the text. */
 function findByText(scope, text) {
   const matches = textMatcherOf(text);
-  // Only a plain substring is in every ancestor's text as well; a pattern or a whole text may match a child alone.
+  // Only a plain substring is also contained in every ancestor's text; a pattern or a whole text may match a child
+  // alone.
   const lower = text.regex === undefined && !text.exact ? normal(String(text.text)).toLowerCase() : null;
   const wanted = text.regex === undefined && text.exact ? normal(String(text.text)) : null;
   const special = specials(document);
-  // Most of a page is left out by one native look, which also sees what is no text; so it can only leave out.
+  // One native lookup excludes most of a page. It includes text that is not visible, so it can only exclude.
   const mayMatch = (element) => {
     if (lower === "" || wanted === "" || (lower === null && wanted === null) || special.has(element)) return true;
     const value = normal(rawTextOf(element));
     return lower !== null ? value.toLowerCase().includes(lower) : value.includes(wanted);
   };
   const found = [];
-  // Tree by tree, as `queryDeep`.
+  // Tree by tree, as in `queryDeep`.
   let inner = [];
   const visit = (element) => {
     if (isTextless(element)) return;
@@ -143,7 +144,7 @@ function findByText(scope, text) {
   return found;
 }
 
-/** The texts that label an element, in the order of what counts: aria-labelledby, aria-label, `<label>`. */
+/** The texts that label an element, by precedence: aria-labelledby, aria-label, `<label>`. */
 function labelTextsOf(element) {
   const referred = referredBy(element, "aria-labelledby");
   if (referred.length) return referred.map((label) => textOf(label).full);
@@ -166,8 +167,8 @@ function findByAttribute(scope, name, text) {
 }
 
 /**
- * Matches of a native selector in the scope's tree, in document order, and behind them those of each shadow tree below it:
- * the order of Playwright's lists.
+ * Matches of a native selector in the scope's tree, in document order, followed by those of each shadow tree below
+ * it: the order of Playwright's lists.
  */
 function queryDeep(scope, selector) {
   const found = Array.from(queryAll(scope, selector));

@@ -6,11 +6,11 @@
 function isAriaHidden(element) {
   const tag = localNameOf(element);
   if (["style", "script", "noscript", "template"].includes(tag)) return true;
-  // Options of a closed list have no box, but are what can be chosen.
+  // Options of a closed list have no box, but can be chosen.
   const select = tag === "option" || tag === "optgroup" ? closestOf(element, "select") : null;
   if (select) return belongsToHidden(element) || isAriaHidden(select);
   const style = lookOf(element);
-  // A slot has no box of its own, and neither has `display: contents`; what they hold tells.
+  // Slots and `display: contents` elements have no box of their own; their children decide.
   if (style.display !== "contents" && style.visibility !== "visible") return true;
   return belongsToHidden(element);
 }
@@ -21,7 +21,7 @@ function belongsToHidden(element) {
   hidden = attributeOf(element, "aria-hidden")?.toLowerCase() === "true" || lookOf(element).display === "none";
   if (!hidden) {
     const parent = flatParentOf(element);
-    // A child of a host that no slot shows is not rendered; neither is what a closed <details> holds.
+    // Not rendered: a host's child that is assigned to no slot, and the content of a closed <details>.
     const raw = parentNodeOf(element);
     const unslotted = raw && isElement(raw) && shadowOf(raw) && !slotOf(element);
     const folded = parent && tagOf(parent) === "details" && !detailsOpenOf(parent) && !(tagOf(element) === "summary");
@@ -33,7 +33,7 @@ function belongsToHidden(element) {
 
 const FROM_CONTENT = new Set(("button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio row rowheader " +
   "switch tab tooltip treeitem").split(" "));
-/** Without a role of their own these pass their content on to what is named by it. */
+/** Elements with these roles pass their content on to an element that is named by its content. */
 const PASSING = new Set([null, "none", "presentation", "generic", "caption", "code", "definition", "deletion", "emphasis", "insertion", "list", "listitem", "mark",
   "note", "paragraph", "region", "rowgroup", "section", "strong", "subscript", "superscript", "table", "term", "time", "status", "log", "group", "figure", "img"]);
 const UNNAMEABLE = new Set(["caption", "code", "definition", "deletion", "emphasis", "generic", "insertion", "mark", "paragraph", "presentation", "none",
@@ -49,7 +49,7 @@ function nameOf(element) {
   return name;
 }
 
-/** The accessible description, white space normalised: by other elements, by itself, or by what shows under the mouse. */
+/** The accessible description, white space normalised: from aria-describedby, aria-description or the tooltip. */
 function descriptionOf(element) {
   if (hasAttribute(element, "aria-describedby")) {
     const texts = referredBy(element, "aria-describedby").map((target) => {
@@ -60,8 +60,8 @@ function descriptionOf(element) {
   return normal(attributeOf(element, "aria-description") ?? attributeOf(element, "title") ?? "");
 }
 
-// One step of the computation. `how.referred`: by aria-labelledby or a label, which are not followed a second time;
-// `how.inside`: as a part of another element's name; `how.hidden`: below something hidden that was referred to.
+// One step of the computation. `how.referred`: reached by aria-labelledby or a label, which are not followed again;
+// `how.inside`: part of another element's name; `how.hidden`: below a hidden element that was referred to.
 function nameFor(element, how) {
   if (how.visited.has(element)) return "";
   const hidden = how.hidden || isAriaHidden(element);
@@ -78,7 +78,7 @@ function nameFor(element, how) {
   const role = roleOf(element) || "";
   const tag = tagOf(element);
   if (how.inside || how.referred) {
-    // A control inside of a label stands for its value.
+    // A control inside of a label contributes its value.
     const value = embeddedValue(element, role, tag, how);
     if (value !== undefined) return how.visited.add(element), value;
   }
@@ -114,7 +114,7 @@ function embeddedValue(element, role, tag, how) {
   if (role === "combobox" || role === "listbox") {
     if (tag === "select") return Array.from(queryInElement(element, "option")).filter((option) => optionSelectedOf(option)).map((option) => textOf(option).full).join(" ");
     if (tag === "input") return valueGetters.input(element);
-    // The list of a combobox may stand elsewhere.
+    // The list of a combobox may be elsewhere in the tree.
     const lists = role === "combobox" ? [element, ...referredBy(element, "aria-controls")] : [element];
     const options = lists.flatMap((list) => Array.from(queryInElement(list, "[role=option]")));
     return options.filter((option) => attributeOf(option, "aria-selected") === "true").map((option) => contentName(option, { ...how, inside: true })).join(" ");
@@ -125,7 +125,7 @@ function embeddedValue(element, role, tag, how) {
   return role === "menu" ? "" : undefined;
 }
 
-/** What the language itself names an element by: labels, alt, legend, caption, title of a drawing. */
+/** The name from native markup: labels, alt, legend, caption, SVG title. */
 function nativeName(element, tag, how) {
   const type = typeOf(element);
   if (type === "button" || type === "submit" || type === "reset") {
@@ -176,7 +176,7 @@ function labelNames(element, how) {
     .join(" ");
 }
 
-/** The names of all children as one text; blocks are set apart by blanks, what is inline is not. */
+/** The names of all children as one text; block elements are separated by spaces, inline ones are not. */
 function contentName(element, how) {
   const style = tagOf(element) === "option" ? null : lookOf(element);
   let name = pseudoText(element, "::before");
@@ -195,7 +195,7 @@ function contentName(element, how) {
   return style && !style.inline && style.display !== "contents" && how.inside ? ` ${name} `.replace(/^ $|^ {2}$/, "") : name;
 }
 
-/** The text that a style puts before or after an element. */
+/** The text that CSS generates before or after an element. */
 function pseudoText(element, pseudo) {
   const style = styleOf(element, pseudo);
   const { content } = style;

@@ -1,30 +1,30 @@
-// The outline of a page for snapshots: what is spoken, line by line, with what can be acted upon.
+// The outline of a page for snapshots: its accessible content line by line, with the elements that can be acted upon.
 //
-// The host writes the lines; here they are found, and the elements that get a ref.
+// The host formats the lines; here they and the elements that get a ref are collected.
 
 const OUTLINES_MAX = 8;
 const LINE_CHARS_MAX = 4000;
 const OUTLINE_CHARS_MAX = 2000000;
 
-/** Roles that are acted upon. */
+/** Roles of elements that can be acted upon. */
 const ACTED_UPON = new Set(("button link textbox checkbox radio combobox listbox menuitem menuitemcheckbox menuitemradio option searchbox slider " +
   "spinbutton switch tab treeitem iframe").split(" "));
-/** Roles that are worth a ref when they have a name. */
+/** Roles of elements that get a ref if they have a name. */
 const WORTH_A_REF = new Set(("heading cell gridcell columnheader rowheader listitem article region main navigation img form dialog alertdialog alert status " +
   "row").split(" "));
 
-/** The elements of the last outlines, by number, until the host has asked for them. */
+/** The elements of the last outlines, by handle, until the host has requested them. */
 const outlines = new Map();
 let lastOutline = 0;
 
-/** Whether the mouse becomes a hand over an element, and not already over what is around it. */
+/** Whether the mouse cursor becomes a hand over an element, but is not one over its parent already. */
 function hasHand(element) {
   if (lookOf(element).cursor !== "pointer") return false;
   const parent = flatParentOf(element);
   return !parent || lookOf(parent).cursor !== "pointer";
 }
 
-/** What is used whatever its role, or without one: it has a hand, folds, takes text or the focus. */
+/** Whether an element is interactive regardless of its role: it has a hand cursor, folds, is editable or focusable. */
 function isUsed(element, hand = hasHand(element)) {
   if (hand || tagOf(element) === "summary") return true;
   if (isHtml(element) && isContentEditable(element)) {
@@ -45,7 +45,7 @@ function outlineStates(element, role, active) {
   return states;
 }
 
-/** What a field holds; of a password only how long it is. */
+/** The value of a field; for a password only its length, up to 8. */
 function heldBy(element, children) {
   const tag = tagOf(element);
   if (tag === "select") {
@@ -56,7 +56,7 @@ function heldBy(element, children) {
   return typeOf(element) === "password" ? "\u2022".repeat(Math.min(children[0].length, 8)) : children[0];
 }
 
-/** The lines below a level, onto `outline`. */
+/** Appends the lines of a node, starting at a level, to `outline`. */
 function outlineLines(node, level, outline) {
   if (outline.chars > OUTLINE_CHARS_MAX) return;
   if (typeof node === "string") {
@@ -69,7 +69,7 @@ function outlineLines(node, level, outline) {
   const line = { level, role, name: shortened(node.name, LINE_CHARS_MAX) };
   const value = shortened(heldBy(element, node.children), LINE_CHARS_MAX);
   const states = outlineStates(element, role, outline.active);
-  // Where nothing but a text is inside, it stands in the line.
+  // An element's only text is shown in its own line.
   const inside = typeof node.children[0] === "string" && node.children.length === 1 ? [] : node.children;
   if (value) line.value = value;
   if (states.length) line.states = states;
@@ -78,7 +78,7 @@ function outlineLines(node, level, outline) {
   const hand = hasHand(element);
   if (hand) line.hand = true;
   if (role === "iframe") line.frame = true;
-  // A row of a table or an item of a list may be clicked as well.
+  // A row of a table or an item of a list may be clickable as well.
   if (role === "generic" || ACTED_UPON.has(role) || isUsed(element, hand)) line.acts = true;
   if (line.acts || (WORTH_A_REF.has(role) && line.name)) line.element = outline.elements.push(element) - 1;
   outline.chars += line.name.length + value.length + props.reduce((sum, [, text]) => sum + text.length, 0);
@@ -86,7 +86,7 @@ function outlineLines(node, level, outline) {
   outlineAll(inside, level + 1, outline);
 }
 
-/** Siblings. The text of a label is left out beside the control that has it for its name. */
+/** Appends siblings. The text of a label is left out beside the control that it names. */
 function outlineAll(nodes, level, outline) {
   const names = (node, text) => typeof node === "object" && ACTED_UPON.has(node.role) && node.name === text;
   nodes.forEach((node, at) => {
@@ -94,7 +94,7 @@ function outlineAll(nodes, level, outline) {
   });
 }
 
-/** The outline of an element: lines as JSON, and under a number the elements that its lines name by their place. */
+/** The outline of an element: lines as JSON, and a handle for the elements, which the lines refer to by index. */
 function outlineOf(element, nodesMax) {
   const walk = ariaWalk(nodesMax, (bare) => (isUsed(bare) ? "generic" : null));
   const outline = { lines: [], elements: [], chars: 0, active: activeElement() };

@@ -13,7 +13,7 @@ const clientLeftOf = getter(Element, "clientLeft");
 
 const rectangle = ({ x, y, width, height }) => ({ x, y, width, height });
 
-/** The box of an element; one that has none (`display: contents`) has that of what it holds. */
+/** The box of an element; without one (`display: contents`), that of its content. */
 function boundsOf(element) {
   const box = boxOf(element);
   if (box.width || box.height || styleOf(element).display !== "contents") return rectangle(box);
@@ -38,7 +38,7 @@ const viewport = () => ({ width: innerWidth, height: innerHeight });
 
 const TRANSFORMS = { transform: "none", rotate: "none", scale: "none", perspective: "none", offsetPath: "none", zoom: "1" };
 
-/** Whether an element or what is around it in this frame is shown otherwise than it is laid out. */
+/** Whether an element, or an ancestor in this frame, is displayed differently from its layout. */
 function isTransformed(element) {
   for (let at = element; at; at = flatParentOf(at)) {
     const style = styleOf(at);
@@ -47,7 +47,7 @@ function isTransformed(element) {
   return false;
 }
 
-/** Where the content of a frame's element begins, and its size before any transform. */
+/** The position of a frame element's content box, and its size before any transform. */
 function contentBoxOf(element) {
   const box = boxOf(element);
   const style = styleOf(element);
@@ -74,7 +74,7 @@ function inViewport(box) {
   return right > left && bottom > top ? { x: left, y: top, width: right - left, height: bottom - top } : null;
 }
 
-/** The point to click: `position` counted from the padding box, else the middle of the first box that shows; or null. */
+/** The point to click: `position` relative to the padding box, else the middle of the first visible box; or null. */
 function pointOf(element, position) {
   if (position) {
     const box = boundsOf(element);
@@ -90,14 +90,14 @@ function pointOf(element, position) {
   return null;
 }
 
-/** Whether all of an element is inside of the viewport; what boxes around it cut off is not asked. */
+/** Whether all of an element is inside of the viewport, ignoring clipping by ancestors. */
 function isWhollyShown(element) {
   const box = boundsOf(element);
   const { width, height } = viewport();
   return box.x >= 0 && box.y >= 0 && box.x + box.width <= width && box.y + box.height <= height;
 }
 
-// The plain way first; the others bring an element out from under something that sticks to an edge.
+// The default first; the others move an element out from under sticky content at an edge.
 const ALIGNMENTS = [
   null,
   { block: "end", inline: "end" },
@@ -106,20 +106,20 @@ const ALIGNMENTS = [
   { block: "nearest", inline: "nearest" },
 ];
 
-/** Scrolls an element into view, in the way that belongs to this attempt. */
+/** Scrolls an element into view, with the alignment of this attempt. */
 function scrollIntoView(element, attempt) {
   const alignment = ALIGNMENTS[attempt % ALIGNMENTS.length];
   const target = nearestWithBox(element);
   if (alignment) return scrollTo(target, { ...alignment, behavior: "instant" });
   const before = boxOf(target);
   scrollIfNeeded(target);
-  // `scroll-behavior: smooth` makes that a journey of many frames; then the same at once.
+  // `scroll-behavior: smooth` animates that over many frames; then scroll again instantly.
   if (isWhollyShown(target) || !sameBox(before, boxOf(target))) return;
   scrollTo(target, { block: "nearest", inline: "nearest", behavior: "instant" });
   if (!inViewport(boxOf(target))) scrollTo(target, { block: "center", inline: "center", behavior: "instant" });
 }
 
-/** The element itself, or when it has no box the first one in it that has, or else the next above it. */
+/** The element itself; if it has no box, its first child that has one, or else its nearest ancestor that has one. */
 function nearestWithBox(element) {
   if (boxesOf(element).length) return element;
   for (const child of flatChildrenOf(element)) {
@@ -130,7 +130,7 @@ function nearestWithBox(element) {
   return above || element;
 }
 
-/** The slot that shows a text of a host's own at a point: the browser tells such a hit as one on the host. */
+/** The slot that shows a text node of the host at a point: the browser reports such a hit as one on the host. */
 function slotAt(host, x, y) {
   for (let child = firstChildOf(host); child; child = nextSiblingOf(child)) {
     const slot = nodeTypeOf(child) === TEXT ? slotOf(child) : null;
@@ -150,13 +150,13 @@ function elementAt(x, y) {
   for (;;) {
     const root = found && shadowOf(found);
     const inner = root && shadowFromPoint(root, x, y);
-    // A root answers with an element outside of it when nothing of its own is there.
+    // A shadow root returns an element outside of it if nothing of its own is at the point.
     if (!inner || inner === found || rootOf(inner) !== root) return (root && slotAt(found, x, y)) || found;
     found = inner;
   }
 }
 
-/** null when a click at the point hits the element, a part of it, its label or its control; else the failure. */
+/** null if a click at the point hits the element, a part of it, its label or its control; else the failure. */
 function coveredAt(element, x, y) {
   const hit = elementAt(x, y);
   if (!hit) return { error: "outside", preview: preview(element) };
@@ -167,13 +167,14 @@ function coveredAt(element, x, y) {
   const control = label && tagOf(label) === "label" ? labelControlOf(label) : null;
   if (control && (control === element || flatContains(element, control))) return null;
   if (tagOf(element) === "label" && labelControlOf(element) && flatContains(labelControlOf(element), hit)) return null;
-  // The outermost ancestor that the two do not share is what a reader looks for: the dialog and not the word in it.
+  // Report also the outermost ancestor that the two do not share: a reader looks for the dialog, not for the word in
+  // it.
   let within = hit;
   for (let above = flatParentOf(hit); above && !flatContains(above, element); above = flatParentOf(above)) within = above;
   return { error: "covered", by: preview(hit), ...(within === hit ? {} : { within: preview(within) }), preview: preview(element) };
 }
 
-/** The animations and transitions that run on an element or above it. */
+/** The animations and transitions that run on an element or its ancestors. */
 function animationsOn(element) {
   const roots = new Set();
   for (let at = element; at; at = hostAbove(at)) roots.add(rootOf(at));
@@ -188,8 +189,8 @@ const isPending = (element) => animationsOn(element).some((animation) => animati
 const FRAME_MS_MAX = 500;
 
 /**
- * Waits until the page is rendered once more. Between two renderings even what moves has one box, so a timer does not
- * do in the place of a frame; only a tab that is not shown renders nothing.
+ * Waits for the next rendered frame. Between two frames even a moving element has one box, so a timer is no
+ * substitute; only a tab that is not visible renders no frames.
  */
 const renderedFrame = () => frameWithin(visibilityOf(document) === "visible" ? FRAME_MS_MAX : TIMER_MS);
 const visibilityOf = getter(Document, "visibilityState");

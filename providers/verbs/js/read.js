@@ -1,10 +1,10 @@
-// Reads of one element or of all matches, waits for a state, and for a page that stands still.
+// Reads of one element or of all matches, waits for a state, and waits until the page is quiet.
 //
-// Changes nothing.
+// Changes nothing, except for `writeDocument`.
 
 const IMMEDIATE = new Set(["visible", "hidden"]);
 
-/** What an element is asked for; each gives `{value}` or a failure. */
+/** The properties that can be read; each returns `{value}` or a failure. */
 const READS = {
   textContent: (element) => ({ value: rawTextOf(element) }),
   innerText: (element) => (isHtml(element) ? { value: innerTextOf(element) } : { error: "kind", message: "Node is not an HTMLElement" }),
@@ -45,7 +45,7 @@ function readOne(args, given) {
 
 const PREVIEWS_MAX = 100;
 
-/** Reads of every match, as they are now. */
+/** Reads a property of every current match. */
 function readAll(args, given) {
   const elements = given && !isConnected(given) ? [] : elementsOf(args, given);
   if (args.what === "count") return { value: elements.length };
@@ -88,10 +88,10 @@ function waitFor(args, given) {
     }
   };
   const now = look();
-  return now.error && !LASTING.has(now.error) && args.timeout > 0 ? until(args.timeout, look) : now;
+  return now.error && !PERMANENT.has(now.error) && args.timeout > 0 ? until(args.timeout, look) : now;
 }
 
-/** Resolves when the tree has not changed for `ms`; `{ok: false}` when that did not come in time. */
+/** Resolves when the tree has not changed for `ms`; with `{ok: false}` when the timeout came first. */
 function quiet(args) {
   const ms = args.ms > 0 ? args.ms : 0;
   return new Promise((resolve) => {
@@ -115,7 +115,7 @@ const documentOpen = method(Document, "open");
 const documentWrite = method(Document, "write");
 const documentClose = method(Document, "close");
 
-/** Puts a new document in the place of this one. */
+/** Replaces this document by a new one. */
 function writeDocument(html) {
   documentOpen(document);
   documentWrite(document, html);

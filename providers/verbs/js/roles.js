@@ -1,4 +1,4 @@
-// ARIA roles of elements, explicit and implicit (HTML-AAM), and the states that `getByRole` asks for.
+// ARIA roles of elements, explicit and implicit (HTML-AAM), and the states that `getByRole` filters by.
 //
 // Knows the tree; nothing of names, locators or operations.
 
@@ -8,11 +8,11 @@ const ROLES = new Set(("alert alertdialog application article banner blockquote 
   "progressbar radio radiogroup region row rowgroup rowheader scrollbar search searchbox separator slider spinbutton status strong subscript suggestion superscript " +
   "switch tab table tablist tabpanel term textbox time timer toolbar tooltip tree treegrid treeitem").split(" "));
 
-/** Attributes that every role may have; with one of them a presentational element is not presentational. */
+/** Attributes that every role may have; with one of them a presentational element keeps its implicit role. */
 const GLOBAL_ARIA = ("aria-atomic aria-busy aria-controls aria-current aria-describedby aria-details aria-dropeffect aria-flowto aria-grabbed aria-hidden " +
   "aria-keyshortcuts aria-label aria-labelledby aria-live aria-owns aria-relevant aria-roledescription").split(" ");
 const NAMING = ["aria-label", "aria-labelledby"];
-/** Whether an author names the element; only then a form or a section is a landmark. */
+/** Whether the author has named the element; only then a form or a section is a landmark. */
 const isNamed = (element) => NAMING.some((name) => attributeOf(element, name)?.trim());
 
 const SIMPLE = {
@@ -41,7 +41,7 @@ const COMPUTED = {
   header: (element) => (closestOf(element, SECTIONING) ? null : "banner"),
   form: (element) => (isNamed(element) ? "form" : null),
   section: (element) => (isNamed(element) ? "region" : null),
-  img: (element) => (attributeOf(element, "alt") === "" && !hasAttribute(element, "title") && !speaksUp(element) ? "presentation" : "img"),
+  img: (element) => (attributeOf(element, "alt") === "" && !hasAttribute(element, "title") && !keepsImplicitRole(element) ? "presentation" : "img"),
   input(element) {
     const type = inputTypeOf(element);
     const list = ["email", "search", "tel", "text", "url"].includes(type) && attributeOf(element, "list");
@@ -56,7 +56,7 @@ const COMPUTED = {
     const scope = attributeOf(element, "scope");
     if (scope === "col" || scope === "colgroup") return "columnheader";
     if (scope === "row" || scope === "rowgroup") return "rowheader";
-    // Without a scope: a header of its row when data stand beside it, and not in the table's head.
+    // Without a scope: a row header if there are data cells beside it, and it is not in the table's head.
     const row = parentNodeOf(element);
     if (!row || tagOf(row) !== "tr" || closestOf(element, "thead")) return "columnheader";
     for (let cell = firstElementOf(row); cell; cell = nextElementOf(cell)) if (tagOf(cell) === "td") return "rowheader";
@@ -64,7 +64,7 @@ const COMPUTED = {
   },
 };
 
-/** The parts of a structure lose their role with it: rows and cells of a presentational table, items of such a list. */
+/** Parts of a structure lose their role with it: rows and cells of a presentational table, items of such a list. */
 const STRUCTURE = {
   li: ["ul", "ol", "menu"], dd: ["dl", "div"], dt: ["dl", "div"], div: ["dl"], td: ["tr"], th: ["tr"], tr: ["tbody", "thead", "tfoot", "table"],
   tbody: ["table"], thead: ["table"], tfoot: ["table"], caption: ["table"],
@@ -77,7 +77,7 @@ function implicitRole(element) {
   if (!role || !STRUCTURE[tag]) return role;
   for (let at = element, parent; (parent = parentOf(at)) && STRUCTURE[tagOf(at)]?.includes(tagOf(parent)); at = parent) {
     const explicit = explicitRole(parent);
-    if ((explicit === "none" || explicit === "presentation") && !speaksUp(parent)) return explicit;
+    if ((explicit === "none" || explicit === "presentation") && !keepsImplicitRole(parent)) return explicit;
     if (explicit) break;
   }
   return role;
@@ -88,8 +88,8 @@ const explicitRole = (element) => {
   return value ? value.toLowerCase().split(/\s+/).find((role) => ROLES.has(role)) || null : null;
 };
 
-/** Whether a presentational element has a role after all: the focus can reach it, or a global attribute describes it. */
-function speaksUp(element) {
+/** Whether a presentational element keeps its implicit role: it is focusable, or has a global ARIA attribute. */
+function keepsImplicitRole(element) {
   return GLOBAL_ARIA.some((name) => hasAttribute(element, name) && !(NAMING.includes(name) && !attributeOf(element, name).trim())) || isFocusable(element);
 }
 
@@ -100,18 +100,18 @@ function isFocusable(element) {
   return elementMatches(element, "a[href], area[href], button, details, select, textarea, summary, input:not([type=hidden i])");
 }
 
-/** The role of an element; "presentation" and "none" for what has none on purpose, null for what has none by nature. */
+/** The role of an element; "presentation" and "none" are explicit, null means that it has no role. */
 function roleOf(element) {
   let role = seen.roles.get(element);
   if (role !== undefined) return role;
   role = explicitRole(element);
   if (!role) role = implicitRole(element);
-  else if ((role === "none" || role === "presentation") && speaksUp(element)) role = implicitRole(element);
+  else if ((role === "none" || role === "presentation") && keepsImplicitRole(element)) role = implicitRole(element);
   seen.roles.set(element, role);
   return role;
 }
 
-// Which elements can have a role by nature, as a selector: only these are looked at when a role is searched.
+// The elements that can have a role implicitly, as a selector: only these are candidates when a role is searched.
 const BY_ROLE = new Map();
 const addSource = (role, selector) => BY_ROLE.set(role, BY_ROLE.has(role) ? `${BY_ROLE.get(role)}, ${selector}` : selector);
 for (const [tag, role] of Object.entries(SIMPLE)) addSource(role, tag.replace("svg:", ""));
@@ -120,7 +120,7 @@ for (const [role, selector] of [["link", "a[href], area[href]"], ["contentinfo",
   ["img", "img"], ["presentation", "img, li, dd, dt, td, th, tr, tbody, thead, tfoot, caption"], ["none", "li, dd, dt, td, th, tr, tbody, thead, tfoot, caption"],
   ["combobox", "select"], ["listbox", "select"], ["cell", "td"], ["gridcell", "td"], ["columnheader", "th"], ["rowheader", "th"]]) addSource(role, selector);
 
-/** `none` and `presentation` are two words for one role. */
+/** `none` and `presentation` are synonyms. */
 const sameRole = (a, b) => a === b || (a !== null && (a === "none" || a === "presentation") && (b === "none" || b === "presentation"));
 
 // ---- states that getByRole filters by ----
@@ -139,7 +139,7 @@ const levelOf = (element) => {
   if (explicit !== null && Number.isInteger(Number(explicit)) && Number(explicit) >= 1) return Number(explicit);
   return native ? Number(native[1]) : 0;
 };
-/** true, false, or undefined where it is neither. */
+/** true, false, or undefined if it does not apply. */
 const expandedOf = (element) => {
   if (tagOf(element) === "details") return detailsOpenOf(element);
   if (!EXPANDABLE.has(roleOf(element))) return undefined;

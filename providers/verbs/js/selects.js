@@ -1,7 +1,8 @@
-// Popups of `<select>`: kept from opening and told to the host instead, which answers by what is chosen.
+// Popups of `<select>`: kept from opening and reported to the host instead, which answers with the chosen options.
 //
-// Stands alone, in the world of the engine, in each document of a page whose popups are watched. A page sees of it that the
-// default of an event was prevented, and nothing else. Knows one popup at a time; nothing of locators or operations.
+// Self-contained. Runs in the engine's world, in each document of a page whose popups are watched. The page can observe
+// only that the default of an event was prevented. Handles one popup at a time; knows nothing of locators or
+// operations.
 //
 // Called with `{ binding, engine, optionsMax, labelMax, takenMs }`.
 (settings) => {
@@ -14,11 +15,14 @@
   const shortened = (text) => (text.length <= settings.labelMax ? text : `${text.slice(0, settings.labelMax - 1).replace(/[\ud800-\udbff]$/, "")}\u2026`);
   const number = () => Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-  /** The popup that is open: `{ id, select, timer }`. */
+  /** The open popup: `{ id, select, timer }`. */
   let open = null;
   let listens = false;
 
-  /** The nodes from the window down to what an event is for, also into closed shadow roots that the engine was given. */
+  /**
+   * The nodes from the window down to an event's target, including those in closed shadow roots that the engine was
+   * given.
+   */
   function pathOf(event) {
     const path = event.composedPath().reverse();
     const engine = globalThis[Symbol.for(settings.engine)];
@@ -30,18 +34,18 @@
     return path;
   }
 
-  /** Whether the browser opens a popup of its own for an element. */
+  /** Whether the browser would open a popup of its own for an element. */
   function hasPopup(element) {
     if (!(element instanceof HTMLSelectElement) || element.multiple || element.size > 1 || element.matches(":disabled")) return false;
-    // A list that the page draws itself is no popup of the browser.
+    // A list that the page renders itself has no popup of the browser.
     return getComputedStyle(element).appearance !== "base-select";
   }
 
-  /** Whether the browser opens the popup on this event: what it does on Linux and Windows. */
+  /** Whether the browser would open the popup on this event: its behaviour on Linux and Windows. */
   function opens(event) {
     if (event.type === "mousedown") return event.button === 0;
     const isPlain = !event.altKey && !event.ctrlKey && !event.metaKey;
-    // A letter before makes a blank a part of what is searched for.
+    // Typing a letter first starts a type-ahead search, of which a following space is a part.
     if (event.type === "keypress") return isPlain && OPENING_CHARACTERS.includes(event.key);
     if (event.key === "ArrowDown" || event.key === "ArrowUp") return event.altKey && !event.ctrlKey && !event.metaKey;
     return isPlain && event.key === "F4";
@@ -54,8 +58,8 @@
     const select = path.at(-1);
     if (event.type === "mousedown" && open && select !== open.select) close();
     if (!hasPopup(select) || !opens(event)) return;
-    // The page may prevent it as well, and then there is no popup: that is seen when the event has passed all its listeners.
-    // Who stops it on its way is the last to see it.
+    // The page may prevent the default as well, and then there is no popup; that is known only after all its listeners
+    // have run. A listener that stops propagation is the last one to run.
     let isDecided = false;
     const pass = () => {
       isDecided = true;
@@ -75,7 +79,7 @@
     setTimeout(() => {
       if (isDecided) return;
       pass();
-      // A listener kept it from all others: the popup has opened, and goes with the focus.
+      // A listener called stopImmediatePropagation: the popup has opened, and closes when the list loses the focus.
       if (event.defaultPrevented || !listens || !select.matches(":open")) return;
       select.blur();
       tell(select);
@@ -92,21 +96,22 @@
       told.push({ index, label: shortened(normal(option.label)), selected: option.selected, disabled: !canBeChosen(option) });
     }
     const popup = { id: number(), select, timer: 0 };
-    // A popup that the host does not take in time ends the watching: the browser's own opens, and the next ones too.
+    // If the host does not acknowledge a popup in time, watching ends: the browser's own popup opens, and so do later
+    // ones.
     popup.timer = setTimeout(() => {
       if (open !== popup) return;
       end();
       try {
         select.showPicker();
       } catch {
-        // It has left the page.
+        // The list has left the page.
       }
     }, settings.takenMs);
     open = popup;
     globalThis[settings.binding](JSON.stringify({ id: popup.id, multiple: select.multiple, count: options.length, options: told }));
   }
 
-  /** Whether a person could choose an option. */
+  /** Whether a user could choose an option. */
   function canBeChosen(option) {
     return !option.matches(":disabled") && getComputedStyle(option).display !== "none";
   }
@@ -116,19 +121,19 @@
     open = null;
   }
 
-  /** Nothing is watched from now on. */
+  /** Stops watching. */
   function end() {
     close();
     listens = false;
     for (const type of TYPES) window.removeEventListener(type, watch, true);
   }
 
-  /** The host knows of a popup. */
+  /** The host acknowledges a popup. */
   function take(id) {
     if (open?.id === id) clearTimeout(open.timer);
   }
 
-  /** Chooses options of the popup, and no others; null chooses nothing. The popup is closed then. */
+  /** Selects exactly these options and closes the popup; with null, only closes it. */
   function answer(id, indices) {
     if (open?.id !== id || !open.select.isConnected) return { error: "popup" };
     const { select } = open;

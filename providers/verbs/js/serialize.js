@@ -10,7 +10,7 @@
       return false;
     }
   };
-  // A window of another origin tells nothing but that it is one.
+  // A window of another origin reveals nothing but that it is a window.
   const isWindow = (value) => {
     try {
       return value.window === value;

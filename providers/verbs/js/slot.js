@@ -1,11 +1,11 @@
-// Filling with a value that only the documents of one origin may have: first the field is reached, without the value; then
-// a slot takes the value, which is bound to this document and to that field.
+// Filling with a value that only documents of one origin may receive: first the field is made ready, without the value;
+// then a slot, which is bound to this document and that field, accepts the value.
 //
-// Whose document this is, is looked at in the same turn in which the value is put in: nothing navigates in between.
+// The origins are checked in the same task in which the value is filled in: nothing can navigate in between.
 
-/** null when this document and all around it are of an origin; one without an origin of its own is of none. */
-function foreignness(origin) {
-  // The first of these is "null" where a sandbox took the origin away, the second where the address has none.
+/** null if this document and all its ancestors are of an origin; a document with an opaque origin never is. */
+function originFault(origin) {
+  // The first of these is "null" if a sandbox removed the origin, the second if the URL has none.
   const around = Array.from(location.ancestorOrigins);
   const foreign = [globalThis.origin, location.origin].find((own) => own !== origin);
   if (foreign !== undefined) return { error: "origin", origin: foreign, wanted: origin };
@@ -13,10 +13,10 @@ function foreignness(origin) {
   return outer === undefined ? null : { error: "origin", origin: outer, wanted: origin, around: true };
 }
 
-/** Waits for a field that could be filled, in a document of the origin. */
+/** Waits for a field that can be filled, in a document of the origin. */
 function reachField(args, given) {
   return withOne(args, given, (element) => {
-    const fault = foreignness(args.origin) || slotFault(element, args.force);
+    const fault = originFault(args.origin) || slotFault(element, args.force);
     return fault || { handle: keepElement(element) };
   });
 }
@@ -30,7 +30,7 @@ function slotFault(element, force) {
   return kindFault(control, tag) || (force ? null : missingState(element, "visible") || missingState(element, "editable"));
 }
 
-/** Takes the value of one field, in this document. */
+/** Accepts the value of one field, in this document. */
 class Slot {
   #element;
   #origin;
@@ -47,7 +47,7 @@ class Slot {
     try {
       const element = this.#element;
       if (!isConnected(element)) return { error: "detached" };
-      return foreignness(this.#origin) || slotFault(element, this.#force) || putValue(controlOf(element), String(value));
+      return originFault(this.#origin) || slotFault(element, this.#force) || putValue(controlOf(element), String(value));
     } catch (error) {
       return answerTo(error);
     } finally {
@@ -57,8 +57,8 @@ class Slot {
 }
 
 /**
- * As `typeValue`, but never by the host: that types wherever the focus is. The browser is told not to remember what is in the
- * field: it would write the value into its profile, to suggest it in other forms and to restore the page.
+ * As `typeValue`, but never by the host, which types wherever the focus is. Autocomplete is switched off: the
+ * browser would otherwise write the value into its profile, to suggest it in other forms and to restore the page.
  */
 function putValue(control, value) {
   const tag = tagOf(control);

@@ -1,9 +1,12 @@
-// States of an element that actions and reads ask for: visible, enabled, editable, checked; and which control is meant
+// States of an element that actions and reads need: visible, enabled, editable, checked; and which control is meant
 // when a label or a part of a button is named.
 //
 // Knows the tree and computed styles; nothing of locators, waiting or points.
 
-/** A box with an area, not `visibility: hidden`, in nothing that is not rendered. Transparent is visible. */
+/**
+ * Whether an element is rendered with a non-empty box and not `visibility: hidden`. Transparent elements are
+ * visible.
+ */
 function isVisible(element) {
   if (!isConnected(element)) return false;
   const style = styleOf(element);
@@ -15,7 +18,7 @@ function isVisible(element) {
     }
     return false;
   }
-  // Sees `display: none` above it, closed `<details>` and `content-visibility: hidden`.
+  // Covers `display: none` on ancestors, closed `<details>` and `content-visibility: hidden`.
   if (!checkVisibility(element) || style.visibility !== "visible") return false;
   const box = boxOf(element);
   return box.width > 0 && box.height > 0;
@@ -28,18 +31,18 @@ function isTextVisible(node) {
   return box.width > 0 && box.height > 0;
 }
 
-/** Roles for which `aria-disabled` means something. */
+/** Roles that support `aria-disabled`. */
 const DISABLEABLE = new Set(("application button composite gridcell group input link menuitem scrollbar separator tab checkbox columnheader combobox grid " +
   "listbox menu menubar menuitemcheckbox menuitemradio option radio radiogroup row rowheader searchbox select slider spinbutton switch tablist textbox " +
   "toolbar tree treegrid treeitem").split(" "));
 
-/** Disabled as the browser has it (a `<fieldset>` around it included), or by `aria-disabled` on it or above it. */
+/** Disabled natively (including by a `<fieldset>`), or by `aria-disabled` on it or an ancestor. */
 function isDisabled(element) {
   return elementMatches(element, ":disabled") || isAriaDisabled(element);
 }
 
 function isAriaDisabled(element) {
-  // What is no widget is not disabled by its surroundings: a heading in a disabled group can be hovered all the same.
+  // Elements that are not widgets do not inherit it: a heading in a disabled group can still be hovered.
   if (!DISABLEABLE.has(roleOf(element) || "")) return false;
   for (let at = element; at; at = flatParentOf(at)) {
     const value = attributeOf(at, "aria-disabled")?.toLowerCase();
@@ -52,7 +55,7 @@ function isAriaDisabled(element) {
 const READABLE_ROLES = new Set(("checkbox combobox grid gridcell listbox radiogroup slider spinbutton textbox columnheader rowheader searchbox switch treegrid").split(" "));
 const NOT_EDITABLE = "Element is not an <input>, <textarea>, <select> or [contenteditable] and does not have a role allowing [aria-readonly]";
 
-/** true, false, or null when the element is nothing that can be edited. */
+/** true, false, or null if the element cannot be edited. */
 function isReadonly(element) {
   const tag = tagOf(element);
   if (tag === "input" || tag === "textarea" || tag === "select") return tag !== "select" && hasAttribute(element, "readonly");
@@ -65,7 +68,7 @@ const inputCheckedOf = getter(HTMLInputElement, "checked");
 const inputIndeterminateOf = getter(HTMLInputElement, "indeterminate");
 const NOT_CHECKABLE = "Not a checkbox or radio button";
 
-/** true, false, "mixed", or null when the element is nothing that can be checked. */
+/** true, false, "mixed", or null if the element cannot be checked. */
 function checkedOf(element) {
   const type = typeOf(element);
   if (type === "checkbox" || type === "radio") {
@@ -77,7 +80,7 @@ function checkedOf(element) {
   return value === "mixed" && !["radio", "menuitemradio", "switch"].includes(roleOf(element)) ? "mixed" : value === "true";
 }
 
-/** Whether a click would uncheck: a box that looks undecided is checked or not all the same. null as above. */
+/** Whether a click would uncheck: an indeterminate box is nevertheless checked or not. null as for `checkedOf`. */
 function isChecked(element) {
   const type = typeOf(element);
   if (type === "checkbox" || type === "radio") return inputCheckedOf(element);
@@ -85,7 +88,7 @@ function isChecked(element) {
   return value === null ? null : value === true;
 }
 
-/** `closest`, also out of shadow trees. */
+/** `closest`, across shadow roots. */
 function closestAcross(element, selector) {
   for (let at = element; at; at = hostAbove(at)) {
     const found = closestOf(at, selector);
@@ -101,13 +104,13 @@ function hostAbove(element) {
 
 const isEditing = (element) => elementMatches(element, "input, textarea, select") || (isHtml(element) && isContentEditable(element));
 
-/** The button or link that a part of it stands for, else the element. */
+/** The button or link that contains an element, else the element. */
 function buttonOf(element) {
   if (isEditing(element)) return element;
   return closestAcross(element, "button, [role=button], a, [role=link]") || element;
 }
 
-/** The control that is meant by an element: itself, the button it is a part of, or the control of its label. */
+/** The control that an element stands for: itself, the button that contains it, or the control of its label. */
 function controlOf(element) {
   if (isEditing(element)) return element;
   const near = closestAcross(element, "button, [role=button], [role=checkbox], [role=radio]") || element;
@@ -123,7 +126,7 @@ const STATES = {
   disabled: (element) => isDisabled(controlOf(element)),
 };
 
-/** A failure, or null when the state that an action asks for holds. */
+/** The failure if an element lacks the state that an action needs, else null. */
 function missingState(element, state) {
   if (state === "visible") return isVisible(element) ? null : { error: "hidden", preview: preview(element) };
   const control = controlOf(element);

@@ -1,9 +1,10 @@
-// Step lists to elements: evaluation, the one element of a strict target, waiting for it.
+// Resolves step lists to elements: evaluation, the only element of a strict target, waiting for it.
 //
-// Each step maps the elements so far to other elements, without duplicates and in the order in which Playwright lists them:
-// what is in a shadow tree comes behind all that is in the tree around it. Knows what finds elements; nothing of actions.
+// Each step maps the elements so far to other elements, without duplicates and in the order in which Playwright lists
+// them: elements of a shadow tree come after all elements of the tree that contains it. Knows what finds elements;
+// nothing of actions.
 
-/** Finds below one scope; the steps that search. */
+/** Steps that search below one scope. */
 const SEARCHES = {
   css: (scope, step) => queryCss(scope, step.value),
   xpath: findByXpath,
@@ -13,15 +14,15 @@ const SEARCHES = {
   placeholder: (scope, step) => findByAttribute(scope, "placeholder", step.text),
   alt: (scope, step) => findByAttribute(scope, "alt", step.text),
   title: (scope, step) => findByAttribute(scope, "title", step.text),
-  // A test id is a name and not a text: nothing but the whole of it counts.
+  // A test id is an identifier and not a text: only the whole of it matches.
   testid: (scope, step) => {
     if (step.text.regex !== undefined) return findByAttribute(scope, "data-testid", step.text);
     return queryDeep(scope, "[data-testid]").filter((element) => attributeOf(element, "data-testid") === step.text.text);
   },
 };
 
-/** Keeps or picks among the elements so far; `context` is where `and`, `or` search from. */
-const SIEVES = {
+/** Steps that filter or pick among the elements so far; `and` and `or` search from `context`. */
+const FILTER_STEPS = {
   nth: (elements, step) => {
     const at = step.index < 0 ? elements.length + step.index : step.index;
     return at >= 0 && at < elements.length ? [elements[at]] : [];
@@ -57,11 +58,11 @@ function findByXpath(scope, step) {
   }
 }
 
-/** All elements that the steps lead to. `context` is `{scope, given}`. */
+/** All elements that the steps resolve to. `context` is `{scope, given}`. */
 function evaluate(steps, context) {
   let elements = null;
   for (const step of steps) {
-    const sieve = Object.hasOwn(SIEVES, step.by) ? SIEVES[step.by] : null;
+    const sieve = Object.hasOwn(FILTER_STEPS, step.by) ? FILTER_STEPS[step.by] : null;
     if (sieve) {
       elements = sieve(elements ?? (nodeTypeOf(context.scope) === ELEMENT ? [context.scope] : [documentElementOf(context.scope)].filter(Boolean)), step, context);
       continue;
@@ -76,16 +77,17 @@ function evaluate(steps, context) {
 
 const unique = (elements) => [...new Set(elements)];
 
-/** All elements of a target now. */
+/** All current elements of a target. */
 function elementsOf(args, given) {
-  // The element of a ref that has left the page does not come back; an input that opens a chooser need not be in it.
+  // The element of a ref that has left the page does not come back; an input that opens a chooser need not be in the
+  // document.
   if (given && !isConnected(given) && !args.anywhere) throw new Fault("detached");
   return evaluate(args.steps || [], { scope: document, given });
 }
 
 const MATCHES_SHOWN = 10;
 
-/** The one element of a target: `{element}`, or the failure. Not strict: the first one. */
+/** The only element of a target: `{element}`, or the failure. If not strict, the first one. */
 function oneOf(args, given) {
   const elements = elementsOf(args, given);
   if (elements.length === 0) return { error: "none", steps: describe(args.steps) };
@@ -99,7 +101,7 @@ function oneOf(args, given) {
 
 const TIMER_MS = 50;
 
-/** The next frame, or a timer: frames stand still in a tab that is not shown. */
+/** Resolves with the next frame, or after `ms`: no frames run in a tab that is not visible. */
 function frameWithin(ms) {
   return new Promise((resolve) => {
     const timer = setTimeout(done, ms);
@@ -114,8 +116,8 @@ function frameWithin(ms) {
 const nextFrame = () => frameWithin(TIMER_MS);
 
 /**
- * Calls `attempt` until it answers no failure, or a failure that time does not mend, or until the time is over;
- * answers the last one. `attempt` may answer a promise.
+ * Calls `attempt` until it returns no failure, or a permanent one, or the timeout is over; returns its last result.
+ * `attempt` may return a promise.
  */
 async function until(timeout, attempt) {
   const end = performance.now() + (timeout > 0 ? timeout : 0);
@@ -125,19 +127,19 @@ async function until(timeout, attempt) {
     const looked = attempt();
     const cost = performance.now() - begun;
     const answer = await looked;
-    if (!answer.error || LASTING.has(answer.error) || performance.now() >= end) return answer;
+    if (!answer.error || PERMANENT.has(answer.error) || performance.now() >= end) return answer;
     await nextFrame();
-    // On a page where a look takes long, the page gets at least as much time as the looks.
+    // If an attempt is expensive, the page gets at least as much time as the attempt took.
     if (cost > COSTLY_MS) await new Promise((resolve) => setTimeout(resolve, cost));
   }
 }
 
 const COSTLY_MS = 8;
 
-/** Failures that no wait mends. */
-const LASTING = new Set(["many", "kind", "selector", "force", "origin"]);
+/** Failures that waiting cannot resolve. */
+const PERMANENT = new Set(["many", "kind", "selector", "force", "origin"]);
 
-/** Waits for the one element of a target and gives it to `use`, whose failures are waited for as well. */
+/** Waits for the only element of a target and passes it to `use`, whose transient failures are retried as well. */
 function withOne(args, given, use) {
   return until(args.timeout, () => {
     const found = oneOf(args, given);
@@ -145,11 +147,11 @@ function withOne(args, given, use) {
   });
 }
 
-/** Looks at once, without waiting in between, when the first look is enough. */
+/** Returns the first attempt's result synchronously if it is final; otherwise waits as `withOne`. */
 function nowOrLater(args, given, use) {
   forget();
   const found = oneOf(args, given);
   const answer = found.error ? found : use(found.element);
-  if (!answer.error || LASTING.has(answer.error) || !(args.timeout > 0)) return answer;
+  if (!answer.error || PERMANENT.has(answer.error) || !(args.timeout > 0)) return answer;
   return withOne(args, given, use);
 }

@@ -1,4 +1,4 @@
-// Tables as data: `<table>` and elements with the roles of one, spans resolved.
+// Tables as data: `<table>` and elements with table roles, with spans resolved.
 //
 // Knows rows and cells; nothing of markdown or locators.
 
@@ -8,7 +8,7 @@ const CELLS_MAX = 200000;
 
 const roleTokens = (element, tags, roles) => tags.includes(tagOf(element)) || roles.includes(explicitRole(element));
 
-/** The rows of a table in order, without those of tables inside of it. */
+/** The rows of a table in order, without those of nested tables. */
 function rowsOf(table) {
   const rows = [];
   const visit = (element) => {
@@ -36,7 +36,7 @@ function cellsOf(row) {
   return cells;
 }
 
-/** The texts of a table as rows of equal columns, and how many rows at the top are headers. */
+/** The texts of a table as rows of equal length, and the number of header rows at the top. */
 function gridOf(table, textOfCell) {
   const grid = [];
   let headerCount = 0;
@@ -52,7 +52,7 @@ function gridOf(table, textOfCell) {
       const span = (name, aria) => Math.min(Math.max(parseInt(attributeOf(cell, name) ?? attributeOf(cell, aria) ?? "1", 10) || 1, 1), SPAN_MAX);
       const text = textOfCell(cell);
       const columns = span("colspan", "aria-colspan");
-      // Zero rows means down to the end of its part of the table.
+      // A rowspan of zero extends to the end of the table section.
       const down = attributeOf(cell, "rowspan") === "0" ? rows.length - at : Math.min(span("rowspan", "aria-rowspan"), rows.length - at);
       for (let y = 0; y < down; y++) {
         for (let x = 0; x < columns && filled < CELLS_MAX; x++, filled++) (grid[at + y] ??= [])[column + x] ??= text;
@@ -64,19 +64,19 @@ function gridOf(table, textOfCell) {
     if (inHeader) headerCount = at + 1;
   });
   const full = grid.map((line) => Array.from(line, (text) => text ?? ""));
-  // Rows without cells are nothing; a table of nothing but headers has no header.
+  // Rows without cells are dropped; if all rows are headers, only the first one counts.
   if (headerCount === full.length && full.length > 0 && !queryInElement(table, "thead").length && full.length > 1) headerCount = 1;
   const kept = full.map((line, at) => ({ line, at })).filter(({ line }) => line.length);
   return { grid: kept.map(({ line }) => line), headerCount: kept.filter(({ at }) => at < headerCount).length };
 }
 
-/** One name for each column: what stands above it in the header rows, each text once. */
+/** One name for each column: the texts of its header cells, each once. */
 function headersOf(grid, headerCount) {
   const width = Math.max(0, ...grid.map((row) => row.length));
   return Array.from({ length: width }, (_, column) => [...new Set(grid.slice(0, headerCount).map((row) => row[column]).filter(Boolean))].join(" "));
 }
 
-/** Names that can be keys: none empty, none twice. */
+/** Unique, non-empty names that can serve as keys. */
 function keysOf(headers) {
   const used = new Set();
   return headers.map((header, index) => {

@@ -1,11 +1,11 @@
-// Content for readers: plain text and markdown of what is shown.
+// Content for readers: the visible content as plain text and markdown.
 //
-// Follows the tree as it is shown, so shadow trees and slots are where a reader sees them. Changes nothing.
+// Follows the flat tree, so that shadow trees and slots appear where a reader sees them. Changes nothing.
 
 const SKIPPED = new Set("script style noscript template head title meta link svg:svg canvas audio video object embed iframe".split(" "));
 const MAIN = "main, [role=main]";
 
-/** The part of a page that it is about: its one main part or article, else all of it. */
+/** The main content of a page: its main element or only article; null if there is none. */
 function contentRoot() {
   const shown = (selector) => queryDeep(document, selector).filter(isVisible);
   const main = shown(MAIN);
@@ -22,7 +22,7 @@ function isShown(element) {
   return style.display === "contents" || (style.display !== "none" && checkVisibility(element));
 }
 
-/** All visible text, one line for each block. */
+/** All visible text, one line per block. */
 function readableText(element) {
   let out = "";
   const line = (count) => {
@@ -61,7 +61,7 @@ function readableText(element) {
   return out.replace(/\n{3,}/g, "\n\n").trim();
 }
 
-/** What a control shows in the place of its children; null for what is no control. */
+/** What a control shows in place of its children; null for other elements. */
 function controlText(element, tag) {
   if (tag === "input") {
     const type = inputTypeOf(element);
@@ -75,20 +75,20 @@ function controlText(element, tag) {
 
 // ---- markdown ----
 
-/** Markdown of an element; of a whole page its main part, without what leads around the site. */
+/** Markdown of an element; for a whole page that of its main content, without navigation. */
 function markdownOf(element, wholePage) {
   const root = (wholePage && contentRoot()) || element;
   const blocks = blocksOf(root, { depth: 0, focused: root !== element });
   return blocks.join("\n\n").replace(/[ \t]+\n/g, (gap) => (gap.startsWith("  \n") ? "  \n" : "\n")).trim();
 }
 
-/** Whether an element leads around the site rather than being content. */
+/** Whether an element is site navigation or a footer rather than content. */
 function isAround(element, tag) {
   if (tag === "nav" || attributeOf(element, "role") === "navigation") return true;
   return (tag === "footer" || attributeOf(element, "role") === "contentinfo") && !closestOf(element, "article");
 }
 
-/** The blocks that an element's content consists of. Text between blocks is a paragraph. */
+/** The markdown blocks of an element's content. Text between blocks is a paragraph. */
 function blocksOf(element, how) {
   const blocks = [];
   let run = "";
@@ -112,7 +112,7 @@ function blocksOf(element, how) {
   return blocks.filter(Boolean);
 }
 
-// As flex items and grid cells these count as blocks for layout; for a reader they are words of a line.
+// As flex items and grid cells these are laid out as blocks; for a reader they are words of a line.
 const INLINE_ALWAYS = new Set(["b", "strong", "i", "em", "code", "img", "button", "input", "select", "textarea", "label"]);
 const holdsBlocks = (element, tag) => {
   if (["a", "span", "label", "slot", "div"].includes(tag) || tag.includes("-")) {
@@ -143,7 +143,7 @@ function inlineChildren(element, how) {
   return text;
 }
 
-/** A mark around a text, with blanks outside of the mark, where markdown wants them. */
+/** Surrounds a text by a mark, with outer spaces outside of the mark, as markdown requires. */
 function marked(text, mark) {
   const [, before, inner, after] = /^(\s*)([^]*?)(\s*)$/.exec(text);
   return inner ? `${before}${mark}${inner}${mark}${after}` : text;
@@ -214,7 +214,7 @@ function blockOf(element, tag, how) {
       return table === null ? blocksOf(element, how) : table ? [table] : [];
     }
     case "a": {
-      // A link around a whole card: its words are the link.
+      // A link around a whole card: its text is the link's.
       const link = inlineOf(element, tag, how);
       return link ? [link] : [];
     }
@@ -243,7 +243,7 @@ function listOf(element, tag, how) {
   return lines.length ? [lines.join("\n")] : [];
 }
 
-/** A table as markdown; "" for an empty one, null for one that only lays out a page. */
+/** A table as markdown; "" for an empty one, null for a layout table. */
 function markdownTable(element, how) {
   if (["presentation", "none"].includes(explicitRole(element)) || queryInElement(element, "table, ul, ol, h1, h2, h3, p + p").length) return null;
   const { grid, headerCount } = gridOf(element, (cell) => tidyInline(inlineChildren(cell, how)).replace(/\s*\n\s*/g, " ").replace(/\|/g, "\\|"));

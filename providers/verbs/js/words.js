@@ -1,6 +1,7 @@
-// Elements and steps in words: one-line previews, locators that would find an element, the description of a target.
+// Descriptions of elements and steps: one-line previews, locators that would find an element, the description of a
+// target.
 //
-// Reads the tree; nothing here changes it or waits.
+// Reads the tree; changes nothing and does not wait.
 
 const PREVIEW_TEXT = 50;
 const PREVIEW_ATTRIBUTES = 500;
@@ -30,11 +31,11 @@ function preview(element) {
 
 const oneLine = (text) => text.replace(/\n/g, "\u21b5").replace(/\t/g, "\u21c6");
 
-/** A string as it stands in a script: in single quotes. */
+/** A string as a literal of a script, in single quotes. */
 const quoted = (text) => `'${text.replace(/[\\']/g, "\\$&").replace(/\n/g, "\\n")}'`;
 const NAME_MAX = 80;
 
-/** A locator that finds this element and, if there is one, only this element. */
+/** A locator that finds this element and, if possible, only this element. */
 function suggest(element) {
   let fallback = null;
   for (const [locator, steps] of suggestions(element)) {
@@ -76,7 +77,7 @@ function* suggestions(element) {
   if (spoken && !name) yield [`getByRole(${quoted(role)})`, [{ by: "role", role }]];
 }
 
-/** A CSS path of tag names and positions, from the nearest ancestor with an id on. */
+/** A CSS path of tag names and positions, starting at the nearest ancestor with an id. */
 function pathSelector(element) {
   const parts = [];
   for (let at = element; at; at = parentOf(at)) {
@@ -128,7 +129,7 @@ const STEP_WORDS = {
   or: (step) => `or(${describe(step.steps)})`,
 };
 
-/** Steps as the calls of a script that make them. */
+/** Steps as the script calls that create them. */
 function describe(steps) {
   return (steps || []).map((step) => (Object.hasOwn(STEP_WORDS, step.by) ? STEP_WORDS[step.by](step) : String(step.by))).join(".");
 }

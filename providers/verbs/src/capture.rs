@@ -75,7 +75,7 @@ pub struct Screenshot {
 }
 
 impl Rectangle {
-    /// As the page's engine tells it.
+    /// Reads a rectangle from the engine's JSON.
     pub(crate) fn of(told: &Json) -> Self {
         let side = |field: &str| told[field].as_f64().unwrap_or_default();
         Self { x: side("x"), y: side("y"), width: side("width"), height: side("height") }
@@ -113,7 +113,7 @@ impl Tab<'_> {
         let frame = self.main_frame();
         let is_marked = !options.markup.is_empty() || options.cursor.is_some();
         if is_marked {
-            // A verb that is given up does not remove them: then they go by themselves.
+            // If the verb is cancelled, nothing calls `unmark`: the marks then expire by themselves.
             let lasts = (self.left() + GRACE).as_millis() as u64;
             let marks = json!({"kinds": options.markup, "cursor": options.cursor, "lasts": lasts});
             let marked = self.run(&frame, "mark", marks, None, false).await?;
@@ -126,7 +126,7 @@ impl Tab<'_> {
             self.send("Emulation.setDefaultBackgroundColorOverride", clear).await?;
         }
         let taken = self.send("Page.captureScreenshot", params).await;
-        // Also when it failed: nothing is left behind in the page.
+        // Clean up the page even if the capture failed.
         if is_marked {
             self.run(&frame, "unmark", json!({}), None, false).await?;
         }
@@ -136,7 +136,7 @@ impl Tab<'_> {
         bytes(&taken?)
     }
 
-    /// What the viewport shows, from the upper left corner of the page.
+    /// The part of the page that the viewport shows, in page coordinates.
     async fn viewport_of_page(&self) -> Result<Rectangle, ErrorReport> {
         let metrics = self.send("Page.getLayoutMetrics", json!({})).await?;
         let shown = |field: &str| metrics["cssVisualViewport"][field].as_f64().unwrap_or_default();
@@ -144,7 +144,7 @@ impl Tab<'_> {
         Ok(Rectangle { x: shown("pageX"), y: shown("pageY"), width, height })
     }
 
-    /// Where an element is, scrolled into view, from the upper left corner of the page.
+    /// Scrolls an element into view and returns its box in page coordinates.
     async fn box_of(&self, target: &Target) -> Result<Rectangle, ErrorReport> {
         let place = self.locate(target).await?;
         let args = json!({
@@ -158,13 +158,13 @@ impl Tab<'_> {
         Ok(Rectangle { x: shown.x + scrolled("pageX"), y: shown.y + scrolled("pageY"), ..shown })
     }
 
-    /// Prints the page. `options` are those of `Page.printToPDF`.
+    /// Prints the page as PDF. `options` are those of `Page.printToPDF`.
     pub async fn pdf(&self, options: &Json) -> Result<Vec<u8>, ErrorReport> {
         let options = if options.is_object() { options.clone() } else { json!({"printBackground": true}) };
         bytes(&self.send("Page.printToPDF", options).await?)
     }
 
-    /// Gives the viewport a size.
+    /// Sets the size of the viewport.
     pub async fn resize(&self, width: u32, height: u32) -> Result<(), ErrorReport> {
         let params = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false});
         self.send("Emulation.setDeviceMetricsOverride", params).await.map(drop)

@@ -1,16 +1,17 @@
-//! Halting a page: no script of it runs, and no animation.
+//! Pausing a page: its scripts and animations stand still.
 //!
-//! By the debugger, and not by virtual time: a browser never gives up the virtual time of a page, so that the page would stand
-//! still for the next execution that uses the browser, and while it stands its frames, requests and listeners go on all the
-//! same. The debugger stops scripts of all kinds wherever they are, and lets them go with the session that has stopped them.
+//! This uses the debugger rather than virtual time. A browser never leaves virtual time once a page is in it, so the
+//! page would stand still for the next execution that uses the browser; and frames, requests and listeners keep running
+//! meanwhile. The debugger stops every kind of script wherever it is, and resumes them when its session ends.
 //!
-//! What it only comes near to:
-//! - Time goes on. Scripts that are halted do not see it; when they go on, `Date.now()` has jumped by as long as they were
-//!   halted, and timers that are due run, each once. The time that a clock tells stands still meanwhile.
-//! - Animations of styles and of scripts stand still; pictures that move by themselves, videos, workers, and what is loaded, do
-//!   not. What these tell the page, it hears when it goes on.
-//! - A document that arrives meanwhile, of a navigation that was under way, runs: the clock tells so.
-//! - A script that runs without end is not halted: the page stands still between two of its tasks.
+//! Limitations:
+//! - Wall time goes on. Paused scripts do not notice; when they resume, `Date.now()` has jumped by the length of the
+//!   pause, and timers that are due fire once each. The time that [`Tab::clock`] reports stands still.
+//! - CSS and script animations stop. Animated images, videos, workers and loading continue; the page receives their
+//!   events when it resumes.
+//! - A document that commits during the pause, from a navigation that was under way, runs: [`Tab::clock`] then reports
+//!   that the page is not paused.
+//! - An endless script cannot be paused: the page is stopped between two of its tasks.
 
 use crate::{
     reports,
@@ -21,15 +22,16 @@ use codemode_page::Event;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 
-/// How the browser tells that a page stands still.
+/// The event that reports that a page has been paused.
 const PAUSED: &str = "Debugger.paused";
 
 impl Tab<'_> {
-    /// Whether the page can be halted by now and is, and its time: `{enabled, paused, baseMs, nowMs}`, in milliseconds since
-    /// 1970. Its time stands still while it is halted, and began with `baseMs`.
+    /// The state of the page's clock: `{enabled, paused, baseMs, nowMs}`, with times in milliseconds since 1970.
+    /// `enabled` tells whether [`Self::set_clock`] was called; the page's time started at `baseMs` and stands still
+    /// while the page is paused.
     ///
     /// # Errors
-    /// None at the moment.
+    /// None at present.
     pub fn clock(&self) -> Result<Json, ErrorReport> {
         self.browser.catch_up();
         Ok(match self.verbs.clocks.of(&self.browser, &self.id) {
@@ -40,14 +42,14 @@ impl Tab<'_> {
         })
     }
 
-    /// Halts the page, or lets it go on. With `initial_ms` its time begins there, in milliseconds since 1970, if it was not
-    /// halted before: that changes what [`Self::clock`] tells, and not what its scripts see.
+    /// Pauses or resumes the page. If the page was not under this clock before, `initial_ms` (milliseconds since 1970)
+    /// is where its time starts: that affects what [`Self::clock`] reports, not what the page's scripts see.
     ///
     /// # Errors
-    /// `DIALOG_OPEN` while the page shows a dialog, `CALL_TIMEOUT` if it does not stand still in time.
+    /// `DIALOG_OPEN` while the page shows a dialog, `CALL_TIMEOUT` if it does not pause in time.
     ///
     /// # Cancellation
-    /// May be dropped at any time: the page may be halted then, or not.
+    /// May be dropped at any time: the page is then either paused or not.
     pub async fn set_clock(&self, paused: bool, initial_ms: Option<f64>) -> Result<(), ErrorReport> {
         if initial_ms.is_some_and(|ms| !ms.is_finite()) {
             return Err(reports::invalid("initialMs is a time in milliseconds since 1970"));
@@ -56,7 +58,7 @@ impl Tab<'_> {
         if paused { self.halt().await } else { self.unhalt().await }
     }
 
-    /// Lets the page go on, if it may be halted.
+    /// Resumes the page if it may be paused.
     pub(crate) async fn unhalt(&self) -> Result<(), ErrorReport> {
         if !self.verbs.clocks.of(&self.browser, &self.id).is_some_and(|clock| clock.may_be_halted()) {
             return Ok(());
@@ -79,35 +81,35 @@ impl Tab<'_> {
         if self.is_halted() {
             return Ok(());
         }
-        // A page that shows a dialog stands still already, and the debugger does not reach it.
+        // A page that shows a dialog is blocked already, and the debugger cannot reach it.
         if self.browser.targets.target(&self.id).is_some_and(|page| page.dialog.is_some()) {
             return Err(self.unanswered("Debugger.enable"));
         }
         self.verbs.clocks.touch(&self.id);
         let halted = self.halt_target(&self.id).await;
         let Ok(seq) = halted else {
-            // What was begun does not happen later.
+            // Withdraw the pause, so that it does not take effect later.
             let _ = tokio::time::timeout(GRACE, self.release_target(&self.id)).await;
             return halted.map(drop);
         };
         let session = self.session().await?;
         self.verbs.clocks.halted(&self.id, Halt::new(&self.browser, &session, seq));
         let frames = frames_of(&self.browser, &self.id);
-        // A frame that has gone meanwhile does not run either.
+        // A frame that has been detached meanwhile runs no scripts either, so its error is ignored.
         let _ = futures::future::join_all(frames.iter().map(|frame| self.halt_target(frame))).await;
         Ok(())
     }
 
-    /// Halts the page or a frame with a process of its own; answers after which event it is.
+    /// Pauses the page or an out-of-process frame. Returns the number of the first event after the pause.
     async fn halt_target(&self, target: &str) -> Result<u64, ErrorReport> {
         let session = self.verbs.browser.attach(&self.browser, Some(target), self.left()).await?.raw;
         let since = self.cursor();
         let asked = async {
-            // It stays enabled, since the browser tells of each script of the page whenever that is done.
+            // Left enabled: each `Debugger.enable` makes the browser report all scripts of the page again.
             self.send_to(target, "Debugger.enable", json!({})).await?;
             self.send_to(target, "Debugger.setSkipAllPauses", json!({"skip": false})).await?;
-            // Between two tasks of the page: one that stands still while it draws keeps its picture from being taken. It is
-            // answered when the page goes on.
+            // Pauses between two tasks of the page: a page paused while it draws cannot be captured. The call is
+            // answered when the page resumes.
             self.send_to(target, "Runtime.evaluate", json!({"expression": "debugger"})).await
         };
         let is_paused = |event: &Event| event.method == PAUSED && event.session.as_deref() == Some(&session);
@@ -133,8 +135,8 @@ impl Tab<'_> {
     }
 
     async fn release_target(&self, target: &str) -> Result<(), ErrorReport> {
-        // All are sent at once: a page that does not answer yet is told of all of them. Statements of the page's own that ask
-        // for a debugger are passed over from now on.
+        // Sent concurrently, so that a page that does not answer yet receives all three. `setSkipAllPauses` also makes
+        // the page's own `debugger` statements have no effect from now on.
         let (skip, rate, resumed) = tokio::join!(
             self.send_to(target, "Debugger.setSkipAllPauses", json!({"skip": true})),
             self.send_to(target, "Animation.setPlaybackRate", json!({"playbackRate": 1})),
@@ -142,13 +144,13 @@ impl Tab<'_> {
         );
         skip.and(rate)?;
         match resumed {
-            // It runs.
+            // It is running already.
             Err(error) if error.code == ErrorCode::CdpProtocolError => Ok(()),
             resumed => resumed.map(drop),
         }
     }
 
-    /// Refuses what a halted page cannot do: an input would be lost, and a wait would not end.
+    /// Refuses commands that a paused page cannot perform: an input would be lost, and a wait would never end.
     pub(crate) fn refuse_halted(&self, method: &str, params: &Json) -> Result<(), ErrorReport> {
         let needs_scripts = method.starts_with("Input.") || params["awaitPromise"] == true;
         if needs_scripts && self.is_halted() { Err(reports::halted()) } else { Ok(()) }

@@ -1,20 +1,20 @@
-//! What a page wrote to its console, and the errors that its scripts did not catch.
+//! A page's console messages, and the uncaught errors of its scripts.
 
 use crate::reports::exception;
 use codemode_page::{Event, EventLog};
 use serde_json::{Value as Json, json};
 use std::collections::{HashMap, HashSet};
 
-/// The event of a line of the console.
+/// The event of a console message.
 pub(crate) const LINE: &str = "Runtime.consoleAPICalled";
-/// The event of an error that nothing has caught.
+/// The event of an uncaught error.
 pub(crate) const THROWN: &str = "Runtime.exceptionThrown";
-/// The scripts of a session's document are gone.
+/// The event that reports that the scripts of a session's document are gone.
 const CLEARED: &str = "Runtime.executionContextsCleared";
 
-/// The numbers of the events that tell again what was told before: a document that comes back out of the cache of the
-/// history tells its whole console anew.
-pub(crate) fn told_again(log: &EventLog) -> HashSet<u64> {
+/// The numbers of events that repeat earlier ones: a document restored from the back/forward cache reports its whole
+/// console again.
+pub(crate) fn replayed_events(log: &EventLog) -> HashSet<u64> {
     let is_of_consoles = |event: &Event| matches!(event.method.as_str(), LINE | THROWN | CLEARED);
     let mut documents: HashMap<&str, u64> = HashMap::new();
     let mut told: HashMap<(&str, &str, u64), u64> = HashMap::new();
@@ -27,7 +27,7 @@ pub(crate) fn told_again(log: &EventLog) -> HashSet<u64> {
             *document += 1;
             continue;
         }
-        // The time is as exact as a microsecond; within one document the same is said twice.
+        // Timestamps have microsecond resolution; equal ones within one document are two messages, not a repetition.
         let time = event.params["timestamp"].as_f64().unwrap_or_default().to_bits();
         if *told.entry((session, event.method.as_str(), time)).or_insert(*document) < *document {
             again.insert(event.seq);
@@ -36,9 +36,9 @@ pub(crate) fn told_again(log: &EventLog) -> HashSet<u64> {
     again
 }
 
-/// A line of the page's console.
+/// A console message as scripts see it.
 pub(crate) fn line(params: &Json) -> Json {
-    let arguments: Vec<String> = params["args"].as_array().into_iter().flatten().map(spoken).collect();
+    let arguments: Vec<String> = params["args"].as_array().into_iter().flatten().map(argument_text).collect();
     let at = params.pointer("/stackTrace/callFrames/0");
     json!({
         "level": params["type"], "text": arguments.join(" "),
@@ -46,7 +46,7 @@ pub(crate) fn line(params: &Json) -> Json {
     })
 }
 
-/// An error of the page's scripts that nothing has caught.
+/// An uncaught error as scripts see it.
 pub(crate) fn error(params: &Json) -> Json {
     let thrown = &params["exceptionDetails"];
     let stack = exception(thrown).message;
@@ -59,13 +59,13 @@ pub(crate) fn error(params: &Json) -> Json {
     json!({"name": name, "message": message, "stack": stack, "location": place(at)})
 }
 
-/// Where something was said, counted from 0 as the protocol and Playwright do.
+/// The location of a message, counted from 0 as the protocol and Playwright do.
 fn place(at: &Json) -> Json {
     json!({"url": at["url"], "lineNumber": at["lineNumber"], "columnNumber": at["columnNumber"]})
 }
 
-/// An argument of the page's console, as the console shows it.
-fn spoken(argument: &Json) -> String {
+/// An argument of a console call, as the console shows it.
+fn argument_text(argument: &Json) -> String {
     match (&argument["value"], argument["unserializableValue"].as_str(), argument["description"].as_str()) {
         (Json::String(text), ..) => text.clone(),
         (_, Some(text), _) | (Json::Null, None, Some(text)) => text.to_owned(),

@@ -28,11 +28,11 @@ impl CookieFilter {
 }
 
 impl Tab<'_> {
-    /// The cookies that would be sent to these addresses; without any, all of the page's browser context, or in a context
-    /// that is the user's of an external browser those that would be sent to the page's own addresses.
+    /// The cookies that would be sent to these URLs. Without URLs: all cookies of the page's browser context, or, in
+    /// the user's own context of an external browser, those that would be sent to the page's own URLs.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn cookies(&self, urls: &[String]) -> Result<Json, ErrorReport> {
         let cookies = match urls {
             [] => self.own_cookies().await?,
@@ -41,11 +41,11 @@ impl Tab<'_> {
         Ok(cookies.as_array().into_iter().flatten().map(shown).collect())
     }
 
-    /// All cookies of the context that are the script's to have, as the browser tells them.
+    /// All cookies of the context that the script may see, in the protocol's form.
     async fn own_cookies(&self) -> Result<Json, ErrorReport> {
         let own = self.own_context().await?;
         if own.is_none() && self.verbs.browser.is_external() {
-            // A script has what the pages have that it uses, and not all of the user's logins.
+            // A script gets the cookies of the pages that it uses, not all of the user's logins.
             return Ok(self.send("Network.getCookies", json!({})).await?["cookies"].take());
         }
         let params = own.map_or_else(|| json!({}), |own| json!({"browserContextId": own}));
@@ -55,15 +55,15 @@ impl Tab<'_> {
     /// Sets cookies. Each names a `url`, or a `domain` and a `path`.
     ///
     /// # Errors
-    /// `CDP_PROTOCOL_ERROR` if one is no cookie.
+    /// `CDP_PROTOCOL_ERROR` if a cookie is invalid.
     pub async fn set_cookies(&self, cookies: &Json) -> Result<(), ErrorReport> {
         self.send("Network.setCookies", json!({ "cookies": cookies })).await.map(drop)
     }
 
-    /// Deletes cookies: those of [`Self::cookies`] without addresses that are meant.
+    /// Deletes the cookies of [`Self::cookies`] (without URLs) that match the filter.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn clear_cookies(&self, filter: &CookieFilter) -> Result<(), ErrorReport> {
         let cookies = self.own_cookies().await?;
         for cookie in cookies.as_array().into_iter().flatten().filter(|cookie| filter.matches(cookie)) {
@@ -77,7 +77,7 @@ impl Tab<'_> {
     }
 }
 
-/// A cookie as a script has it.
+/// A cookie as scripts see it.
 fn shown(cookie: &Json) -> Json {
     const FIELDS: [&str; 7] = ["name", "value", "domain", "path", "expires", "httpOnly", "secure"];
     let mut shown: Map<String, Json> =

@@ -1,4 +1,4 @@
-//! What becomes of a page's dialogs.
+//! Handling of a page's dialogs.
 
 use crate::{
     state::dialogs::{DialogPolicy, handle},
@@ -8,21 +8,21 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 
 impl Tab<'_> {
-    /// Attaches to the page, so that its dialogs are seen, and has them answered from now on.
-    pub(crate) async fn look_after_dialogs(&self) -> Result<(), ErrorReport> {
+    /// Attaches to the page, so that its dialogs are reported, and starts the task that answers them.
+    pub(crate) async fn watch_dialogs(&self) -> Result<(), ErrorReport> {
         let dialogs = &self.verbs.dialogs;
         let is_new = !dialogs.know(&self.browser, &self.id);
         dialogs.answer_on(&self.verbs.browser, &self.browser);
         if is_new {
             self.session().await?;
-            // A tab behind others takes input as the one in front does, and its page draws.
+            // Makes a background tab take input and draw as the foreground tab does.
             self.send("Emulation.setFocusEmulationEnabled", json!({"enabled": true})).await?;
             dialogs.add(&self.id);
         }
         Ok(())
     }
 
-    /// What becomes of the page's dialogs from now on.
+    /// Sets how the page's dialogs are answered from now on.
     pub fn set_dialog_policy(&self, policy: DialogPolicy) {
         self.verbs.dialogs.set(&self.id, policy);
     }

@@ -1,9 +1,9 @@
-//! The in-page engine: the scripts of `js`, joined in the order in which they stand on each other.
+//! The in-page engine: the scripts of `js`, concatenated in the order of their dependencies.
 //!
 //! It knows the page's elements and nothing of the host: operations come in and plain JSON goes out.
 
-/// An expression that makes the engine of a world, or finds the one that is there: verbs that come at the same time share
-/// it, and with it the elements that it keeps. A page cannot put anything under a symbol of another world.
+/// An expression that creates the engine of an isolated world, or returns the existing one: concurrent verbs share it,
+/// and with it the elements that it retains. A page cannot define a symbol in another world.
 pub(crate) const ENGINE: &str = concat!(
     "globalThis[Symbol.for('codemode.engine')] ??= (() => { \"use strict\";\n",
     include_str!("../js/dom.js"),

@@ -1,4 +1,4 @@
-//! Functions of scripts, evaluated in the page's own world.
+//! Evaluation of functions from scripts in the page's own world.
 
 use crate::{
     locate::Op,
@@ -16,7 +16,7 @@ use codemode_spec::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// The document of a frame.
+/// Returns the document of a frame.
 const DOCUMENT: &str = "function() { return [document]; }";
 
 /// What is evaluated.
@@ -30,7 +30,7 @@ pub struct Code {
     pub is_function: bool,
 }
 
-/// Puts elements where they are meant in an argument.
+/// Replaces the placeholders of an argument by their elements.
 const PLACE: &str = "(handles, whole, places) => {
   places.forEach((place, index) => {
     const last = place.pop();
@@ -40,12 +40,12 @@ const PLACE: &str = "(handles, whole, places) => {
   return whole;
 }";
 
-/// What a function gets as its last argument.
+/// The last argument of a function.
 #[derive(Clone, Copy, Default)]
 pub struct Argument<'a> {
-    /// Plain data; nothing, if there is none.
+    /// Plain data; `None` if there is no argument.
     pub value: Option<&'a Value>,
-    /// Elements in it.
+    /// The elements in it.
     pub handles: &'a [Handle],
 }
 
@@ -62,7 +62,7 @@ pub struct Handle {
 }
 
 impl Argument<'_> {
-    /// As an expression, in a function that has the elements as `handles`.
+    /// As an expression, inside a function that has the elements as `handles`.
     fn expression(&self) -> String {
         let value = self.value.map_or_else(|| "undefined".to_owned(), literal);
         if self.handles.is_empty() {
@@ -74,7 +74,8 @@ impl Argument<'_> {
 }
 
 impl Code {
-    /// A function that calls the code with the element, if there is one, and the argument, whose elements come behind.
+    /// A function that calls the code with the element, if any, and the argument; the argument's elements follow as
+    /// parameters.
     fn call(&self, with_element: bool, argument: Argument<'_>) -> String {
         let argument = argument.expression();
         match (self.is_function, with_element) {
@@ -89,7 +90,7 @@ impl Code {
 }
 
 impl Tab<'_> {
-    /// Evaluates in the page, or with one element, or with all elements that match.
+    /// Evaluates in the page, with one element, or with all matching elements.
     pub async fn evaluate(
         &self,
         target: Option<&Target>,
@@ -117,9 +118,9 @@ impl Tab<'_> {
         }
     }
 
-    /// An expression, or a function with an argument, in the page's main frame.
+    /// Evaluates an expression, or a function with an argument, in the page's main frame.
     async fn evaluate_in_page(&self, code: &Code, argument: Argument<'_>) -> Result<Value, ErrorReport> {
-        // An expression may be statements as well, as in a console: what it comes to is read in a second step.
+        // An expression may also be a list of statements, as in a console, so its value is serialised in a second step.
         let expression = match code.is_function {
             true => format!("(async () => ({SERIALIZE})(await ({})()))()", code.call(false, argument)),
             false => code.function.clone(),
@@ -139,9 +140,9 @@ impl Tab<'_> {
         let place = self.locate(target).await?;
         let elements = self.collect(&place, ELEMENTS_EVALUATED_MAX + 1).await?;
         if elements.len() > ELEMENTS_EVALUATED_MAX {
-            return Err(reports::too_many(&place.words, ELEMENTS_EVALUATED_MAX));
+            return Err(reports::too_many(&place.description, ELEMENTS_EVALUATED_MAX));
         }
-        // One after the other each would take a round trip.
+        // Resolved concurrently: in sequence each element would cost a round trip.
         let found = elements.iter().map(|element| self.in_main_world(&place.frame, element.backend));
         let found = futures::future::try_join_all(found).await?;
         let (frame, handles) = self.handles(Some(place.frame), argument.handles).await?;
@@ -157,8 +158,8 @@ impl Tab<'_> {
         self.call(&frame, &document, &function, json!(arguments)).await
     }
 
-    /// The elements of an argument as a function gets them, and the frame that they are in: all in one, in `frame` if that
-    /// is named.
+    /// Resolves the elements of an argument to function arguments. Returns them with their frame: all must be in one
+    /// frame, which is `frame` if that is given.
     async fn handles(&self, frame: Option<Frame>, handles: &[Handle]) -> Result<(Frame, Vec<Json>), ErrorReport> {
         if handles.len() > HANDLE_ARGUMENTS_MAX {
             return Err(reports::invalid(format!("an argument may have {HANDLE_ARGUMENTS_MAX} elements")));
@@ -178,7 +179,7 @@ impl Tab<'_> {
         Ok((frame.unwrap_or_else(|| self.main_frame()), found))
     }
 
-    /// The document of a frame in the page's own world.
+    /// The document of a frame, as an object of the page's own world.
     async fn document(&self, frame: &Frame) -> Result<String, ErrorReport> {
         let documents = self.nodes(frame, DOCUMENT, json!([])).await?;
         let document = documents.first().map_or(0, |document| document.backend);
@@ -196,7 +197,7 @@ impl Tab<'_> {
         outcome(&answer)
     }
 
-    /// Evaluates again and again, with each frame that the page draws, until it answers something that is true.
+    /// Evaluates repeatedly, once per animation frame or polling interval, until the result is truthy.
     pub async fn wait_for_function(
         &self,
         code: &Code,
@@ -206,7 +207,7 @@ impl Tab<'_> {
         let polling = polling_ms.unwrap_or(0.0).max(0.0);
         loop {
             match self.wait_in_document(code, argument, polling).await {
-                // The page went elsewhere: the new document may answer otherwise.
+                // The page navigated: the new document may give another result.
                 Err(error) if is_lost(&error) && !self.left().is_zero() => {}
                 Err(error) => return Err(explained(error)),
                 Ok(answer) => match outcome(&answer)? {
@@ -222,7 +223,7 @@ impl Tab<'_> {
 
     async fn wait_in_document(&self, code: &Code, argument: Argument<'_>, polling: f64) -> Result<Json, ErrorReport> {
         let (frame, handles) = self.handles(None, argument.handles).await?;
-        // Frames stand still in a tab that is not seen: a timer is raced against them.
+        // No animation frames run in a tab that is not visible, so they are raced against a timer.
         let waiting = format!(
             "(async (handles, once, until, polling) => {{ for (;;) {{ const value = await once(...handles); \
              if (value) return ({SERIALIZE})({{value}}); if (performance.now() > until) return null; \
@@ -248,7 +249,7 @@ fn backend(node: &Json) -> i64 {
     node["backendNodeId"].as_i64().unwrap_or_default()
 }
 
-/// What an evaluation came to.
+/// The value of an evaluation, or the exception that it threw.
 fn outcome(answer: &Json) -> Result<Value, ErrorReport> {
     if let Some(thrown) = answer.get("exceptionDetails") {
         return Err(reports::exception(thrown));
@@ -262,7 +263,7 @@ fn outcome(answer: &Json) -> Result<Value, ErrorReport> {
     }
 }
 
-/// Chromium's words for what a result cannot be, in ours.
+/// Explains a lost execution context in terms of the navigation that caused it.
 fn explained(error: ErrorReport) -> ErrorReport {
     if is_lost(&error) {
         let message = "Execution context was destroyed, most likely because of a navigation";

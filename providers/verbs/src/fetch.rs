@@ -1,9 +1,9 @@
-//! Requests of the script's own, made by the browser: with its cookies, over its network, and under its rules.
+//! Requests made by scripts and sent by the browser: with its cookies, over its network, and under its policy.
 //!
-//! A request is the navigation of an empty tab that never arrives. It is stopped before it is sent, and gets the script's
-//! method, headers and body; it is stopped again where the server's answer begins, which is read there; then it is given
-//! up. So no page sees the request or the answer, nothing of the site runs, the policy and the network rules judge it as
-//! they judge any navigation, and what pages of one origin may read of another does not matter.
+//! A request is the navigation of an empty tab that never commits. It is intercepted before it is sent, and gets the
+//! script's method, headers and body; it is intercepted again when the server's response begins, which is read there;
+//! then it is abandoned. So no page sees the request or the response, no code of the site runs, the policy and the
+//! network rules judge it like any navigation, and cross-origin restrictions of pages do not apply.
 
 use crate::{
     reports,
@@ -24,17 +24,19 @@ use std::{collections::BTreeMap, time::Duration};
 use tokio::time::Instant;
 use url::Url;
 
-/// How much of a body is read at once: as base64 it is no large answer, so that only the page takes the place for one.
+/// The chunk size for reading a body. As base64 a chunk is below the size of a large answer, so only the page acquires
+/// the permit for one.
 const READ_BYTES: usize = 64 << 10;
-/// How long a tab may take to open, whatever time the request has: a tab whose making is given up would be left.
+/// The minimum time for opening a tab, whatever time the request has: a tab whose creation is cancelled would be
+/// leaked.
 const OPEN_MAX: Duration = Duration::from_secs(10);
-/// Headers that the network itself decides on.
-const OF_THE_NETWORK: &[&str] =
+/// Headers that only the network stack may set.
+const NETWORK_STACK_HEADERS: &[&str] =
     &["connection", "content-length", "expect", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
-/// Headers of a navigation that a request of a script does not have.
-const OF_NAVIGATIONS: &[&str] = &["accept", "upgrade-insecure-requests"];
-/// Headers with credentials: they do not follow to another origin.
-const OF_ONE_ORIGIN: &[&str] = &["authorization", "cookie", "proxy-authorization"];
+/// Headers of navigations that a script's request does not have.
+const NAVIGATION_HEADERS: &[&str] = &["accept", "upgrade-insecure-requests"];
+/// Headers with credentials: not forwarded to another origin.
+const CREDENTIAL_HEADERS: &[&str] = &["authorization", "cookie", "proxy-authorization"];
 
 /// A request.
 #[derive(Clone, Debug, Deserialize)]
@@ -58,19 +60,19 @@ fn get() -> String {
     "GET".to_owned()
 }
 
-/// What a server answered. Its body is beside it.
+/// The server's response, without its body.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FetchAnswer {
     url: String,
     status: u64,
     status_text: String,
-    /// Name and value of each, as they came.
+    /// The name and value of each header, in their order.
     headers: Vec<(String, String)>,
 }
 
 impl FetchRequest {
-    /// With the names of its headers in lower case.
+    /// Validates the request and lower-cases its header names.
     fn checked(mut self) -> Result<(Self, Url), ErrorReport> {
         let url = Url::parse(&self.url).map_err(|_| reports::invalid(format!("{:?} is no url", short(&self.url))))?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -96,28 +98,28 @@ impl FetchRequest {
             if !is_token(name) || value.contains(['\r', '\n', '\0']) {
                 return Err(reports::invalid(format!("{:?} is no header", short(name))));
             }
-            if OF_THE_NETWORK.contains(&&**name) {
+            if NETWORK_STACK_HEADERS.contains(&&**name) {
                 return Err(reports::invalid(format!("the header {name} is the browser's own to set")));
             }
         }
         Ok((self, url))
     }
 
-    /// The headers that the request has at an address, from those that the browser would send.
+    /// The headers that the request gets at a URL, derived from those that the browser would send.
     fn headers_at(&self, first: &Url, params: &Json) -> BTreeMap<String, String> {
         let sent = &params["request"];
         let theirs = sent["headers"].as_object().into_iter().flatten();
         let mut headers: BTreeMap<String, String> = theirs
             .map(|(name, value)| (name.to_lowercase(), value.as_str().unwrap_or_default().to_owned()))
-            .filter(|(name, _)| !OF_NAVIGATIONS.contains(&&**name) && !self.headers.contains_key(name))
+            .filter(|(name, _)| !NAVIGATION_HEADERS.contains(&&**name) && !self.headers.contains_key(name))
             .collect();
         headers.insert("accept".to_owned(), "*/*".to_owned());
-        let is_at_home =
+        let is_same_origin =
             sent["url"].as_str().and_then(|url| Url::parse(url).ok()).is_some_and(|at| at.origin() == first.origin());
-        // A server that has it come as a GET does not want its body either.
+        // A server that redirects the request to a GET does not get its body headers either.
         let has_body = sent["method"] == self.method.as_str();
         let ours = self.headers.iter().filter(|(name, _)| {
-            (is_at_home || !OF_ONE_ORIGIN.contains(&&***name)) && (has_body || !name.starts_with("content-"))
+            (is_same_origin || !CREDENTIAL_HEADERS.contains(&&***name)) && (has_body || !name.starts_with("content-"))
         });
         headers.extend(ours.map(|(name, value)| (name.clone(), value.clone())));
         headers
@@ -125,31 +127,31 @@ impl FetchRequest {
 }
 
 impl Tab<'_> {
-    /// Has the browser send a request as the site of the page's context that is asked: with its cookies, and it takes those
-    /// that it is given.
+    /// Sends a request in the page's browser context, as a first-party request of the requested site: the context's
+    /// cookies are sent, and cookies of the response are stored.
     ///
     /// # Errors
-    /// `POLICY_REFUSED`, `INVALID_ARGUMENT`, `CALL_FAILED` when no answer comes, `RESULT_TOO_LARGE`, `CALL_TIMEOUT`.
+    /// `POLICY_REFUSED`, `INVALID_ARGUMENT`, `CALL_FAILED` if there is no response, `RESULT_TOO_LARGE`, `CALL_TIMEOUT`.
     ///
     /// # Cancellation
-    /// May be dropped at any time; [`Verbs::close_errands`] closes what is left.
+    /// May be dropped at any time; [`Verbs::close_scratch_tabs`] closes tabs that remain.
     pub async fn fetch(
         &self,
         request: FetchRequest,
         body: Option<&[u8]>,
     ) -> Result<(FetchAnswer, Vec<u8>), ErrorReport> {
         let (request, url) = request.checked()?;
-        let errand = self.open_errand().await?;
-        let answer = Exchange { page: self, tab: &errand, request: &request, first: &url, body }.answer().await;
-        self.verbs.close_errand(&errand).await;
-        // What the script uses is its page.
+        let scratch = self.open_scratch_tab().await?;
+        let answer = Exchange { page: self, tab: &scratch, request: &request, first: &url, body }.answer().await;
+        self.verbs.close_scratch_tab(&scratch).await;
+        // Keep the page, not the scratch tab, as the page that the script last used.
         self.browser.targets.used(&self.id);
         answer
     }
 
-    /// An empty tab in the browser context of the page, of which scripts are not told.
-    pub(crate) async fn open_errand(&self) -> Result<Tab<'_>, ErrorReport> {
-        let _creating = self.verbs.errands.creating.write().await;
+    /// Opens an empty tab in the page's browser context that is hidden from scripts.
+    pub(crate) async fn open_scratch_tab(&self) -> Result<Tab<'_>, ErrorReport> {
+        let _creating = self.verbs.scratch_tabs.creating.write().await;
         let mut params = json!({"url": "about:blank", "background": true});
         if let Some(context) = self.own_context().await? {
             params["browserContextId"] = context.into();
@@ -158,11 +160,11 @@ impl Tab<'_> {
         let opener = Tab::new(self.verbs, self.browser.clone(), String::new(), self.timeout, deadline);
         let made = opener.send_to_browser("Target.createTarget", params).await?;
         let id = made["targetId"].as_str().unwrap_or_default().to_owned();
-        self.verbs.errands.note(&id);
+        self.verbs.scratch_tabs.note(&id);
         Ok(Tab::new(self.verbs, self.browser.clone(), id, self.timeout, self.deadline))
     }
 
-    /// The page's browser context, if it is not the browser's own.
+    /// The page's browser context, or `None` if it is the browser's default context.
     pub(crate) async fn own_context(&self) -> Result<Option<String>, ErrorReport> {
         let Some(context) = self.browser.targets.target(&self.id).and_then(|page| page.context) else {
             return Ok(None);
@@ -174,9 +176,9 @@ impl Tab<'_> {
 }
 
 impl Verbs {
-    /// Closes the tabs of requests that were given up. To be called once, when no call runs any more.
-    pub async fn close_errands(&self, deadline: Instant) {
-        let left = self.errands.take();
+    /// Closes the tabs of cancelled requests. To be called once, when no calls are running any more.
+    pub async fn close_scratch_tabs(&self, deadline: Instant) {
+        let left = self.scratch_tabs.take();
         let Some(browser) = self.browser.current().filter(|_| !left.is_empty()) else { return };
         for id in left {
             let timeout = deadline.saturating_duration_since(Instant::now());
@@ -185,10 +187,10 @@ impl Verbs {
         }
     }
 
-    pub(crate) async fn close_errand(&self, errand: &Tab<'_>) {
-        // The time of the verb may be over.
-        let _ = errand.close(false).await;
-        self.errands.forget(&errand.id);
+    pub(crate) async fn close_scratch_tab(&self, scratch: &Tab<'_>) {
+        // Closing has its own timeout, since the verb's time may be over.
+        let _ = scratch.close(false).await;
+        self.scratch_tabs.forget(&scratch.id);
     }
 }
 
@@ -206,7 +208,7 @@ impl Exchange<'_> {
         let stages = json!([
             {"urlPattern": "*", "requestStage": "Request"}, {"urlPattern": "*", "requestStage": "Response"},
         ]);
-        // A worker of the site does not answer in its place, and no copy of an earlier answer.
+        // The response must not come from a service worker of the site or from the cache.
         self.tab.send("Network.setBypassServiceWorker", json!({"bypass": true})).await?;
         self.tab.send("Network.setCacheDisabled", json!({"cacheDisabled": true})).await?;
         self.tab.send("Fetch.enable", json!({"patterns": stages, "handleAuthRequests": true})).await?;
@@ -234,17 +236,17 @@ impl Exchange<'_> {
             if event.method != PAUSED {
                 let credentials = self.page.credentials();
                 let answer = attempts.answer(credentials.as_ref(), &self.tab.id, params);
-                self.go_on(params, "Fetch.continueWithAuth", json!({ "authChallengeResponse": answer })).await?;
+                self.resume(params, "Fetch.continueWithAuth", json!({ "authChallengeResponse": answer })).await?;
                 continue;
             }
             let is_answer = params["responseStatusCode"].is_u64();
             at(params).clone_into(&mut asked);
-            // The proxy has said so before it answered in the server's place.
+            // The proxy reports a refusal before it answers in the server's place.
             if let Some(refused) = self.tab.browser.refused_by_network_rules(&asked).filter(|_| is_answer) {
                 return Err(refused);
             }
             if !is_answer && !params["responseErrorReason"].is_string() {
-                self.send_on(params, is_sent).await?;
+                self.continue_to_server(params, is_sent).await?;
                 is_sent = true;
                 continue;
             }
@@ -261,33 +263,33 @@ impl Exchange<'_> {
                     .with_hint("Pass maxRedirects: 0 to see what the server answers."));
             }
             redirects += u32::from(is_answer);
-            // What has failed fails the navigation, which says why.
-            self.go_on(params, "Fetch.continueRequest", json!({})).await?;
+            // A failed request fails the navigation, whose error says why.
+            self.resume(params, "Fetch.continueRequest", json!({})).await?;
         }
     }
 
-    /// Lets the request go on to the server: the first time as the script has it.
-    async fn send_on(&self, params: &Json, is_sent: bool) -> Result<(), ErrorReport> {
+    /// Lets the request continue to the server: the first time with the script's method and body.
+    async fn continue_to_server(&self, params: &Json, is_sent: bool) -> Result<(), ErrorReport> {
         let mut changed = json!({"headers": list(&self.request.headers_at(self.first, params))});
         if !is_sent {
             changed["method"] = self.request.method.as_str().into();
             if let Some(body) = self.body {
                 changed["postData"] = STANDARD.encode(body).into();
             }
-            // It was a navigation until now, whose method is another one.
+            // The intercepted request is still the navigation, whose method differs.
             let mut first = params.clone();
             first["request"]["method"] = self.request.method.as_str().into();
             changed["headers"] = list(&self.request.headers_at(self.first, &first));
         }
-        self.go_on(params, "Fetch.continueRequest", changed).await
+        self.resume(params, "Fetch.continueRequest", changed).await
     }
 
-    async fn go_on(&self, stopped: &Json, method: &str, mut params: Json) -> Result<(), ErrorReport> {
+    async fn resume(&self, stopped: &Json, method: &str, mut params: Json) -> Result<(), ErrorReport> {
         params["requestId"] = stopped["requestId"].clone();
         self.tab.send(method, params).await.map(drop)
     }
 
-    /// Reads the answer at which the navigation has stopped.
+    /// Reads the response at which the navigation was intercepted.
     async fn read(&self, params: &Json) -> Result<(FetchAnswer, Vec<u8>), ErrorReport> {
         let headers = params["responseHeaders"].as_array().into_iter().flatten();
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
@@ -324,12 +326,12 @@ impl Exchange<'_> {
                 return Ok(body);
             }
             if body.len() > LARGE_ANSWER_BYTES {
-                self.page.take_large_place().await?;
+                self.page.acquire_large_permit().await?;
             }
         }
     }
 
-    /// Why the navigation ended before there was an answer.
+    /// The error of a navigation that ended before there was a response.
     fn not_answered(&self, arrived: Result<Json, ErrorReport>, asked: &str) -> ErrorReport {
         if let Some(refused) = self.tab.browser.refused_by_network_rules(asked) {
             return refused;

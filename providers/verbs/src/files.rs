@@ -1,4 +1,4 @@
-//! Files between a page and a script: choosers that the page opens, and downloads.
+//! File transfer between a page and a script: file choosers that the page opens, and downloads.
 
 use crate::{
     forms::{Upload, as_json},
@@ -21,13 +21,13 @@ use std::{
 };
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-/// The names of downloads: what Chromium gives them, and nothing that leads elsewhere.
+/// The length of a download's file name: a GUID chosen by Chromium, which cannot contain a path.
 const NAME_BYTES: usize = 36;
-/// The event that tells how far a download is.
+/// The event that reports a download's progress.
 const PROGRESS: &str = "Browser.downloadProgress";
 
 impl Tab<'_> {
-    /// Gives files to a chooser that the page has opened.
+    /// Passes files to a file chooser that the page has opened.
     ///
     /// # Errors
     /// As [`Tab::upload`].
@@ -39,7 +39,7 @@ impl Tab<'_> {
         self.give_files(&place, as_json(files), true).await
     }
 
-    /// Has downloads told of, and kept in the session's folder under names of their own.
+    /// Subscribes to downloads, and has them stored in the session's folder under names of their own.
     pub(crate) async fn watch_downloads(&self) -> Result<(), ErrorReport> {
         let folder = self.verbs.browser.downloads_dir();
         let params = json!({"behavior": "allowAndName", "downloadPath": folder, "eventsEnabled": true});
@@ -47,7 +47,7 @@ impl Tab<'_> {
     }
 }
 
-/// A file that a page has given.
+/// A downloaded file.
 #[derive(Debug)]
 pub struct Downloaded {
     /// The file, opened for reading.
@@ -56,9 +56,9 @@ pub struct Downloaded {
     pub bytes: u64,
 }
 
-/// A download belongs to no page any more once it has begun: the window that opened for it may be closed.
+/// A download does not belong to a page once it has begun: the window that opened for it may be closed.
 impl Verbs {
-    /// Waits until a download has ended: where it is, or why it failed.
+    /// Waits until a download has ended. Returns its path, or why it failed.
     async fn ended(&self, download: &str, deadline: Instant) -> Result<Result<PathBuf, &'static str>, ErrorReport> {
         let name = name(download)?;
         let browser = self.connected(deadline).await?;
@@ -66,7 +66,7 @@ impl Verbs {
         let tells = |event: &Event| event.method == PROGRESS && event.params["guid"] == name;
         let has_ended = |event: &Event| tells(event) && event.params["state"] != "inProgress";
         let event = match browser.events().last(&tells) {
-            // What was told of it may be pushed out by now.
+            // Its events may have been evicted from the log by now.
             None if tokio::fs::try_exists(&path).await.unwrap_or_default() => return Ok(Ok(path)),
             Some(event) if has_ended(&event) => event,
             _ => {
@@ -81,8 +81,8 @@ impl Verbs {
         Ok(if event.params["state"] == "completed" { Ok(path) } else { Err("canceled") })
     }
 
-    /// How far a download is: `state` (`inProgress`, `completed` or `canceled`), `receivedBytes` and `totalBytes`, which is
-    /// 0 while it is not known.
+    /// A download's progress: `state` (`inProgress`, `completed` or `canceled`), `receivedBytes` and `totalBytes`,
+    /// which is 0 while it is unknown.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if there is no such download.
@@ -99,7 +99,7 @@ impl Verbs {
         }))
     }
 
-    /// Why a download failed, when it has ended; `null` if it did not.
+    /// Waits until a download has ended. Returns why it failed, or `null` if it succeeded.
     ///
     /// # Errors
     /// `CALL_TIMEOUT`.
@@ -107,7 +107,7 @@ impl Verbs {
         Ok(self.ended(download, deadline).await?.err().map_or(Json::Null, Json::from))
     }
 
-    /// The file of a download, when it has ended.
+    /// Waits until a download has ended, and opens its file.
     ///
     /// # Errors
     /// `CALL_FAILED` if it failed, `CALL_TIMEOUT`.
@@ -118,7 +118,8 @@ impl Verbs {
         };
         let path = self.ended(download, deadline).await?.map_err(failed)?;
         let opened = tokio::task::spawn_blocking(move || {
-            // What a browser could have put in the file's place is not followed, and not waited for.
+            // The browser might have put a link or a FIFO in the file's place: do not follow it, and do not block on
+            // it.
             let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
             let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
             let metadata = file.metadata()?;
@@ -128,8 +129,8 @@ impl Verbs {
         opened.await.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(unreadable)
     }
 
-    /// The content of a download, when it has ended. It is read alone: an execution has one large answer at a time in its
-    /// memory, for as long as the permit beside it is kept.
+    /// Waits until a download has ended, and reads its content. An execution holds one large answer in memory at a
+    /// time, for as long as the returned permit is held.
     ///
     /// # Errors
     /// As [`Self::downloaded`], and `RESULT_TOO_LARGE`.
@@ -159,30 +160,30 @@ impl Verbs {
     /// Stops a download.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such download.
     pub async fn cancel_download(&self, download: &str, deadline: Instant) -> Result<(), ErrorReport> {
         let name = name(download)?;
-        let cancelled = self.ask_browser("Browser.cancelDownload", json!({ "guid": name }), deadline).await;
-        // One that has ended is none to the browser.
+        let cancelled = self.send_browser_command("Browser.cancelDownload", json!({ "guid": name }), deadline).await;
+        // The browser does not know a download that has ended.
         match cancelled {
             Err(error) if error.code == ErrorCode::CdpProtocolError => Ok(()),
             cancelled => cancelled,
         }
     }
 
-    /// Removes what was downloaded.
+    /// Deletes a downloaded file.
     ///
     /// # Errors
-    /// `CALL_TIMEOUT`, if it has not ended.
+    /// `CALL_TIMEOUT` if the download has not ended in time.
     pub async fn delete_download(&self, download: &str, deadline: Instant) -> Result<(), ErrorReport> {
         if let Ok(path) = self.ended(download, deadline).await? {
-            // It may have been removed already.
+            // The file may have been removed already.
             let _ = tokio::fs::remove_file(path).await;
         }
         Ok(())
     }
 
-    async fn ask_browser(&self, method: &str, params: Json, deadline: Instant) -> Result<(), ErrorReport> {
+    async fn send_browser_command(&self, method: &str, params: Json, deadline: Instant) -> Result<(), ErrorReport> {
         let browser = self.connected(deadline).await?;
         let timeout = deadline.saturating_duration_since(Instant::now());
         Tab::new(self, browser, String::new(), timeout, deadline).send_to_browser(method, params).await.map(drop)
@@ -193,7 +194,7 @@ fn unreadable(error: io::Error) -> ErrorReport {
     ErrorReport::new(ErrorCode::IoError, format!("the download cannot be read: {}", error.kind()))
 }
 
-/// A download's file name.
+/// Validates a download's id, which is its file name.
 fn name(download: &str) -> Result<&str, ErrorReport> {
     let is_name = download.len() == NAME_BYTES && download.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-');
     is_name.then_some(download).ok_or_else(|| reports::invalid("there is no such download"))

@@ -1,10 +1,10 @@
-//! Filling fields, choosing options, ticking boxes, typing and giving files.
+//! Filling fields, choosing options, ticking boxes, typing and uploading files.
 
 use crate::{
     input::mouse::Button,
     locate::{Op, Place},
     pointer::{Approach, CLICKABLE, milliseconds},
-    read::What,
+    read::Property,
     settle::Settle,
     tab::Tab,
     target::Target,
@@ -61,18 +61,18 @@ pub struct Choice {
     pub value_or_label: Option<String>,
 }
 
-/// A file that is given to a page: bytes of the script, never a file of this machine.
+/// A file that is uploaded to a page: bytes from the script, never a file of this machine.
 #[derive(Clone)]
 pub struct Upload {
     /// Its name.
     pub name: String,
-    /// Its type; guessed by the page from its name if empty.
+    /// Its MIME type; if empty, the page guesses it from the name.
     pub mime_type: String,
-    /// What is in it.
+    /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// Files as the page's engine takes them.
+/// Files in the JSON form that the in-page engine expects.
 pub(crate) fn as_json(files: &[Upload]) -> Json {
     files
         .iter()
@@ -81,7 +81,7 @@ pub(crate) fn as_json(files: &[Upload]) -> Json {
 }
 
 impl Tab<'_> {
-    /// Replaces what is in a field.
+    /// Replaces the content of a field.
     pub async fn fill(&self, target: &Target, value: &str, force: bool) -> Result<(), ErrorReport> {
         let args = json!({"strict": true, "timeout": null, "force": force, "value": value});
         let (_, filled) = self.run_on(target, "fill", args, Op::Change).await?;
@@ -91,7 +91,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Writes over what is selected in the element that has the focus.
+    /// Replaces the selection of the focused element.
     async fn write_into(&self, value: &str) -> Result<(), ErrorReport> {
         if value.is_empty() {
             return self.press_keys("Delete", std::time::Duration::ZERO).await;
@@ -99,7 +99,7 @@ impl Tab<'_> {
         self.insert_text(value).await
     }
 
-    /// Fills the fields of a form, in their order.
+    /// Fills the fields of a form, in order.
     pub async fn fill_form(&self, fields: &[Field]) -> Result<(), ErrorReport> {
         for Field { target, value } in fields {
             match value {
@@ -114,7 +114,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Fills a field of any kind: chooses the option of a `<select>`.
+    /// Fills a field of any kind; for a `<select>`, chooses the option.
     async fn fill_field(&self, target: &Target, text: &str) -> Result<(), ErrorReport> {
         match self.fill(target, text, false).await {
             Err(error) if error.code == ErrorCode::NotInteractable && error.details["reason"] == "kind" => {
@@ -125,15 +125,15 @@ impl Tab<'_> {
         }
     }
 
-    /// Chooses options, and answers the values that are chosen then.
+    /// Chooses options, and returns the values that are selected afterwards.
     pub async fn select(&self, target: &Target, options: &[Choice], force: bool) -> Result<Json, ErrorReport> {
         let args = json!({"strict": true, "timeout": null, "force": force, "options": options});
         Ok(self.run_on(target, "select", args, Op::Change).await?.1["value"].clone())
     }
 
-    /// Ticks a box or a radio button, or takes the tick away: clicks it if it is not as it should be.
+    /// Checks or unchecks a checkbox or radio button: clicks it if it is not in the wanted state.
     pub async fn check(&self, target: &Target, checked: bool, approach: &Approach) -> Result<(), ErrorReport> {
-        let read = || self.read(target, What::Checked, None);
+        let read = || self.read(target, Property::Checked, None);
         if read().await? == checked {
             return Ok(());
         }
@@ -182,19 +182,19 @@ impl Tab<'_> {
         self.run_on(target, "focus", json!({"strict": true, "timeout": null}), Op::Look).await.map(drop)
     }
 
-    /// Gives files to a file input.
+    /// Passes files to a file input.
     pub async fn upload(&self, target: &Target, files: &[Upload]) -> Result<(), ErrorReport> {
         let place = self.locate(target).await?;
         self.give_files(&place, as_json(files), false).await
     }
 
-    /// Gives files to the file input of a place, `anywhere`: also if it is not in the document.
+    /// Passes files to the file input at a place; with `anywhere`, also if it is not in the document.
     pub(crate) async fn give_files(&self, place: &Place, files: Json, anywhere: bool) -> Result<(), ErrorReport> {
         let args = json!({"strict": true, "timeout": null, "files": files, "anywhere": anywhere});
         self.run_at(place, "files", args, Op::Change).await.map(drop)
     }
 
-    /// Whether the page has shown another document since.
+    /// Whether the page has committed another document since.
     fn has_navigated(&self, since: u64) -> bool {
         let is_navigation = |event: &codemode_page::Event| {
             event.method == "Page.frameNavigated" && event.params["frame"]["id"] == self.id.as_str()

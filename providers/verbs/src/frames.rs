@@ -1,52 +1,52 @@
-//! What a page is asked for, asked of its frames in processes of their own as well.
+//! Commands that enable events or interception for a page, forwarded to its out-of-process frames as well.
 
 use crate::{state::frames::frames_of, tab::Tab};
 use codemode_spec::ErrorReport;
 use serde_json::{Value as Json, json};
 
 impl Tab<'_> {
-    /// Sends a command that enables something to the page, and to its frames as they come.
+    /// Sends an enabling command to the page and to its out-of-process frames, including future ones.
     ///
     /// # Errors
-    /// Those of the page; a frame that does not take the command is gone, or not for scripts.
-    pub(crate) async fn ask_with_frames(&self, method: &'static str, params: Json) -> Result<(), ErrorReport> {
+    /// Those of the page. A frame's error is ignored: the frame is detached, or not accessible to scripts.
+    pub(crate) async fn enable_with_frames(&self, method: &'static str, params: Json) -> Result<(), ErrorReport> {
         self.send(method, params.clone()).await?;
-        self.note_asked(method, Some(params.clone()));
+        self.note_command(method, Some(params.clone()));
         for frame in frames_of(&self.browser, &self.id) {
             let _ = self.send_to(&frame, method, params.clone()).await;
         }
         Ok(())
     }
 
-    /// Takes back what was asked by `method`, with a command that disables it.
+    /// Reverts the enabling command `method` with a command that disables it.
     ///
     /// # Errors
     /// Those of the page.
-    pub(crate) async fn unask_with_frames(&self, method: &'static str, disable: &str) -> Result<(), ErrorReport> {
-        self.note_asked(method, None);
+    pub(crate) async fn disable_with_frames(&self, method: &'static str, disable: &str) -> Result<(), ErrorReport> {
+        self.note_command(method, None);
         for frame in frames_of(&self.browser, &self.id) {
             let _ = self.send_to(&frame, disable, json!({})).await;
         }
         self.send(disable, json!({})).await.map(drop)
     }
 
-    /// Asks the page and its frames for the events of a domain, once.
+    /// Subscribes to the events of a domain for the page and its frames, once.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub(crate) async fn subscribe_with_frames(&self, event: &str, enable: &'static str) -> Result<(), ErrorReport> {
         self.subscribe(event).await?;
-        if self.verbs.asked.has(&self.id, enable) {
+        if self.verbs.page_commands.has(&self.id, enable) {
             return Ok(());
         }
-        self.note_asked(enable, Some(json!({})));
+        self.note_command(enable, Some(json!({})));
         for frame in frames_of(&self.browser, &self.id) {
             let _ = self.send_to(&frame, enable, json!({})).await;
         }
         Ok(())
     }
 
-    fn note_asked(&self, method: &'static str, params: Option<Json>) {
-        self.verbs.asked.note(&self.verbs.browser, &self.browser, &self.id, method, params);
+    fn note_command(&self, method: &'static str, params: Option<Json>) {
+        self.verbs.page_commands.note(&self.verbs.browser, &self.browser, &self.id, method, params);
     }
 }

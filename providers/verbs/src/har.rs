@@ -1,6 +1,6 @@
-//! The requests of a page as an HTTP archive (HAR 1.2), which other tools read.
+//! Export of a page's requests as an HTTP archive (HAR 1.2), which other tools can read.
 //!
-//! Cookies and other credentials are left out: an archive is made to be handed on.
+//! Cookies and other credentials are left out, since an archive is meant to be shared.
 
 use crate::{
     tab::Tab,
@@ -14,20 +14,20 @@ use serde_json::{Value as Json, json};
 use url::Url;
 
 const VERSION: &str = "1.2";
-/// The one page that an archive is of.
+/// The id of the archive's only page.
 const PAGE: &str = "page_1";
 /// Headers whose values are left out.
 const SECRET: &[&str] = &["authorization", "cookie", "proxy-authorization", "set-cookie"];
 
 impl Tab<'_> {
-    /// The page's requests that a filter means, as far as their events are kept. `with_bodies`: with the bodies of the
-    /// answers that are not too large.
+    /// The page's requests that match a filter, as far as their events are still in the log. `with_bodies` includes the
+    /// response bodies that are not too large.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the filter is none.
+    /// `INVALID_ARGUMENT` if the filter is invalid.
     pub async fn har(&self, filter: Option<&TrafficFilter>, with_bodies: bool) -> Result<Json, ErrorReport> {
         let mut exchanges = self.exchanges(filter).await?;
-        self.take_large_place().await?;
+        self.acquire_large_permit().await?;
         exchanges.drain(..exchanges.len().saturating_sub(HAR_ENTRIES_MAX));
         let mut room = HAR_BODIES_BYTES_MAX;
         let mut entries = Vec::new();
@@ -50,7 +50,7 @@ impl Tab<'_> {
         }}))
     }
 
-    /// The body of an answer, in the fields that an archive has for it.
+    /// The body of a response, in the archive's fields.
     async fn content(&self, exchange: &Exchange, room: &mut usize) -> Json {
         let bytes = exchange.received as usize;
         let is_there = exchange.ended.is_some() && !exchange.has_failed();
@@ -64,7 +64,7 @@ impl Tab<'_> {
         let target = exchange.sent.session.as_deref().and_then(|session| self.browser.targets.target_of(session));
         let target = target.unwrap_or_else(|| self.id.clone());
         let answer = self.send_to(&target, "Network.getResponseBody", json!({"requestId": exchange.id()})).await;
-        // The browser keeps a body only for so long.
+        // The browser evicts bodies after some time.
         let Ok(answer) = answer else { return json!({"comment": "the body is not kept any more"}) };
         let text = answer["body"].as_str().unwrap_or_default();
         *room = room.saturating_sub(text.len());
@@ -163,7 +163,7 @@ fn protocol(said: &Json) -> &str {
     }
 }
 
-/// How long each phase took, in milliseconds; −1 where there was none.
+/// The duration of each phase in milliseconds; −1 if it did not occur.
 fn timings(exchange: &Exchange, said: &Json) -> Json {
     let ended = exchange.ended.as_ref().map(|ended| number(&ended.params["timestamp"]) * 1_000.0);
     let timing = &said["timing"];
@@ -194,16 +194,16 @@ fn number(value: &Json) -> f64 {
     value.as_f64().unwrap_or_default()
 }
 
-/// To a microsecond.
+/// Rounds to a microsecond.
 fn rounded(ms: f64) -> f64 {
     (ms * 1_000.0).round() / 1_000.0
 }
 
-/// Seconds since 1970 as ISO 8601 has them.
+/// Formats seconds since 1970 as ISO 8601.
 fn date(seconds: f64) -> String {
     let ms = (seconds * 1_000.0).clamp(0.0, 253_402_300_799_999.0) as u64;
     let (days, of_day) = (ms / 86_400_000, ms % 86_400_000);
-    // The calendar repeats every 400 years; counted from a first of March, leap days end their years.
+    // The calendar repeats every 400 years. Counting years from 1 March puts leap days at their end.
     let since_march = days + 719_468;
     let (era, of_era) = (since_march / 146_097, since_march % 146_097);
     let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;

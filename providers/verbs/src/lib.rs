@@ -1,26 +1,29 @@
-//! The verb engine: what a person does with a page, on the browser of an execution.
+//! The verb engine: user actions on a page (clicking, typing, reading, navigating), performed in the browser of an
+//! execution.
 //!
-//! Rust types in and out, and explicit addresses: each verb names its page and, where it needs one, its target. A namespace,
-//! an HTTP interface or a command line is a face on it. Every command goes through the shared browser (`codemode_page`),
-//! so that the policy, the lease and the audit are those of the execution.
+//! Arguments and results are Rust types, and addresses are explicit: each verb names its page and, where it needs one,
+//! its target element. A namespace, an HTTP interface or a command line is a thin face on it. Every command goes
+//! through the shared browser (`codemode_page`), so that the execution's policy, lease and audit apply.
 //!
-//! In the order of their use: [`Verbs`] has what lasts between verbs (`state`); a [`Tab`] is a page for the time of one verb, and has
-//! the verbs as its methods; a [`Target`] (`selector` reads one, `words` says one) is followed through frames by `locate`
-//! to the place where the page's `engine`, in a `world` of its own, finds elements; `pointer`, `forms`, `secrets` and `input` act,
-//! in `viewports` that a `projection` takes to that of the page; `read`, `evaluate`, `snapshot` (made an `outline`, with
-//! refs) and `capture` look, `navigate`, `settle`, `dialogs`, `routes` (with credentials), `files`, `console`, `traffic`
-//! (also as a `har`) and `observe` follow what the page and its `frames` do, `selects` are its lists whose popups are kept from
-//! opening, `permissions` are what it may do, `clock` halts it, `fetch` asks servers beside the pages, on an errand, and `storage`
-//! is what a login leaves, taken out and put in again.
+//! The modules, in the order of their use: [`Verbs`] holds the state that lasts between verbs (`state`); a [`Tab`] is a
+//! page for the duration of one verb, and has the verbs as its methods. A [`Target`] is parsed by `selector` and
+//! described in messages by `describe`; `locate` follows it through frames to the frame where the in-page `engine`, in
+//! its own isolated `world`, finds the elements. `pointer`, `forms`, `secrets` and `input` act on elements, in frame
+//! `viewports` that a `projection` maps to the page's viewport. `read`, `evaluate`, `snapshot` (formatted as an
+//! `outline` with refs) and `capture` read the page. `navigate`, `settle`, `dialogs`, `routes` (with credentials),
+//! `files`, `console`, `traffic` (also exported as `har`) and `observe` follow what the page and its `frames` do.
+//! `selects` handles `<select>` popups that are kept from opening natively, `permissions` grants permissions, `clock`
+//! pauses the page, `fetch` sends requests from a hidden scratch tab, and `storage` exports and restores login state.
 //!
-//! This crate knows no namespace, and neither the sandbox nor the host.
+//! This crate knows neither namespaces nor the sandbox nor the host.
 #![forbid(unsafe_code)]
 
-mod beside;
+mod background;
 mod capture;
 mod clock;
 mod console;
 mod cookies;
+mod describe;
 mod dialogs;
 mod engine;
 mod evaluate;
@@ -55,7 +58,6 @@ mod traffic;
 mod values;
 mod verbs;
 mod viewports;
-mod words;
 mod world;
 
 pub use capture::{ImageType, Point, Rectangle, Screenshot};
@@ -66,13 +68,13 @@ pub use files::Downloaded;
 pub use forms::{Choice, Field, FieldValue, Upload};
 pub use input::{keyboard::Modifier, mouse::Button};
 pub use navigate::{LoadState, PageInfo, Response};
-pub use observe::{News, NewsKind, NewsQuery};
+pub use observe::{PageEventKind, PageEventQuery, PageEvents};
 pub use pattern::UrlPattern;
 pub use permissions::Geolocation;
 pub use pointer::{Approach, Click, Position, Scroll, milliseconds};
-pub use read::{ElementOp, ElementState, Form, What, WhatOfAll};
+pub use read::{ElementOp, ElementState, ExtractFormat, ListProperty, Property};
 pub use routes::RouteAnswer;
-pub use secrets::Typed;
+pub use secrets::TextOrSecret;
 pub use settle::Settle;
 pub use snapshot::{Outline, Snapshot};
 pub use state::{credentials::Credentials, dialogs::DialogPolicy};

@@ -1,8 +1,8 @@
-//! From a target to the place where the page's engine finds it: through frames, from refs.
+//! Resolves a target to the frame and steps with which the in-page engine finds it: through frames and from refs.
 
 use crate::{
     state::{
-        refs::{Named, Owner},
+        refs::{Owner, RefTarget},
         worlds::Frame,
     },
     tab::Tab,
@@ -13,55 +13,55 @@ use codemode_spec::{ErrorCode, ErrorReport, limits::SNAPSHOT_FRAMES_MAX};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// For how long the engine looks for an element before it is given the closed shadow roots.
+/// How long the engine searches before it is first given the closed shadow roots.
 const FIRST_PART: Duration = Duration::from_millis(250);
-/// For how long it looks before it is given those that have come meanwhile.
+/// How long each later search takes before the engine is given the shadow roots that were created meanwhile.
 const PART: Duration = Duration::from_millis(1_000);
-/// Elements that may stand for one that was replaced: with more than one it is not known which.
+/// The limit of candidates for a replaced element: the replacement is used only if it is the only one.
 const REPLACEMENTS_MAX: usize = 100;
-/// What became of an element that cannot be found again.
+/// Message part for an element that cannot be found again.
 const GONE: &str = "is not in the page any more";
 
-/// The elements that match, at most so many.
+/// Returns at most this many matching elements.
 const COLLECT: &str = "function(args, most, given) { return this.collect(args, given ?? null).slice(0, most); }";
 
-/// A frame, and the steps that are taken in it.
+/// A frame, and the steps to take in it.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) frame: Frame,
     steps: Vec<Step>,
-    /// The node with which the steps begin, by its backend id.
+    /// The backend id of the node at which the steps start.
     pub(crate) given: Option<i64>,
-    /// The frame elements on the way there, outermost first: the frame that each is in, and its handle.
+    /// The frame elements on the path to this frame, outermost first: the frame that contains each, and its handle.
     pub(crate) owners: Vec<(Frame, Json)>,
-    /// The target in words, for messages.
-    pub(crate) words: String,
+    /// The target described in words, for messages.
+    pub(crate) description: String,
 }
 
 impl Place {
     /// Steps in a frame.
-    pub(crate) const fn new(frame: Frame, steps: Vec<Step>, words: String) -> Self {
-        Self { frame, steps, given: None, owners: Vec::new(), words }
+    pub(crate) const fn new(frame: Frame, steps: Vec<Step>, description: String) -> Self {
+        Self { frame, steps, given: None, owners: Vec::new(), description }
     }
 
     /// A node of a frame.
-    pub(crate) fn of_node(frame: Frame, node: i64, words: &str) -> Self {
-        let words = words.to_owned();
-        Self { frame, steps: vec![Step::Given], given: Some(node), owners: Vec::new(), words }
+    pub(crate) fn of_node(frame: Frame, node: i64, description: &str) -> Self {
+        let description = description.to_owned();
+        Self { frame, steps: vec![Step::Given], given: Some(node), owners: Vec::new(), description }
     }
 }
 
-/// What an operation may do.
+/// The effect of an operation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Looks only.
+    /// Only reads.
     Look,
-    /// Changes the page, maybe so that another document is loaded.
+    /// Changes the page, possibly so that another document is loaded.
     Change,
 }
 
 impl Tab<'_> {
-    /// Finds the frame of a target: waits for each frame element on the way.
+    /// Finds the frame of a target. Waits for each frame element on the path.
     ///
     /// # Errors
     /// `INVALID_SELECTOR`, `ELEMENT_NOT_FOUND`, `MULTIPLE_MATCHES`.
@@ -69,7 +69,7 @@ impl Tab<'_> {
         self.follow(target, Json::Null).await
     }
 
-    /// The same without waiting: `None` if a frame on the way is not there.
+    /// The same without waiting: `None` if a frame on the path does not exist.
     pub(crate) async fn locate_now(&self, target: &Target) -> Result<Option<Place>, ErrorReport> {
         match self.follow(target, json!(0)).await {
             Err(error) if error.details["reason"] == "none" || self.has_lost_frame(&error) => Ok(None),
@@ -77,7 +77,7 @@ impl Tab<'_> {
         }
     }
 
-    /// Carries out an operation of the engine on a target: in the frame that takes a frame's place, if one goes away.
+    /// Executes an operation of the engine on a target. If a frame on the path is replaced, retries in the new frame.
     pub(crate) async fn run_on(
         &self,
         target: &Target,
@@ -99,7 +99,7 @@ impl Tab<'_> {
     }
 
     async fn follow(&self, target: &Target, timeout: Json) -> Result<Place, ErrorReport> {
-        let words = crate::words::of(&target.steps);
+        let words = crate::describe::locator(&target.steps);
         let steps = target.expanded()?;
         if steps.iter().any(Step::combines_frames) {
             let message =
@@ -112,30 +112,33 @@ impl Tab<'_> {
         for step in steps {
             match step {
                 Step::Frame { frame: None } => {
-                    let owner = crate::words::of_owner(&target.steps, entered);
+                    let owner = crate::describe::frame_owner(&target.steps, entered);
                     self.enter(&mut place, &owner, &timeout).await?;
                     entered += 1;
                 }
-                Step::Frame { frame: Some(id) } => self.begin_in(&mut place, &id).await?,
-                Step::Ref { value } => self.begin_at(&mut place, &value).await?,
+                Step::Frame { frame: Some(id) } => self.start_in_frame(&mut place, &id).await?,
+                Step::Ref { value } => self.start_at_ref(&mut place, &value).await?,
                 step => place.steps.push(step),
             }
         }
         if place.steps.is_empty() {
-            return Err(ErrorReport::new(ErrorCode::InvalidSelector, format!("{} names no element", place.words))
-                .with_hint("Name an element inside of the frame."));
+            return Err(ErrorReport::new(
+                ErrorCode::InvalidSelector,
+                format!("{} names no element", place.description),
+            )
+            .with_hint("Name an element inside of the frame."));
         }
         Ok(place)
     }
 
-    /// Carries out an operation of the engine on a place; what it refuses becomes an error.
+    /// Executes an operation of the engine at a place. A refusal by the engine becomes an error.
     pub(crate) async fn run_at(&self, place: &Place, op: &str, mut args: Json, does: Op) -> Result<Json, ErrorReport> {
         args["steps"] = target::json(&place.steps);
         if !args.get("timeout").is_some_and(Json::is_null) {
             return self.run_once_at(place, op, args, does).await;
         }
-        // A closed shadow root may hold what is looked for, and the engine does not see into one by itself: it waits in
-        // parts, and gets what has come between them.
+        // The element may be in a closed shadow root, which the engine cannot see into by itself. So the wait is split
+        // into parts, between which the engine gets the shadow roots that were created.
         let mut part = FIRST_PART;
         loop {
             args["timeout"] = json!(part.min(self.left()).as_millis() as u64);
@@ -145,7 +148,7 @@ impl Tab<'_> {
                     self.adopt_closed_roots(&place.frame, &roots).await?;
                     part = PART;
                 }
-                Err(report) if is_passing(&report) && !self.left().is_zero() => part = self.left(),
+                Err(report) if is_transient(&report) && !self.left().is_zero() => part = self.left(),
                 answer => return answer,
             }
         }
@@ -153,27 +156,27 @@ impl Tab<'_> {
 
     async fn run_once_at(&self, place: &Place, op: &str, args: Json, does: Op) -> Result<Json, ErrorReport> {
         let answer = self.run(&place.frame, op, args, place.given, does == Op::Change).await?;
-        match self.refusal(&answer, &place.words) {
+        match self.refusal(&answer, &place.description) {
             Some(report) => Err(report),
             None => Ok(answer),
         }
     }
 
-    /// The elements that match now, at most so many.
+    /// The currently matching elements, at most this many.
     pub(crate) async fn collect(&self, place: &Place, elements_max: usize) -> Result<Vec<NodeId>, ErrorReport> {
-        // An operation first: it says what is wrong with the target, and waits for a document that is on its way.
+        // Run an operation first: it reports errors in the target, and waits for a pending document.
         self.run_at(place, "all", json!({"what": "count"}), Op::Look).await?;
         let values = json!([{"steps": target::json(&place.steps)}, elements_max]);
         let arguments = self.arguments(&place.frame, values, place.given).await?;
         self.nodes(&place.frame, COLLECT, arguments).await
     }
 
-    /// Into the document of the one frame element so far, which `owner` describes.
+    /// Enters the document of the frame element at `place`, which `owner` describes in messages.
     async fn enter(&self, place: &mut Place, owner: &str, timeout: &Json) -> Result<(), ErrorReport> {
         let found = self.run_at(place, "frame", json!({"strict": true, "timeout": timeout}), Op::Look).await;
         let found = found.map_err(|mut error| {
             if error.code == ErrorCode::MultipleMatches {
-                error.message = error.message.replacen(&place.words, owner, 1);
+                error.message = error.message.replacen(&place.description, owner, 1);
             }
             error
         })?;
@@ -193,8 +196,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Begins in the frame with an id.
-    async fn begin_in(&self, place: &mut Place, id: &str) -> Result<(), ErrorReport> {
+    /// Starts in the frame with this id.
+    async fn start_in_frame(&self, place: &mut Place, id: &str) -> Result<(), ErrorReport> {
         let frames = self.frames().await?;
         let find = |id: &str| frames.as_array().into_iter().flatten().find(|frame| frame["frame"] == id);
         let mut chain = Vec::new();
@@ -219,7 +222,8 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// A frame by its id: reached through its own target if it has a process of its own, else through that of `around`.
+    /// A frame by its id: addressed through its own target if it is out-of-process, else through the target of
+    /// `around`.
     pub(crate) fn frame_of(&self, around: &Frame, id: &str) -> Frame {
         self.browser.catch_up();
         let has_own = self.browser.targets.target(id).is_some_and(|target| target.kind == "iframe");
@@ -227,17 +231,17 @@ impl Tab<'_> {
         Frame { target, id: id.to_owned() }
     }
 
-    /// An error of the verb as its caller is to have it: that a frame with a process of its own is gone does not say that the
-    /// page is.
+    /// Rewrites an error for the caller of a verb: the error that an out-of-process frame's target is closed must not
+    /// be read as the page being closed.
     #[must_use]
-    pub fn of_page(&self, error: ErrorReport) -> ErrorReport {
+    pub fn report_lost_frame(&self, error: ErrorReport) -> ErrorReport {
         let is_of_page = error.message == codemode_page::closed(&self.id).message;
         let is_of_frame = error.code == ErrorCode::CdpTargetClosed && !is_of_page && !self.is_closed();
         if is_of_frame { detached_frame() } else { error }
     }
 
-    /// Begins at the element of a ref.
-    async fn begin_at(&self, place: &mut Place, reference: &str) -> Result<(), ErrorReport> {
+    /// Starts at the element of a ref.
+    async fn start_at_ref(&self, place: &mut Place, reference: &str) -> Result<(), ErrorReport> {
         let named = self.verbs.refs().find(reference).filter(|named| named.page == self.id).cloned();
         let Some(named) = named else {
             return Err(ErrorReport::new(ErrorCode::ElementNotFound, format!("snapshot ref '@{reference}' not found"))
@@ -264,20 +268,20 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Whether the element of a ref is where it was.
-    async fn is_there(&self, named: &Named) -> Result<bool, ErrorReport> {
+    /// Whether the element of a ref still exists in its document.
+    async fn is_there(&self, named: &RefTarget) -> Result<bool, ErrorReport> {
         if self.document_of(&named.frame).await?.as_ref() != Some(&named.document) {
             return Ok(false);
         }
         match self.run(&named.frame, "keep", given_only(), Some(named.node), false).await {
             Ok(answer) => Ok(answer["error"].is_null()),
-            // The node is not there any more.
+            // The node does not exist any more.
             Err(error) if error.code == ErrorCode::CdpProtocolError => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// The document of a frame, by the id of its loader; `None` if the frame is gone.
+    /// The document of a frame, identified by its loader id; `None` if the frame is detached.
     pub(crate) async fn document_of(&self, frame: &Frame) -> Result<Option<String>, ErrorReport> {
         let tree = match self.send_to(&frame.target, "Page.getFrameTree", json!({})).await {
             Ok(tree) => tree,
@@ -289,8 +293,8 @@ impl Tab<'_> {
         Ok(loader_in(&tree["frameTree"], &frame.id))
     }
 
-    /// The one element of the frame that has the role and the name of a ref whose node is gone.
-    async fn find_again(&self, named: &Named, reference: &str) -> Result<(String, i64), ErrorReport> {
+    /// Finds the only element of the frame with the role and name of a ref whose node is gone.
+    async fn find_again(&self, named: &RefTarget, reference: &str) -> Result<(String, i64), ErrorReport> {
         let stale = |now: &str| {
             ErrorReport::new(
                 ErrorCode::ElementNotFound,
@@ -313,23 +317,23 @@ impl Tab<'_> {
     }
 }
 
-/// The report of a frame with an id: no other one takes its place.
+/// The error for a frame addressed by id: no other frame takes its place.
 fn detached_frame() -> ErrorReport {
     ErrorReport::new(ErrorCode::ElementNotFound, "Frame was detached: it is not in the page any more")
         .with_hint("page.frames() lists the frames that are there now.")
 }
 
-/// Whether a refusal may pass with time.
-pub(crate) fn is_passing(report: &ErrorReport) -> bool {
-    const LASTING: [&str; 6] = ["many", "kind", "selector", "force", "origin", "halted"];
-    report.details["reason"].as_str().is_some_and(|reason| !LASTING.contains(&reason))
+/// Whether a refusal may be resolved by waiting.
+pub(crate) fn is_transient(report: &ErrorReport) -> bool {
+    const PERMANENT: [&str; 6] = ["many", "kind", "selector", "force", "origin", "halted"];
+    report.details["reason"].as_str().is_some_and(|reason| !PERMANENT.contains(&reason))
 }
 
 fn given_only() -> Json {
     json!({"steps": target::json(&[Step::Given]), "strict": true, "timeout": 0})
 }
 
-/// The loader of a frame in a tree of frames.
+/// The loader id of a frame in a frame tree.
 pub(crate) fn loader_in(tree: &Json, id: &str) -> Option<String> {
     if tree["frame"]["id"] == id {
         return tree["frame"]["loaderId"].as_str().map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Opening pages, sending them somewhere, and waiting until they are there.
+//! Opening pages, navigating them, and waiting until they are loaded.
 
 use crate::{
     pattern::UrlPattern,
@@ -17,9 +17,9 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Chromium's word for a server that asks for a name and a password, of which it was given none.
+/// Chromium's error when a server requires credentials and none were provided.
 const NO_CREDENTIALS: &str = "net::ERR_INVALID_AUTH_CREDENTIALS";
-/// How long the news of another place of the same document may take.
+/// How long to wait for the browser to report a same-document navigation.
 const MOVED_MAX: Duration = Duration::from_secs(1);
 
 /// How far a page must be.
@@ -39,7 +39,7 @@ pub enum LoadState {
 }
 
 impl LoadState {
-    /// As `Page.lifecycleEvent` names it.
+    /// Its name in `Page.lifecycleEvent`.
     const fn event(self) -> &'static str {
         match self {
             Self::Commit => "commit",
@@ -50,30 +50,30 @@ impl LoadState {
     }
 }
 
-/// What the server answered to a navigation.
+/// The server's response to a navigation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Response {
-    /// Where the answer came from, after redirects.
+    /// The URL of the response, after redirects.
     pub url: String,
-    /// Its HTTP status.
+    /// The HTTP status.
     pub status: u16,
-    /// The words beside the status.
+    /// The status text.
     pub status_text: String,
-    /// Its headers.
+    /// The headers.
     pub headers: BTreeMap<String, String>,
-    /// Names the request.
+    /// The id of the request.
     pub request_id: String,
 }
 
-/// A page and where it is.
+/// A page and its location.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageInfo {
     /// The page's id.
     pub page: String,
-    /// Its address.
+    /// Its URL.
     pub url: String,
-    /// Its title, as far as the browser has told.
+    /// Its title, as last reported by the browser.
     pub title: String,
     /// The page that opened it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -81,29 +81,29 @@ pub struct PageInfo {
 }
 
 impl Verbs {
-    /// Opens a page, and answers its id.
+    /// Opens a page, and returns its id.
     ///
     /// # Errors
-    /// What keeps the browser from being opened, and `POLICY_REFUSED`.
+    /// The errors of opening the browser, and `POLICY_REFUSED`.
     ///
     /// # Cancellation
-    /// May be dropped at any time; a page that was opened stays until the browser's end.
+    /// May be dropped at any time; a page that was opened stays open until the browser closes.
     pub async fn open(&self, deadline: Instant) -> Result<String, ErrorReport> {
         let browser = self.connected(deadline).await?;
         let timeout = deadline.saturating_duration_since(Instant::now());
         if let Some(id) = self.unused_page(&browser) {
-            Tab::new(self, browser, id.clone(), timeout, deadline).look_after_dialogs().await?;
+            Tab::new(self, browser, id.clone(), timeout, deadline).watch_dialogs().await?;
             return Ok(id);
         }
         let opener = Tab::new(self, Arc::clone(&browser), String::new(), timeout, deadline);
         let made = opener.send_to_browser("Target.createTarget", json!({"url": "about:blank"})).await?;
         let id = made["targetId"].as_str().unwrap_or_default().to_owned();
-        Tab::new(self, browser, id.clone(), timeout, deadline).look_after_dialogs().await?;
+        Tab::new(self, browser, id.clone(), timeout, deadline).watch_dialogs().await?;
         Ok(id)
     }
 
-    /// The blank page that a browser begins with, once, if nothing has used it: it is opened already. What an earlier
-    /// execution left at `about:blank` may have content, or show a dialog.
+    /// The blank page with which a new browser starts, if nothing has used it; returned once. It is taken only in a
+    /// fresh browser: an `about:blank` page left by an earlier execution may have content or show a dialog.
     fn unused_page(&self, browser: &ConnectedBrowser) -> Option<String> {
         if self.browser.session_facts().is_none_or(|facts| !facts.fresh)
             || self.has_opened.swap(true, Ordering::Relaxed)
@@ -117,16 +117,16 @@ impl Verbs {
         (second.is_none() && is_unused).then_some(first.id)
     }
 
-    /// The pages that there are, in the order in which they were opened.
+    /// The existing pages, in the order in which they were opened.
     ///
     /// # Errors
-    /// What keeps the browser from being opened.
+    /// The errors of opening the browser.
     pub async fn pages(&self, deadline: Instant) -> Result<Vec<PageInfo>, ErrorReport> {
         let browser = self.connected(deadline).await?;
         browser.catch_up();
         browser.refresh().await;
         let pages = browser.targets.visible().into_iter().filter(|target| target.kind == "page");
-        let pages = pages.filter(|page| !self.errands.has(&page.id));
+        let pages = pages.filter(|page| !self.scratch_tabs.has(&page.id));
         Ok(pages
             .map(|page| PageInfo { page: page.id, url: page.url, title: page.title, opener: page.opener })
             .collect())
@@ -134,7 +134,7 @@ impl Verbs {
 }
 
 impl Tab<'_> {
-    /// Sends the page to an address and waits until it is so far. `None` if no server was asked.
+    /// Navigates the page to a URL and waits for the load state. `None` if no server was requested.
     pub async fn goto(
         &self,
         url: &str,
@@ -150,20 +150,20 @@ impl Tab<'_> {
         }
         let mut answer = self.navigate(url, params.clone()).await?;
         if answer["errorText"] == NO_CREDENTIALS && self.leaves_auth_to_browser() {
-            // Once more: then the page shows what the server says.
+            // Navigate once more, declining to authenticate: the page then shows the server's response.
             answer = self.navigate_declining(self.navigate(url, params)).await?;
         }
         if let Some(why) = answer["errorText"].as_str() {
-            return Err(why_not(url, why, &answer));
+            return Err(navigation_error(url, why, &answer));
         }
         match answer["loaderId"].as_str() {
-            // What comes of an earlier navigation came before the answer.
+            // Events of an earlier navigation precede this answer.
             Some(loader) => {
                 let answered = self.cursor();
                 self.loaded(loader, until, since, answered).await.map_err(|error| in_navigation(error, url))
             }
             None => {
-                self.moved_within(since).await;
+                self.wait_for_same_document_url(since).await;
                 Ok(None)
             }
         }
@@ -176,9 +176,9 @@ impl Tab<'_> {
         })
     }
 
-    /// Waits until another place of the same document is where the page is said to be: the browser answers before that,
-    /// and what asks it next would get the old place.
-    async fn moved_within(&self, since: u64) {
+    /// Waits until the browser reports the new URL after a same-document navigation: the browser answers the command
+    /// before that, and the next query would get the old URL.
+    async fn wait_for_same_document_url(&self, since: u64) {
         let Ok(session) = self.session().await else { return };
         let moves = |event: &Event| is_of(event, &session, &self.id) && event.method == "Page.navigatedWithinDocument";
         let told = |event: &Event| {
@@ -197,7 +197,7 @@ impl Tab<'_> {
         let _ = tokio::time::timeout(MOVED_MAX.min(self.left()), wait).await;
     }
 
-    /// Goes back or forward in the page's history, or loads the page again. `None` if there is nowhere to go.
+    /// Navigates in the page's history, or reloads it (`delta` 0). `None` if there is no such entry.
     pub async fn history(&self, delta: i32, until: LoadState) -> Result<Option<Response>, ErrorReport> {
         self.unhalt().await?;
         self.observe_loading().await?;
@@ -218,17 +218,17 @@ impl Tab<'_> {
         };
         let event = self.wait_for(since, &arrived, "the navigation").await?;
         match event.params["frame"]["loaderId"].as_str() {
-            // A document that comes out of the cache of the history has been loaded before.
+            // A document restored from the back/forward cache was loaded before.
             Some(loader) if event.params["type"] == "BackForwardCacheRestore" => Ok(self.response_to(&session, loader)),
             Some(loader) => self.loaded(loader, until, since, event.seq + 1).await,
             None => {
-                self.moved_within(since).await;
+                self.wait_for_same_document_url(since).await;
                 Ok(None)
             }
         }
     }
 
-    /// Waits until the page is so far: at once if it is already.
+    /// Waits for the load state; returns at once if the page has reached it.
     pub async fn wait_for_load(&self, until: LoadState) -> Result<(), ErrorReport> {
         self.observe_loading().await?;
         let tree = self.send("Page.getFrameTree", json!({})).await?;
@@ -236,7 +236,7 @@ impl Tab<'_> {
         self.loaded(loader, until, 0, self.cursor()).await.map(drop)
     }
 
-    /// Waits until the page's address is as it should be, and the page so far.
+    /// Waits until the page's URL matches the pattern, and then for the load state.
     pub async fn wait_for_url(&self, pattern: &UrlPattern, until: LoadState) -> Result<(), ErrorReport> {
         self.observe_loading().await?;
         let session = self.session().await?;
@@ -259,14 +259,14 @@ impl Tab<'_> {
         }
     }
 
-    /// Asks for the events by which loading is followed.
+    /// Subscribes to the events by which loading is followed.
     async fn observe_loading(&self) -> Result<(), ErrorReport> {
         self.subscribe("Page.lifecycleEvent").await?;
         self.subscribe("Network.responseReceived").await
     }
 
-    /// Waits until a document is so far, and answers what its server said. What is told of it comes after `since`, and
-    /// another document after `committed` takes its place.
+    /// Waits until a document reaches the load state, and returns the server's response. Its events come after `since`;
+    /// another document that commits after `committed` replaces it.
     async fn loaded(
         &self,
         loader: &str,
@@ -275,14 +275,15 @@ impl Tab<'_> {
         committed: u64,
     ) -> Result<Option<Response>, ErrorReport> {
         let session = self.session().await?;
-        // That a document has begun was told before anybody could ask for its state.
+        // Commit was reported before the caller could request the state.
         if until != LoadState::Commit {
             self.reached(&session, loader, until, since, committed).await?;
         }
         Ok(self.response_to(&session, loader))
     }
 
-    /// What the server said to the request for a document, as far as the events reach; `None` if no server was asked.
+    /// The server's response to the request for a document, if still in the event log; `None` if no server was
+    /// requested.
     fn response_to(&self, session: &str, loader: &str) -> Option<Response> {
         let answers = |event: &Event| {
             event.session.as_deref() == Some(session)
@@ -305,7 +306,7 @@ impl Tab<'_> {
             is_of(event, session, &self.id)
                 && match event.method.as_str() {
                     "Page.lifecycleEvent" => text(event, "loaderId") == loader && text(event, "name") == until.event(),
-                    // Another document has taken its place.
+                    // Another document has replaced it.
                     "Page.frameNavigated" => event.seq >= committed && event.params["frame"]["loaderId"] != loader,
                     _ => false,
                 }
@@ -319,10 +320,10 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Waits for an event from a cursor on.
+    /// Waits for an event, starting at a cursor.
     ///
     /// # Errors
-    /// `CALL_TIMEOUT`, or why no event can come any more.
+    /// `CALL_TIMEOUT`, or the reason why no more events can come.
     pub(crate) async fn wait_for(
         &self,
         since: u64,
@@ -352,8 +353,8 @@ impl Tab<'_> {
     }
 }
 
-/// The report of a navigation that did not arrive, by its answer.
-fn why_not(url: &str, why: &str, answer: &Json) -> ErrorReport {
+/// The error of a navigation that did not commit, from its answer.
+fn navigation_error(url: &str, why: &str, answer: &Json) -> ErrorReport {
     if answer["isDownload"] != true {
         return failed(url, why);
     }
@@ -362,7 +363,7 @@ fn why_not(url: &str, why: &str, answer: &Json) -> ErrorReport {
     )
 }
 
-/// The report of a navigation that came to nothing.
+/// The error of a failed navigation.
 fn failed(url: &str, why: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::NavigationFailed, format!("{why} at {}", codemode_page::short(url)))
 }
@@ -372,7 +373,7 @@ fn in_navigation(mut error: ErrorReport, url: &str) -> ErrorReport {
     error
 }
 
-/// What an event says that a server answered.
+/// The server's response that an event reports.
 pub(crate) fn response(event: &Event) -> Response {
     let said = &event.params["response"];
     let text = |field: &str| said[field].as_str().unwrap_or_default().to_owned();

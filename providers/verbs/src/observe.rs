@@ -1,7 +1,7 @@
-//! What happens in a page, as scripts hear of it: dialogs, console, errors, requests, popups, navigations.
+//! Page events as scripts receive them: dialogs, console, errors, requests, popups, navigations.
 
 use crate::{
-    console::{self, told_again},
+    console::{self, replayed_events},
     navigate::response,
     reports,
     routes::route_of,
@@ -24,12 +24,12 @@ use serde_json::{Map, Value as Json, json};
 use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::Instant;
 
-/// A kind of news.
+/// A kind of page event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "each is named as the event of a page in Playwright")]
-pub enum NewsKind {
+pub enum PageEventKind {
     Dialog,
     Console,
     PageError,
@@ -50,8 +50,8 @@ pub enum NewsKind {
     Select,
 }
 
-impl NewsKind {
-    /// The events that tell of it.
+impl PageEventKind {
+    /// The protocol events from which it is derived.
     const fn methods(self) -> &'static [&'static str] {
         match self {
             Self::Dialog => &["Page.javascriptDialogOpening"],
@@ -75,12 +75,12 @@ impl NewsKind {
     }
 }
 
-/// News of pages.
+/// A batch of page events.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct News {
-    /// One object each, with `seq`, `type`, `page` and what belongs to the type.
+pub struct PageEvents {
+    /// One object per event, with `seq`, `type`, `page` and the fields of the type.
     pub events: Vec<Json>,
-    /// From where to read on.
+    /// The cursor from which to read on.
     pub next: u64,
 }
 
@@ -88,7 +88,7 @@ pub struct News {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
-pub struct NewsQuery {
+pub struct PageEventQuery {
     /// The page; all pages if there is none.
     #[serde(default)]
     pub page: Option<String>,
@@ -96,21 +96,21 @@ pub struct NewsQuery {
     #[serde(default)]
     pub since: Option<u64>,
     /// Of which kinds.
-    pub types: Vec<NewsKind>,
+    pub types: Vec<PageEventKind>,
     /// How long to wait for the first, in milliseconds; as long as the execution if it is not given.
     #[serde(default)]
     pub timeout_ms: Option<f64>,
 }
 
 impl Verbs {
-    /// Waits for news, and answers all that has come.
+    /// Waits for page events, and returns all that have arrived.
     ///
     /// # Errors
-    /// When the browser is gone.
+    /// When the browser is closed.
     ///
     /// # Cancellation
-    /// May be dropped at any time; what has come can be read again.
-    pub async fn news(&self, query: &NewsQuery, deadline: Instant) -> Result<News, ErrorReport> {
+    /// May be dropped at any time; the events can be read again.
+    pub async fn page_events(&self, query: &PageEventQuery, deadline: Instant) -> Result<PageEvents, ErrorReport> {
         let browser = self.connected(deadline).await?;
         let methods: Vec<&str> = query.types.iter().flat_map(|kind| kind.methods()).copied().collect();
         let since = query.since.unwrap_or_else(|| browser.events().cursor());
@@ -120,34 +120,34 @@ impl Verbs {
         };
         let mut next = since;
         loop {
-            let settled = self.errands.creating.read().await;
+            let settled = self.scratch_tabs.creating.read().await;
             let matches = |event: &Event| methods.contains(&event.method.as_str());
             let batch = browser.events().since_within(next, EVENTS_READ_MAX, EVENTS_BYTES_MAX, &matches);
             browser.catch_up();
             next = batch.next;
             let is_line = |event: &Event| [console::LINE, console::THROWN].contains(&event.method.as_str());
             let tells_lines = batch.events.iter().any(|event| is_line(event));
-            let again = if tells_lines { told_again(browser.events()) } else { HashSet::new() };
+            let again = if tells_lines { replayed_events(browser.events()) } else { HashSet::new() };
             let readable =
                 batch.events.iter().filter(|event| browser.targets.may_be_read(event) && !again.contains(&event.seq));
-            let events: Vec<Json> = readable.filter_map(|event| self.told(&browser, event, query)).collect();
+            let events: Vec<Json> = readable.filter_map(|event| self.page_event(&browser, event, query)).collect();
             let left = until.saturating_duration_since(Instant::now());
             if !events.is_empty() || left.is_zero() {
-                return Ok(News { events, next });
+                return Ok(PageEvents { events, next });
             }
             drop(settled);
             match tokio::time::timeout(left, browser.events().wait(next, &matches)).await {
                 Ok(Some(_)) => {}
                 Ok(None) => return Err(codemode_page::gone("its connection is closed")),
-                Err(_) => return Ok(News { events, next: browser.events().cursor().max(next) }),
+                Err(_) => return Ok(PageEvents { events, next: browser.events().cursor().max(next) }),
             }
         }
     }
 }
 
 impl Verbs {
-    /// An event as scripts hear of it; `None` if it is not one of those that were asked for.
-    fn told(&self, browser: &Arc<ConnectedBrowser>, event: &Event, query: &NewsQuery) -> Option<Json> {
+    /// A protocol event as scripts receive it; `None` if the query does not ask for it.
+    fn page_event(&self, browser: &Arc<ConnectedBrowser>, event: &Event, query: &PageEventQuery) -> Option<Json> {
         let kind = query
             .types
             .iter()
@@ -157,10 +157,10 @@ impl Verbs {
             return None;
         }
         let page = page_of(browser, event, kind)?;
-        if query.page.as_ref().is_some_and(|wanted| *wanted != page) || self.errands.has(&page) {
+        if query.page.as_ref().is_some_and(|wanted| *wanted != page) || self.scratch_tabs.has(&page) {
             return None;
         }
-        if kind == NewsKind::Route && !self.routes.holds(&page, event) {
+        if kind == PageEventKind::Route && !self.routes.holds(&page, event) {
             return None;
         }
         let mut told = Map::new();
@@ -170,19 +170,19 @@ impl Verbs {
         if let Json::Object(fields) = fields(event, kind) {
             told.extend(fields);
         }
-        if kind == NewsKind::RequestFailed {
+        if kind == PageEventKind::RequestFailed {
             told.insert("errorText".into(), failure(browser, event).into());
         }
-        if kind == NewsKind::Select {
+        if kind == PageEventKind::Select {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
-            let popup = selects::told(event)?;
+            let popup = selects::popup_of(event)?;
             let context = &event.params["executionContextId"];
             told.insert("id".into(), format!("{target}:{context}:{}", popup["id"].as_str()?).into());
             for field in ["multiple", "count", "options"] {
                 told.insert(field.into(), popup[field].clone());
             }
         }
-        if kind == NewsKind::Route {
+        if kind == PageEventKind::Route {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
             told.insert("route".into(), route_of(&target, &event.params["requestId"]).into());
             if let Some(kind) = kind_of_request(browser, &event.params["networkId"]) {
@@ -192,37 +192,37 @@ impl Verbs {
         Some(Json::Object(told))
     }
 
-    /// From where on news can be read that come from now on.
+    /// The cursor from which future page events can be read.
     ///
     /// # Errors
-    /// When the browser is gone.
-    pub async fn news_cursor(&self, deadline: Instant) -> Result<u64, ErrorReport> {
+    /// When the browser is closed.
+    pub async fn page_event_cursor(&self, deadline: Instant) -> Result<u64, ErrorReport> {
         Ok(self.connected(deadline).await?.events().cursor())
     }
 }
 
 impl Tab<'_> {
-    /// Asks the page to tell of these from now on, and answers from where on they can be read.
+    /// Subscribes to these kinds of page events, and returns the cursor from which they can be read.
     ///
     /// # Errors
-    /// When the page is gone.
-    pub async fn watch(&self, kinds: &[NewsKind]) -> Result<u64, ErrorReport> {
+    /// When the page is closed.
+    pub async fn watch(&self, kinds: &[PageEventKind]) -> Result<u64, ErrorReport> {
         let since = self.cursor();
         for kind in kinds {
-            if *kind == NewsKind::FileChooser {
+            if *kind == PageEventKind::FileChooser {
                 self.send("Page.setInterceptFileChooserDialog", json!({"enabled": true})).await?;
             }
-            if *kind == NewsKind::Download {
+            if *kind == PageEventKind::Download {
                 self.watch_downloads().await?;
             }
-            if *kind == NewsKind::Select {
+            if *kind == PageEventKind::Select {
                 self.watch_selects().await?;
             }
-            // Requests stop only where there are routes.
-            let asks = !matches!(kind, NewsKind::Download | NewsKind::Route | NewsKind::Select);
+            // Requests are intercepted by `set_routes` only, and popups of lists by `watch_selects`.
+            let asks = !matches!(kind, PageEventKind::Download | PageEventKind::Route | PageEventKind::Select);
             for method in kind.methods().iter().filter(|_| asks) {
                 match method.split('.').next() {
-                    // The browser tells of its targets by itself.
+                    // The browser reports its targets without a subscription.
                     Some("Target") => {}
                     Some("Network") => self.subscribe_with_frames(method, "Network.enable").await?,
                     Some("Runtime") => self.subscribe_with_frames(method, "Runtime.enable").await?,
@@ -233,12 +233,12 @@ impl Tab<'_> {
         Ok(since)
     }
 
-    /// The body of an answer, once it is there, as it came.
+    /// The raw body of a response. Waits until the response is complete.
     pub async fn response_body(&self, request: &str) -> Result<Vec<u8>, ErrorReport> {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         let ask = || self.send("Network.getResponseBody", json!({ "requestId": request }));
         let body = match ask().await {
-            // It may be on its way. Chromium has no code for that.
+            // The response may still be on its way. Chromium has no error code for that.
             Err(error) if error.message.contains("No data found") => {
                 let ends = |event: &Event| {
                     matches!(event.method.as_str(), "Network.loadingFinished" | "Network.loadingFailed")
@@ -259,7 +259,8 @@ impl Tab<'_> {
     }
 }
 
-/// The type of a request, as the page tells it: to what stops requests `fetch` and `XMLHttpRequest` are the same.
+/// The resource type of a request as the page's network events report it: the interception events do not distinguish
+/// `fetch` from `XMLHttpRequest`.
 fn kind_of_request(browser: &ConnectedBrowser, request: &Json) -> Option<String> {
     sent(browser, request)?.params["type"].as_str().map(str::to_lowercase)
 }
@@ -273,43 +274,43 @@ fn failure(browser: &ConnectedBrowser, failed: &Event) -> String {
     }
 }
 
-/// Whether an event tells of a request that is the browser's own.
-fn is_of_icon(browser: &ConnectedBrowser, event: &Event, kind: NewsKind) -> bool {
+/// Whether an event is about a request of the browser itself for a site's icon.
+fn is_of_icon(browser: &ConnectedBrowser, event: &Event, kind: PageEventKind) -> bool {
     let asked = |sent: &Event| is_icon(url_of(sent), &sent.params["type"]);
     match kind {
-        NewsKind::Request => asked(event),
-        NewsKind::Response | NewsKind::RequestFinished | NewsKind::RequestFailed => {
+        PageEventKind::Request => asked(event),
+        PageEventKind::Response | PageEventKind::RequestFinished | PageEventKind::RequestFailed => {
             sent(browser, &event.params["requestId"]).is_some_and(|sent| asked(&sent))
         }
         _ => false,
     }
 }
 
-/// The event that tells of a request.
+/// The event with which a request was sent.
 fn sent(browser: &ConnectedBrowser, request: &Json) -> Option<Arc<Event>> {
     let is_sent = |event: &Event| event.method == "Network.requestWillBeSent" && event.params["requestId"] == *request;
     browser.events().last(&is_sent)
 }
 
-/// Whether an event is of this kind and of no other one that the same event may tell of.
-fn is_kind(event: &Event, kind: NewsKind) -> bool {
+/// Whether an event is of this kind, and not of another kind that is derived from the same protocol event.
+fn is_kind(event: &Event, kind: PageEventKind) -> bool {
     let info = &event.params["targetInfo"];
     match kind {
-        NewsKind::Popup => info["type"] == "page" && info["openerId"].is_string(),
-        NewsKind::Page => info["type"] == "page",
-        NewsKind::Select => selects::tells(event),
+        PageEventKind::Popup => info["type"] == "page" && info["openerId"].is_string(),
+        PageEventKind::Page => info["type"] == "page",
+        PageEventKind::Select => selects::is_popup_event(event),
         _ => true,
     }
 }
 
 /// The page that an event is about.
-fn page_of(browser: &ConnectedBrowser, event: &Event, kind: NewsKind) -> Option<String> {
+fn page_of(browser: &ConnectedBrowser, event: &Event, kind: PageEventKind) -> Option<String> {
     match kind {
-        NewsKind::Popup => event.params["targetInfo"]["openerId"].as_str().map(str::to_owned),
-        NewsKind::Page => event.params["targetInfo"]["targetId"].as_str().map(str::to_owned),
-        NewsKind::Download => page_of_download(browser, event.params["frameId"].as_str()?),
-        NewsKind::Close => event.params["targetId"].as_str().map(str::to_owned),
-        NewsKind::Crash if event.session.is_none() => event.params["targetId"].as_str().map(str::to_owned),
+        PageEventKind::Popup => event.params["targetInfo"]["openerId"].as_str().map(str::to_owned),
+        PageEventKind::Page => event.params["targetInfo"]["targetId"].as_str().map(str::to_owned),
+        PageEventKind::Download => page_of_download(browser, event.params["frameId"].as_str()?),
+        PageEventKind::Close => event.params["targetId"].as_str().map(str::to_owned),
+        PageEventKind::Crash if event.session.is_none() => event.params["targetId"].as_str().map(str::to_owned),
         _ => {
             let target = browser.targets.target_of(event.session.as_deref()?)?;
             Some(page_of_target(browser, &target).unwrap_or(target))
@@ -317,8 +318,8 @@ fn page_of(browser: &ConnectedBrowser, event: &Event, kind: NewsKind) -> Option<
     }
 }
 
-/// The page of a download, of which the browser tells by its frame. A window that opened only for it, and closes again, is
-/// none: then it is a download of the page that opened the window.
+/// The page of a download, which the browser reports by its frame. A window that opened only for the download and
+/// closes again does not count: the download then belongs to the page that opened the window.
 fn page_of_download(browser: &ConnectedBrowser, frame: &str) -> Option<String> {
     if let Some(target) = browser.targets.target(frame) {
         let is_empty = matches!(&*target.url, "" | "about:blank");
@@ -330,7 +331,7 @@ fn page_of_download(browser: &ConnectedBrowser, frame: &str) -> Option<String> {
     if let Some(event) = browser.events().last(&opened) {
         return event.params["targetInfo"]["openerId"].as_str().map(str::to_owned);
     }
-    // A frame within a page is told of by the page's session.
+    // An in-process frame is known from events of its page's session.
     let attached = |event: &Event| {
         matches!(event.method.as_str(), "Page.frameAttached" | "Page.frameStartedLoading" | "Page.downloadWillBegin")
             && event.params["frameId"] == frame
@@ -340,50 +341,54 @@ fn page_of_download(browser: &ConnectedBrowser, frame: &str) -> Option<String> {
     target.and_then(|target| page_of_target(browser, &target)).or_else(|| browser.targets.current().map(|page| page.id))
 }
 
-fn fields(event: &Event, kind: NewsKind) -> Json {
+fn fields(event: &Event, kind: PageEventKind) -> Json {
     let params = &event.params;
     match kind {
-        NewsKind::Dialog => json!({
+        PageEventKind::Dialog => json!({
             "kind": params["type"], "message": params["message"], "defaultValue": params["defaultPrompt"],
         }),
-        NewsKind::Console => console::line(params),
-        NewsKind::PageError => console::error(params),
-        NewsKind::Popup => json!({"popup": params["targetInfo"]["targetId"], "url": params["targetInfo"]["url"]}),
-        NewsKind::Page => json!({"url": params["targetInfo"]["url"]}),
-        NewsKind::Request => json!({
+        PageEventKind::Console => console::line(params),
+        PageEventKind::PageError => console::error(params),
+        PageEventKind::Popup => json!({"popup": params["targetInfo"]["targetId"], "url": params["targetInfo"]["url"]}),
+        PageEventKind::Page => json!({"url": params["targetInfo"]["url"]}),
+        PageEventKind::Request => json!({
             "requestId": params["requestId"], "url": params["request"]["url"], "method": params["request"]["method"],
             "resourceType": params["type"].as_str().unwrap_or_default().to_lowercase(),
             "headers": params["request"]["headers"], "postData": params["request"].get("postData"),
             "frame": params["frameId"], "isNavigation": params["requestId"] == params["loaderId"],
         }),
-        NewsKind::Response => {
+        PageEventKind::Response => {
             let mut told = json!(response(event));
             told["resourceType"] = params["type"].as_str().unwrap_or_default().to_lowercase().into();
             told
         }
-        NewsKind::RequestFinished | NewsKind::RequestFailed => json!({"requestId": params["requestId"]}),
-        NewsKind::FrameNavigated if event.method == "Page.navigatedWithinDocument" => {
+        PageEventKind::RequestFinished | PageEventKind::RequestFailed => json!({"requestId": params["requestId"]}),
+        PageEventKind::FrameNavigated if event.method == "Page.navigatedWithinDocument" => {
             json!({"frame": params["frameId"], "url": params["url"]})
         }
-        NewsKind::FrameNavigated => {
+        PageEventKind::FrameNavigated => {
             let frame = &params["frame"];
             let url =
                 [&frame["url"], &frame["urlFragment"]].iter().filter_map(|part| part.as_str()).collect::<String>();
             json!({"frame": frame["id"], "url": url, "name": frame["name"], "parent": frame["parentId"]})
         }
-        NewsKind::Download => {
+        PageEventKind::Download => {
             json!({"download": params["guid"], "url": params["url"], "suggestedFilename": params["suggestedFilename"]})
         }
-        NewsKind::FileChooser => {
+        PageEventKind::FileChooser => {
             let chooser = format!("{}:{}", params["frameId"].as_str().unwrap_or_default(), params["backendNodeId"]);
             json!({"chooser": chooser, "multiple": params["mode"] == "selectMultiple"})
         }
-        NewsKind::Route => json!({
+        PageEventKind::Route => json!({
             "requestId": params["networkId"], "url": params["request"]["url"],
             "method": params["request"]["method"], "headers": params["request"]["headers"],
             "postData": params["request"].get("postData"),
             "resourceType": params["resourceType"].as_str().unwrap_or_default().to_lowercase(),
         }),
-        NewsKind::Crash | NewsKind::Close | NewsKind::DomContentLoaded | NewsKind::Load | NewsKind::Select => json!({}),
+        PageEventKind::Crash
+        | PageEventKind::Close
+        | PageEventKind::DomContentLoaded
+        | PageEventKind::Load
+        | PageEventKind::Select => json!({}),
     }
 }

@@ -1,35 +1,36 @@
-//! From the outline of a page to the lines of a snapshot: `- role "name" [state] [ref=e5]: text`, two blanks a level.
+//! Formats the outline of a page as the lines of a snapshot: `- role "name" [state] [ref=e5]: text`, indented by two
+//! spaces per level.
 
 use serde::Deserialize;
 use std::collections::HashMap;
 
-/// An element of a page, or a text, as the page's engine tells it: in the order of the document, with its level.
+/// An element or a text of a page, as the in-page engine reports them: in document order, with the nesting level.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub(crate) struct Line {
     pub(crate) level: usize,
     pub(crate) role: String,
-    /// The accessible name; of a text the text itself.
+    /// The accessible name; for a text, the text itself.
     pub(crate) name: String,
-    /// As `checked` or `level=2`.
+    /// Such as `checked` or `level=2`.
     states: Vec<String>,
-    /// What is in a field, or the only text in an element.
+    /// The value of a field, or the only text of an element.
     value: String,
-    /// As the `url` of a link.
+    /// Such as the `url` of a link.
     props: Vec<(String, String)>,
-    /// Where in the engine's list the element is, if it gets a ref.
+    /// The index of the element in the engine's list, if it gets a ref.
     pub(crate) element: Option<usize>,
-    /// The mouse becomes a hand over it.
+    /// Whether the mouse cursor is a hand over it.
     hand: bool,
-    /// It can be acted upon.
+    /// Whether it can be acted upon.
     acts: bool,
-    /// It owns a frame.
+    /// Whether it owns a frame.
     pub(crate) frame: bool,
     #[serde(skip)]
     pub(crate) reference: Option<String>,
 }
 
-/// What lines are written of an outline.
+/// Which lines of an outline are written.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) interactive: bool,
@@ -39,12 +40,12 @@ pub(crate) struct Options {
 
 impl Options {
     fn leaves_out(self, line: &Line) -> bool {
-        (self.interactive && !line.acts) || (self.compact && !line.says_something())
+        (self.interactive && !line.acts) || (self.compact && !line.has_content())
     }
 }
 
 impl Line {
-    /// The line inside of others.
+    /// The line, nested this many levels deeper.
     pub(crate) fn within(mut self, levels: usize) -> Self {
         self.level += levels;
         self
@@ -54,8 +55,8 @@ impl Line {
         self.role == "text"
     }
 
-    /// What stands in the line behind the dash.
-    fn words(&self) -> String {
+    /// The text of the line after the dash.
+    fn label(&self) -> String {
         let mut words = self.role.clone();
         if !self.name.is_empty() {
             words.push(' ');
@@ -74,23 +75,23 @@ impl Line {
     }
 
     /// Whether a compact outline has a line for it.
-    fn says_something(&self) -> bool {
+    fn has_content(&self) -> bool {
         self.is_text() || self.reference.is_some() || !self.name.is_empty() || !self.value.is_empty()
     }
 }
 
-/// An element whose line is written, while those in it are.
-struct Around {
+/// An element whose line is written, while its children are written.
+struct OpenElement {
     level: usize,
     shown: usize,
     line: usize,
     has_colon: bool,
 }
 
-/// The lines of an outline. What is in an element that is left out takes its place.
+/// The lines of an outline. The children of an element that is left out take its place.
 pub(crate) fn lines(outline: &[Line], options: Options) -> Vec<String> {
     let mut written: Vec<String> = Vec::new();
-    let mut around: Vec<Around> = Vec::new();
+    let mut around: Vec<OpenElement> = Vec::new();
     for line in outline {
         while around.last().is_some_and(|around| around.level >= line.level) {
             around.pop();
@@ -109,10 +110,10 @@ pub(crate) fn lines(outline: &[Line], options: Options) -> Vec<String> {
             continue;
         }
         let has_colon = !line.value.is_empty() || !line.props.is_empty();
-        around.push(Around { level: line.level, shown, line: written.len(), has_colon });
+        around.push(OpenElement { level: line.level, shown, line: written.len(), has_colon });
         let value = if line.value.is_empty() { String::new() } else { format!(" {}", line.value) };
         let colon = if has_colon { ":" } else { "" };
-        written.push(format!("{indent}- {}{colon}{value}", line.words()));
+        written.push(format!("{indent}- {}{colon}{value}", line.label()));
         for (name, text) in &line.props {
             written.push(format!("{indent}  - /{name}: {text}"));
         }
@@ -120,7 +121,7 @@ pub(crate) fn lines(outline: &[Line], options: Options) -> Vec<String> {
     written
 }
 
-/// The lines that are new, with a plus, and those that have gone, with a minus.
+/// The lines that were added, marked with a plus, and those that were removed, marked with a minus.
 pub(crate) fn diff(before: &str, now: &str) -> String {
     let mut known: HashMap<&str, usize> = HashMap::new();
     for line in before.lines() {

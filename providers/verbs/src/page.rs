@@ -1,11 +1,11 @@
-//! The page as a whole: closing it, bringing it to the front, what runs in it before its own scripts.
+//! The page as a whole: closing it, bringing it to the front, scripts that run before its own.
 
 use crate::tab::Tab;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 
 impl Tab<'_> {
-    /// Closes the page; with `run_before_unload` it is asked first, and may stay.
+    /// Closes the page. With `run_before_unload` its `beforeunload` handler runs, and may keep it open.
     ///
     /// # Errors
     /// None if the page is closed already.
@@ -21,7 +21,7 @@ impl Tab<'_> {
         if run_before_unload {
             return Ok(());
         }
-        // It is gone when the browser has told so: a list of the pages does not name it any more.
+        // Wait until the browser reports that the page is destroyed: only then it is no longer listed.
         let mut changes = self.browser.targets.changes();
         while !self.is_closed() && !self.left().is_zero() {
             let _ = tokio::time::timeout(self.left(), changes.changed()).await;
@@ -32,15 +32,15 @@ impl Tab<'_> {
     /// Brings the page to the front of its window.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn bring_to_front(&self) -> Result<(), ErrorReport> {
         self.send("Page.bringToFront", json!({})).await.map(drop)
     }
 
-    /// Has a script run in each document of the page, before the page's own.
+    /// Adds a script that runs in each new document of the page, before the page's own scripts.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn add_init_script(&self, source: &str) -> Result<(), ErrorReport> {
         let params = json!({"source": source, "runImmediately": false});
         self.send("Page.addScriptToEvaluateOnNewDocument", params).await.map(drop)
@@ -49,7 +49,7 @@ impl Tab<'_> {
     /// The page's frames, outermost first: `frame`, `parent`, `name`, `url` of each.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn frames(&self) -> Result<Json, ErrorReport> {
         let mut frames = Vec::new();
         self.collect_frames(&self.id, &mut frames).await?;
@@ -58,7 +58,7 @@ impl Tab<'_> {
 
     async fn collect_frames(&self, target: &str, frames: &mut Vec<Json>) -> Result<(), ErrorReport> {
         let tree = match self.send_to(target, "Page.getFrameTree", json!({})).await {
-            // A frame that has gone meanwhile is none.
+            // The frame was detached meanwhile.
             Err(error) if target != self.id && error.code == ErrorCode::CdpTargetClosed => return Ok(()),
             tree => tree?,
         };
@@ -69,7 +69,7 @@ impl Tab<'_> {
         for frame in inner {
             let from = frames.len();
             Box::pin(self.collect_frames(&frame.id, frames)).await?;
-            // A process of its own does not know the frame around it.
+            // A process does not know the frame that contains its root frame.
             if let Some(root) = frames.get_mut(from).filter(|root| root["parent"].is_null()) {
                 root["parent"] = self.parent_of(&frame.id, target).await;
             }
@@ -77,12 +77,13 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// The frame in which a frame with a process of its own is.
+    /// The frame that contains an out-of-process frame.
     async fn parent_of(&self, frame: &str, around: &str) -> Json {
         let owner = self.send_to(around, "DOM.getFrameOwner", json!({ "frameId": frame })).await;
         let Some(node) = owner.ok().and_then(|owner| owner["backendNodeId"].as_i64()) else { return Json::Null };
         let described = self.send_to(around, "DOM.describeNode", json!({ "backendNodeId": node })).await;
-        // Only a document says in which frame it is; an element is in that of the target, unless frames are nested in it.
+        // Only a document node reports its frame; an owner element is in the target's root frame, unless frames are
+        // nested in the target.
         match described.ok().and_then(|node| node["node"]["ownerFrameId"].as_str().map(str::to_owned)) {
             Some(id) => id.into(),
             None => around.into(),

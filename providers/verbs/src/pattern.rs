@@ -1,4 +1,4 @@
-//! Patterns of addresses: a glob, a regular expression, or a whole address.
+//! URL patterns: a glob, a regular expression, or a whole URL.
 
 use codemode_spec::{ErrorCode, ErrorReport, limits::PATTERN_BYTES_MAX};
 use regex::{Regex, RegexBuilder};
@@ -36,7 +36,7 @@ impl fmt::Display for UrlPattern {
     }
 }
 
-/// A pattern that is ready to compare with.
+/// A compiled pattern.
 #[derive(Debug)]
 pub(crate) struct Compiled(Regex);
 
@@ -47,11 +47,12 @@ impl Compiled {
 }
 
 impl UrlPattern {
-    /// Ready to compare with; `base` is what a relative address is meant from.
+    /// Compiles the pattern; a relative URL is resolved against `base`.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if it is no regular expression, or is too long. The expressions of this host have no look-around
-    /// and no back-references: comparing takes time in proportion to the address, whatever a script wrote.
+    /// `INVALID_ARGUMENT` if it is not a valid regular expression, or is too long. This host's regular expressions have
+    /// neither look-around nor back-references, so that matching takes time linear in the URL, whatever pattern a
+    /// script passes.
     pub(crate) fn compiled(&self, base: &str) -> Result<Compiled, ErrorReport> {
         let (source, flags) = match self {
             Self::Glob { glob } => (regex_of(glob, base), ""),
@@ -72,7 +73,7 @@ impl UrlPattern {
     }
 }
 
-/// A glob as a regular expression.
+/// Translates a glob to a regular expression.
 fn regex_of(glob: &str, base: &str) -> String {
     let is_literal = !glob.contains(['*', '{', '?', '[']);
     let glob = match (is_literal, Url::parse(base)) {

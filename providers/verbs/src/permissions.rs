@@ -1,11 +1,11 @@
-//! What pages may do that they would ask a person for, and where they are. The policy judges what may be granted.
+//! Permissions for which pages would prompt the user, and geolocation. The policy decides what may be granted.
 
 use crate::{reports, tab::Tab};
 use codemode_spec::ErrorReport;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-/// Playwright's names, and the protocol's.
+/// Playwright's permission names, and the protocol's.
 const NAMES: &[(&str, &[&str])] = &[
     ("accelerometer", &["sensors"]),
     ("ambient-light-sensor", &["sensors"]),
@@ -41,10 +41,10 @@ pub struct Geolocation {
 }
 
 impl Tab<'_> {
-    /// Grants pages these permissions and no others: those of an origin, or all.
+    /// Grants exactly these permissions, to one origin or to all.
     ///
     /// # Errors
-    /// `POLICY_REFUSED` for what is not a script's to grant; `INVALID_ARGUMENT` for what is no permission.
+    /// `POLICY_REFUSED` for permissions that scripts may not grant; `INVALID_ARGUMENT` for unknown ones.
     pub async fn grant(&self, permissions: &[String], origin: Option<&str>) -> Result<(), ErrorReport> {
         let mut granted: Vec<&str> = Vec::new();
         for permission in permissions {
@@ -59,29 +59,29 @@ impl Tab<'_> {
         if let Some(origin) = origin {
             params["origin"] = origin.into();
         }
-        self.of_context("Browser.grantPermissions", params).await
+        self.send_to_context("Browser.grantPermissions", params).await
     }
 
-    /// Takes back all that was granted.
+    /// Revokes all granted permissions.
     ///
     /// # Errors
-    /// `POLICY_REFUSED` in a browser that is not ours.
+    /// `POLICY_REFUSED` in an external browser.
     pub async fn clear_permissions(&self) -> Result<(), ErrorReport> {
-        self.of_context("Browser.resetPermissions", json!({})).await
+        self.send_to_context("Browser.resetPermissions", json!({})).await
     }
 
-    async fn of_context(&self, method: &str, mut params: Json) -> Result<(), ErrorReport> {
+    async fn send_to_context(&self, method: &str, mut params: Json) -> Result<(), ErrorReport> {
         if let Some(context) = self.own_context().await? {
             params["browserContextId"] = context.into();
         }
         self.send_to_browser(method, params).await.map(drop)
     }
 
-    /// Says where the page is; nowhere without a place.
+    /// Sets the geolocation that the page sees; `None` clears it.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if that is no place on the earth.
-    pub async fn locate_at(&self, place: Option<Geolocation>) -> Result<(), ErrorReport> {
+    /// `INVALID_ARGUMENT` if the coordinates are out of range.
+    pub async fn set_geolocation(&self, place: Option<Geolocation>) -> Result<(), ErrorReport> {
         let Some(Geolocation { latitude, longitude, accuracy }) = place else {
             return self.send("Emulation.clearGeolocationOverride", json!({})).await.map(drop);
         };

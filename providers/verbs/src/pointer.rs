@@ -1,12 +1,12 @@
-//! Clicking, hovering and dragging: an element is made ready, the mouse goes there, and it is looked at again before a
-//! button is pressed.
+//! Clicking, hovering and dragging: an element is made ready, the mouse moves there, and the element is checked again
+//! before a button is pressed.
 
 use crate::{
     input::{keyboard::Modifier, mouse::Button},
     locate::{Op, Place},
     projection::Projection,
     settle::Settle,
-    state::turns::Turn,
+    state::mouse_locks::MouseGuard,
     tab::{GRACE, Tab},
     target::Target,
 };
@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Steps in which the mouse is drawn from one element to another: a page's own dragging wants to see it move.
+/// The steps in which the mouse moves in a drag: pages with their own drag handling expect several move events.
 const DRAG_STEPS: u32 = 5;
-/// How often the mouse goes to an element in a frame of another process that does not feel it.
+/// How often the mouse is moved to an element in an out-of-process frame that does not receive the move event.
 const FELT_ATTEMPTS_MAX: usize = 5;
-/// How long the browser may take to say that a drag of its own has begun.
+/// How long to wait for the browser to report that a native drag has begun.
 const DRAG_BEGIN_MAX: Duration = Duration::from_millis(250);
 
-/// What an element must be for a click; a mouse that only comes by asks for less.
+/// The checks of an element before a click; hovering does not need `enabled`.
 pub(crate) const CLICKABLE: &[&str] = &["visible", "enabled", "stable", "hit"];
 const HOVERABLE: &[&str] = &["visible", "stable", "hit"];
 
@@ -91,14 +91,14 @@ pub struct Click {
 /// An element that is ready for the mouse.
 pub(crate) struct Ready {
     pub(crate) place: Place,
-    /// What the page's engine has found: its handle there, the point, the box.
+    /// The in-page engine's result: the element's handle, the point and the box.
     found: Json,
-    /// Where the viewport of its frame was in that of the page.
+    /// The projection of its frame's viewport to the page's, when the element was found.
     viewport: Projection,
-    /// In the viewport of the page.
+    /// The point in the page's viewport.
     pub(crate) point: (f64, f64),
-    /// With the mouse, once that is there.
-    turn: Option<Turn>,
+    /// The lock on the page's mouse, once it is acquired.
+    mouse: Option<MouseGuard>,
 }
 
 impl Ready {
@@ -135,7 +135,7 @@ impl Tab<'_> {
         self.hold(held).await
     }
 
-    /// Draws an element onto another one.
+    /// Drags an element onto another one.
     pub async fn drag(&self, source: (&Target, &Approach), target: (&Target, &Approach)) -> Result<(), ErrorReport> {
         let ready = self.approach(source.0, source.1, CLICKABLE).await?;
         if source.1.trial {
@@ -145,7 +145,7 @@ impl Tab<'_> {
         let since = self.cursor();
         self.send("Input.setInterceptDrags", json!({"enabled": true})).await?;
         let dragged = self.drag_held(target, since).await;
-        // Also when the drag failed: a page whose drags are intercepted would not feel any others.
+        // Reset even if the drag failed: while drags are intercepted, the page would not receive any other drag.
         let reset = self.send("Input.setInterceptDrags", json!({"enabled": false})).await;
         dragged?;
         drop(ready);
@@ -157,7 +157,7 @@ impl Tab<'_> {
         self.mouse_down(Button::Left, 1).await?;
         let held = async {
             let (x, y) = self.with_held(|held| held.mouse);
-            // The browser begins a drag of its own when the mouse has moved a little.
+            // The browser begins a native drag once the mouse has moved a little.
             self.mouse_move(x + 4.0, y + 4.0, 2).await?;
             let session = self.session().await?;
             let begins = |event: &Event| {
@@ -188,8 +188,8 @@ impl Tab<'_> {
         moved
     }
 
-    /// Makes an element ready and moves the mouse there, again and again until it is under the mouse. The modifiers are
-    /// held down when the mouse arrives, and if that comes to nothing as they were before.
+    /// Makes an element ready and moves the mouse there, repeatedly until the element is under the mouse. The modifiers
+    /// are held down when the mouse arrives, and are restored if it fails.
     pub(crate) async fn approach(
         &self,
         target: &Target,
@@ -209,23 +209,24 @@ impl Tab<'_> {
         let mut attempts = 0;
         loop {
             let mut ready = self.ready(target, approach, checks).await?;
-            let turn = tokio::time::timeout(self.left() + GRACE, self.verbs.turns.take(&self.id)).await;
-            ready.turn = Some(turn.map_err(|_| self.too_late("the mouse, which other calls use"))?);
+            let mouse = tokio::time::timeout(self.left() + GRACE, self.verbs.mouse_locks.lock(&self.id)).await;
+            ready.mouse = Some(mouse.map_err(|_| self.too_late("the mouse, which other calls use"))?);
             if let Some(modifiers) = &approach.modifiers {
                 self.hold(Modifier::bits(modifiers)).await?;
             }
             if attempts > 0 {
-                // From beside, so that it moves.
+                // Start beside the point, so that the mouse moves.
                 self.mouse_move(ready.point.0 + 1.0, ready.point.1, 1).await?;
             }
             self.mouse_move(ready.point.0, ready.point.1, approach.steps.unwrap_or(1)).await?;
             if approach.force {
                 return Ok(ready);
             }
-            // A page may keep the mouse's news from its own engine: then what is seen has to do.
+            // A page may stop mouse events before the engine in its own frame sees them, so after some attempts the
+            // checks alone decide.
             let felt = ready.place.frame.target != self.id && attempts < FELT_ATTEMPTS_MAX;
             attempts += 1;
-            match self.look_again(&ready, felt).await {
+            match self.recheck(&ready, felt).await {
                 Ok(None) => return Ok(ready),
                 Ok(Some(refusal)) if self.left().is_zero() => return Err(refusal),
                 Ok(Some(_)) => {}
@@ -235,7 +236,7 @@ impl Tab<'_> {
         }
     }
 
-    /// Waits until an element can receive a click, and says where.
+    /// Waits until an element can receive a click, and returns where.
     async fn ready(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {
         let checks = if approach.force { &[] } else { checks };
         let args = json!({
@@ -246,47 +247,47 @@ impl Tab<'_> {
         let (place, found) = self.run_on(target, "act", args, Op::Look).await?;
         let viewport = self.viewport(&place).await?;
         let inside = (found["x"].as_f64().unwrap_or_default(), found["y"].as_f64().unwrap_or_default());
-        Ok(Ready { place, found, viewport, point: viewport.apply(inside), turn: None })
+        Ok(Ready { place, found, viewport, point: viewport.apply(inside), mouse: None })
     }
 
-    /// Whether what was ready still is where the mouse is now: what moves under the mouse, or comes up as it arrives, is
-    /// seen here. With `felt` the frame must have felt the mouse as well: for a moment after it was drawn, the browser gives
-    /// the input for a frame of another process to the one around it.
-    async fn look_again(&self, ready: &Ready, felt: bool) -> Result<Option<ErrorReport>, ErrorReport> {
+    /// Checks whether the element is still under the mouse, and returns the refusal if not: this detects elements that
+    /// moved, or that appeared as the mouse arrived. With `felt`, the frame must have received the mouse event as well:
+    /// for a moment after an out-of-process frame was drawn, the browser sends its input to the frame around it.
+    async fn recheck(&self, ready: &Ready, felt: bool) -> Result<Option<ErrorReport>, ErrorReport> {
         let found = &ready.found;
         let args = json!({
             "handle": found["handle"], "x": found["x"], "y": found["y"], "box": found["box"], "hit": true,
         });
         let answer = self.run(&ready.place.frame, "recheck", args, None, false).await?;
-        if let Some(refusal) = self.refusal(&answer, &ready.place.words) {
+        if let Some(refusal) = self.refusal(&answer, &ready.place.description) {
             return Ok(Some(refusal));
         }
-        // A frame that moves takes along what is in it.
+        // A frame that moves takes its content along.
         let viewports = self.viewports(&ready.place).await?;
         if viewports.last() != Some(&ready.viewport) {
             let moved = json!({"error": "unstable", "preview": found["preview"]});
-            return Ok(self.refusal(&moved, &ready.place.words));
+            return Ok(self.refusal(&moved, &ready.place.description));
         }
         let covered = self.covered_outside(&ready.place, &viewports, ready.point).await?;
-        let covered = covered.and_then(|answer| self.refusal(&answer, &ready.place.words));
+        let covered = covered.and_then(|answer| self.refusal(&answer, &ready.place.description));
         if covered.is_some() || !felt {
             return Ok(covered);
         }
         let answer = self.run(&ready.place.frame, "felt", json!({"handle": found["handle"]}), None, false).await?;
-        Ok(self.refusal(&answer, &ready.place.words))
+        Ok(self.refusal(&answer, &ready.place.description))
     }
 
-    /// An input may close its own page: that is what it was for.
+    /// Treats a closed page as success: closing its own page may be the purpose of an input.
     pub(crate) fn or_closed(&self, result: Result<(), ErrorReport>) -> Result<(), ErrorReport> {
         match result {
-            // The news that the page is gone may come after the answer.
+            // The event that the page is closed may come after the answer.
             Err(error) if error.code == ErrorCode::CdpTargetClosed => Ok(()),
             result => result,
         }
     }
 }
 
-/// A time that a script gave, in milliseconds.
+/// Converts milliseconds from a script; an invalid time is zero.
 #[must_use]
 pub fn milliseconds(ms: f64) -> Duration {
     Duration::try_from_secs_f64(ms / 1_000.0).unwrap_or_default()

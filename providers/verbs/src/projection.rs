@@ -1,26 +1,26 @@
-//! A map from one plane to another that keeps lines straight: from a frame's viewport to that of the page, also when the
-//! frame is scaled, rotated or turned in space.
+//! A projective map between planes, which keeps lines straight: from a frame's viewport to the page's, also when the
+//! frame is scaled, rotated or transformed in 3D.
 
 use crate::capture::Rectangle;
 
-/// Below this a number is nothing but what rounding left.
+/// Smaller numbers are rounding errors.
 const NOTHING: f64 = 1e-9;
 
-/// A map of points.
+/// A projective map of points.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Projection([[f64; 3]; 3]);
 
 impl Projection {
-    /// Each point stays where it is.
+    /// Maps each point to itself.
     pub(crate) const IDENTITY: Self = Self::shift(0.0, 0.0);
 
-    /// Each point is so much further to the right and down.
+    /// Translates points to the right and down.
     pub(crate) const fn shift(x: f64, y: f64) -> Self {
         Self([[1.0, 0.0, x], [0.0, 1.0, y], [0.0, 0.0, 1.0]])
     }
 
-    /// What takes a rectangle of this size to four corners, from the upper left one clockwise; `None` if there is no way back,
-    /// as from the edge of what is turned away.
+    /// The map of a rectangle of this size onto four corners, clockwise from the upper left. `None` if it has no
+    /// inverse, such as for a frame seen edge-on.
     pub(crate) fn onto([width, height]: [f64; 2], corners: [(f64, f64); 4]) -> Option<Self> {
         let [(x0, y0), (x1, y1), (x2, y2), (x3, y3)] = corners;
         let (right, low) = ((x1 - x2, y1 - y2), (x3 - x2, y3 - y2));
@@ -39,28 +39,28 @@ impl Projection {
         ]))
     }
 
-    /// Where a point goes.
+    /// Maps a point.
     pub(crate) fn apply(&self, (x, y): (f64, f64)) -> (f64, f64) {
         let [across, down, depth] = self.0.map(|[a, b, c]| a * x + b * y + c);
         (across / depth, down / depth)
     }
 
-    /// This map of what another one maps.
+    /// The composition of this map after `first`.
     pub(crate) fn after(&self, first: &Self) -> Self {
         let columns = first.columns();
         Self(self.0.map(|row| columns.map(|column| dot(row, column))))
     }
 
-    /// From where a point came; `None` if that is not known.
+    /// The preimage of a point; `None` if it is undefined.
     pub(crate) fn back(&self, point: (f64, f64)) -> Option<(f64, f64)> {
-        // The rows of the inverse are crosses of the columns, but for a factor that `apply` divides by.
+        // The rows of the inverse are cross products of the columns, up to a factor that `apply` divides out.
         let [a, b, c] = self.columns();
         let size = dot(a, cross(b, c));
         let back = Self([cross(b, c), cross(c, a), cross(a, b)]).apply(point);
         (size.abs() > NOTHING && back.0.is_finite() && back.1.is_finite()).then_some(back)
     }
 
-    /// The smallest upright rectangle around where a rectangle goes.
+    /// The smallest upright rectangle around the image of a rectangle.
     pub(crate) fn bounds(&self, Rectangle { x, y, width, height }: Rectangle) -> Rectangle {
         let corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)].map(|at| self.apply(at));
         let least = |of: fn(&(f64, f64)) -> f64| corners.iter().map(of).fold(f64::INFINITY, f64::min);
@@ -94,7 +94,7 @@ mod tests {
     fn corners_go_to_corners_and_points_find_back() {
         let upright = [(10.0, 20.0), (40.0, 20.0), (40.0, 80.0), (10.0, 80.0)];
         let turned = [(50.0, 0.0), (90.0, 30.0), (60.0, 70.0), (20.0, 40.0)];
-        // As a frame looks that is turned around its upper edge.
+        // A frame that is rotated around its upper edge.
         let receding = [(0.0, 0.0), (100.0, 0.0), (80.0, 50.0), (20.0, 50.0)];
         for corners in [upright, turned, receding] {
             let map = Projection::onto([300.0, 150.0], corners).unwrap();

@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each is named as the property of an element, or as the method of a locator")]
-pub enum What {
+pub enum Property {
     TextContent,
     InnerText,
     InnerHTML,
@@ -32,7 +32,7 @@ pub enum What {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 #[expect(missing_docs, reason = "each is named as the method of a locator")]
-pub enum WhatOfAll {
+pub enum ListProperty {
     Count,
     TextContent,
     InnerText,
@@ -65,11 +65,11 @@ impl ElementState {
     }
 }
 
-/// The form in which a page or an element is taken out.
+/// The format in which a page or an element is extracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum ExtractFormat {
     /// Its readable content as markdown.
     Markdown,
     /// Its readable text.
@@ -80,7 +80,7 @@ pub enum Form {
     Table,
 }
 
-impl Form {
+impl ExtractFormat {
     const fn op(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -91,7 +91,7 @@ impl Form {
     }
 }
 
-/// What is done with an element that neither changes it nor clicks it.
+/// An operation on an element that neither changes nor clicks it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -104,16 +104,16 @@ pub enum ElementOp {
 }
 
 impl Tab<'_> {
-    /// Reads something of one element.
-    pub async fn read(&self, target: &Target, what: What, name: Option<&str>) -> Result<Json, ErrorReport> {
-        if what == What::Aria {
+    /// Reads a property of one element.
+    pub async fn read(&self, target: &Target, what: Property, name: Option<&str>) -> Result<Json, ErrorReport> {
+        if what == Property::Aria {
             let args = json!({"strict": true, "timeout": null});
             return Ok(self.run_on(target, "aria", args, Op::Look).await?.1["value"].clone());
         }
         let args = json!({"strict": true, "timeout": null, "what": what, "name": name});
-        if matches!(what, What::Visible | What::Hidden) {
-            // What is not there is not seen: nothing is waited for.
-            let gone = json!(what == What::Hidden);
+        if matches!(what, Property::Visible | Property::Hidden) {
+            // A missing element counts as not visible, so there is nothing to wait for.
+            let gone = json!(what == Property::Hidden);
             let Some(place) = self.locate_now(target).await? else { return Ok(gone) };
             return match self.run_at(&place, "read", args, Op::Look).await {
                 Err(error) if self.has_lost_frame(&error) => Ok(gone),
@@ -122,15 +122,15 @@ impl Tab<'_> {
         }
         let (place, answer) = self.run_on(target, "read", args, Op::Look).await?;
         let mut value = answer["value"].clone();
-        if what == What::Box && value.is_object() {
+        if what == Property::Box && value.is_object() {
             value = json!(self.viewport(&place).await?.bounds(Rectangle::of(&value)));
         }
         Ok(value)
     }
 
-    /// Reads something of all elements that match now.
-    pub async fn read_all(&self, target: &Target, what: WhatOfAll) -> Result<Json, ErrorReport> {
-        let none = if what == WhatOfAll::Count { json!(0) } else { json!([]) };
+    /// Reads a property of all elements that match now.
+    pub async fn read_all(&self, target: &Target, what: ListProperty) -> Result<Json, ErrorReport> {
+        let none = if what == ListProperty::Count { json!(0) } else { json!([]) };
         let Some(place) = self.locate_now(target).await? else { return Ok(none) };
         let args = json!({"what": what, "limit": ELEMENTS_READ_MAX + 1});
         let value = match self.run_at(&place, "all", args, Op::Look).await {
@@ -138,7 +138,7 @@ impl Tab<'_> {
             answer => answer?["value"].take(),
         };
         if value.as_array().is_some_and(|read| read.len() > ELEMENTS_READ_MAX) {
-            return Err(reports::too_many(&place.words, ELEMENTS_READ_MAX));
+            return Err(reports::too_many(&place.description, ELEMENTS_READ_MAX));
         }
         Ok(value)
     }
@@ -147,7 +147,7 @@ impl Tab<'_> {
     pub async fn wait_for_element(&self, target: &Target, state: ElementState) -> Result<(), ErrorReport> {
         let named = |mut error: ErrorReport| {
             if state != ElementState::Attached {
-                let words = crate::words::of(&target.steps);
+                let words = crate::describe::locator(&target.steps);
                 let wait = format!("waiting for {words}");
                 error.message = error.message.replacen(&wait, &format!("{wait} to be {}", state.word()), 1);
             }
@@ -161,7 +161,7 @@ impl Tab<'_> {
         if matches!(state, ElementState::Attached | ElementState::Visible) {
             return self.run_on(target, "wait", args, Op::Look).await.map(drop);
         }
-        // An element leaves with its frame.
+        // An element is detached together with its frame.
         while let Some(place) = self.locate_now(target).await? {
             match self.run_at(&place, "wait", args.clone(), Op::Look).await {
                 Err(error) if self.has_lost_frame(&error) && !self.left().is_zero() => self.next_document().await,
@@ -171,7 +171,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Does something with an element that does not change it.
+    /// Performs an operation on an element that does not change it.
     pub async fn element(&self, target: &Target, op: ElementOp) -> Result<(), ErrorReport> {
         let op = match op {
             ElementOp::Focus => "focus",
@@ -182,14 +182,14 @@ impl Tab<'_> {
         self.run_on(target, op, json!({"strict": true, "timeout": null}), Op::Change).await.map(drop)
     }
 
-    /// Dispatches an event of a script's own making.
+    /// Dispatches an event constructed from a script's values.
     pub async fn dispatch(&self, target: &Target, kind: &str, init: &Json) -> Result<(), ErrorReport> {
         let args = json!({"strict": true, "timeout": null, "type": kind, "init": init});
         self.run_on(target, "dispatch", args, Op::Change).await.map(drop)
     }
 
-    /// Takes a page or an element out in a form.
-    pub async fn extract(&self, target: Option<&Target>, form: Form) -> Result<Json, ErrorReport> {
+    /// Extracts the content of the page or of an element.
+    pub async fn extract(&self, target: Option<&Target>, form: ExtractFormat) -> Result<Json, ErrorReport> {
         let args = json!({"strict": true, "timeout": null});
         let answer = match target {
             Some(target) => {

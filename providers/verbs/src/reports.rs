@@ -1,11 +1,11 @@
-//! What a failed verb says: the words of the page's engine, made reports.
+//! Error reports of verbs: translates the in-page engine's refusals.
 
 use codemode_page::Dialog;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::time::Duration;
 
-/// The report of what the page's engine answered, if that is a failure. `waiting_for` describes the target.
+/// Translates an answer of the in-page engine to an error, if it is a refusal. `waiting_for` describes the target.
 pub(crate) fn refusal(answer: &Json, timeout: Duration, waiting_for: &str) -> Option<ErrorReport> {
     let reason = answer["error"].as_str()?;
     let timeout = format!("Timeout {}ms exceeded.", timeout.as_millis());
@@ -27,7 +27,7 @@ pub(crate) fn refusal(answer: &Json, timeout: Duration, waiting_for: &str) -> Op
             .with_hint("Choose one of its options.")
             .with_detail("options", answer["options"].clone()),
         "origin" => foreign(answer, waiting_for),
-        // A wait for the opposite.
+        // A wait for the opposite state.
         "visible" => blocked(format!("{preview} is visible")),
         "attached" => blocked(format!("{preview} is in the page")),
         "kind" => ErrorReport::new(ErrorCode::NotInteractable, text(answer, "message"))
@@ -50,7 +50,7 @@ fn many(answer: &Json, waiting_for: &str) -> ErrorReport {
     ErrorReport::new(ErrorCode::MultipleMatches, message).with_detail("count", count)
 }
 
-/// The document of a field, or one around it, is not of the origin that a secret is for.
+/// The document of the field, or one that contains it, is not of the secret's origin.
 fn foreign(answer: &Json, waiting_for: &str) -> ErrorReport {
     let (origin, wanted) = (text(answer, "origin"), text(answer, "wanted"));
     let whose = if answer["around"] == true { "a document around that of" } else { "the document of" };
@@ -77,7 +77,7 @@ pub(crate) fn is_replaced(report: &ErrorReport) -> bool {
 
 /// Whether a command that failed because its document is gone had begun to run there.
 pub(crate) fn had_begun(report: &ErrorReport) -> bool {
-    // The browser did not find the world otherwise: then nothing has run in it.
+    // Other messages mean that the browser did not find the world, so nothing has run in it.
     report.message.contains("was destroyed") || report.message.contains("navigated or closed")
 }
 
@@ -89,7 +89,7 @@ fn covered(answer: &Json, preview: &str, blocked: impl Fn(String) -> ErrorReport
         .with_detail("by", by)
 }
 
-/// The page did not answer before the verb's time was over.
+/// The page did not answer within the verb's timeout.
 pub(crate) fn unanswered(method: &str, dialog: Option<&Dialog>, timeout: Duration) -> ErrorReport {
     let timeout = timeout.as_millis();
     if let Some(dialog) = dialog {
@@ -107,7 +107,7 @@ pub(crate) fn unanswered(method: &str, dialog: Option<&Dialog>, timeout: Duratio
     .with_hint("Reload the page, or close it and open it anew.")
 }
 
-/// A target has more elements than are read, or given to a function, at once.
+/// A target matches more elements than can be read or passed to a function at once.
 pub(crate) fn too_many(words: &str, most: usize) -> ErrorReport {
     let message = format!("{words} finds more than {most} elements");
     ErrorReport::new(ErrorCode::ResultTooLarge, message).with_hint(
@@ -116,14 +116,14 @@ pub(crate) fn too_many(words: &str, most: usize) -> ErrorReport {
     )
 }
 
-/// The page is halted.
+/// The page is paused.
 pub(crate) fn halted() -> ErrorReport {
     ErrorReport::new(ErrorCode::NotInteractable, "the page is frozen: none of its scripts runs")
         .with_hint("Let it go on first: await page.thaw().")
         .with_detail("reason", "halted")
 }
 
-/// The time of a verb is over that waited for something else than an element.
+/// A wait for something other than an element timed out.
 pub(crate) fn too_late(waiting_for: &str, timeout: Duration) -> ErrorReport {
     let message = format!("Timeout {}ms exceeded.\nwaiting for {waiting_for}", timeout.as_millis());
     ErrorReport::new(ErrorCode::CallTimeout, message)
@@ -131,7 +131,7 @@ pub(crate) fn too_late(waiting_for: &str, timeout: Duration) -> ErrorReport {
         .with_detail("reason", "timeout")
 }
 
-/// What an argument must be.
+/// An invalid argument.
 pub(crate) fn invalid(message: impl Into<String>) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, message)
 }
@@ -140,7 +140,7 @@ fn text(answer: &Json, field: &str) -> String {
     answer[field].as_str().unwrap_or_default().to_owned()
 }
 
-/// The report of what a function threw.
+/// The report of an exception thrown by a function of the script.
 pub(crate) fn exception(thrown: &Json) -> ErrorReport {
     let exception = &thrown["exception"];
     let text = match exception["description"].as_str() {

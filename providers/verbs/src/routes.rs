@@ -1,7 +1,7 @@
-//! Requests that wait for an answer of the script's own.
+//! Interception of requests that the script answers.
 //!
-//! While a page has patterns or credentials, all its requests stop at the browser. Those that no pattern means go on at
-//! once, beside whatever verb is under way; the others are news, until they are answered.
+//! While a page has patterns or credentials, the browser pauses all its requests. Requests that match no pattern are
+//! continued at once by a background task; the others are page events, until they are answered.
 
 use crate::{
     pattern::UrlPattern,
@@ -9,7 +9,7 @@ use crate::{
     state::{
         credentials::Credentials,
         frames::page_of_target,
-        routes::{ENABLE, PAUSED, Stops, is_answer},
+        routes::{ENABLE, Interception, PAUSED, is_response},
     },
     tab::Tab,
 };
@@ -61,19 +61,19 @@ const fn ok() -> u16 {
     200
 }
 
-/// The status with which a server asks for credentials.
+/// The status with which a server requests credentials.
 const UNAUTHORIZED: u16 = 401;
 
-/// How a script names a request that waits: the numbers of the browser are those of one target.
+/// The name of a paused request for scripts: the browser's ids are unique only within one target.
 pub(crate) fn route_of(target: &str, request: &Json) -> String {
     format!("{target}:{}", request.as_str().unwrap_or_default())
 }
 
 impl Tab<'_> {
-    /// Has the page's requests that one of the patterns means wait for an answer, instead of those of before.
+    /// Pauses the page's requests that match one of the patterns, until they are answered. Replaces earlier patterns.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if one is no pattern, or there are too many.
+    /// `INVALID_ARGUMENT` if a pattern is invalid, or there are too many.
     pub async fn set_routes(&self, patterns: &[UrlPattern]) -> Result<(), ErrorReport> {
         if patterns.len() > ROUTES_MAX {
             return Err(reports::invalid(format!("a page may have {ROUTES_MAX} routes")));
@@ -81,48 +81,49 @@ impl Tab<'_> {
         let base = self.url();
         let compiled: Result<Vec<_>, _> = patterns.iter().map(|pattern| pattern.compiled(&base)).collect();
         let compiled = Arc::new(compiled?);
-        self.change_stops(|stops| stops.patterns = compiled).await
+        self.change_interception(|interception| interception.patterns = compiled).await
     }
 
-    /// Has servers that ask for credentials get these, or none any more.
+    /// Sets the credentials for servers that request them, or removes them.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if their origin is none.
+    /// `INVALID_ARGUMENT` if their origin is invalid.
     pub async fn set_credentials(&self, credentials: Option<Credentials>) -> Result<(), ErrorReport> {
         let credentials = credentials.map(Credentials::checked).transpose()?;
-        self.change_stops(|stops| stops.credentials = credentials).await
+        self.change_interception(|interception| interception.credentials = credentials).await
     }
 
-    /// What servers that ask the page for credentials get.
+    /// The credentials for servers that request them from the page.
     pub(crate) fn credentials(&self) -> Option<Credentials> {
-        self.verbs.routes.of(&self.id).and_then(|stops| stops.credentials)
+        self.verbs.routes.of(&self.id).and_then(|interception| interception.credentials)
     }
 
-    /// Whether nothing here answers servers that ask for credentials: Chromium then has an error page of its own.
+    /// Whether authentication requests are left to the browser: Chromium then shows an error page of its own.
     pub(crate) fn leaves_auth_to_browser(&self) -> bool {
-        self.verbs.routes.of(&self.id).is_none_or(|stops| !stops.handles_auth())
+        self.verbs.routes.of(&self.id).is_none_or(|interception| !interception.handles_auth())
     }
 
-    /// Navigates, and declines to give credentials: the page shows what the server answers with its question.
+    /// Navigates without providing credentials: the page shows the body of the server's 401 response.
     pub(crate) async fn navigate_declining(
         &self,
         navigation: impl Future<Output = Result<Json, ErrorReport>>,
     ) -> Result<Json, ErrorReport> {
-        self.change_stops(|stops| stops.declines = true).await?;
-        let arrived = self.taking_answers(navigation).await;
-        self.change_stops(|stops| stops.declines = false).await?;
+        self.change_interception(|interception| interception.declines = true).await?;
+        let arrived = self.strip_auth_challenges(navigation).await;
+        self.change_interception(|interception| interception.declines = false).await?;
         arrived
     }
 
-    /// Takes answers of documents from the browser that it would not show, and gives them back without the question.
-    async fn taking_answers(
+    /// Takes the 401 responses of documents, which the browser would not show, and returns them to it without the
+    /// authentication headers.
+    async fn strip_auth_challenges(
         &self,
         navigation: impl Future<Output = Result<Json, ErrorReport>>,
     ) -> Result<Json, ErrorReport> {
         let session = self.session().await?;
         let mut from = self.cursor();
         let is_ours =
-            |event: &Event| event.session.as_deref() == Some(&session) && event.method == PAUSED && is_answer(event);
+            |event: &Event| event.session.as_deref() == Some(&session) && event.method == PAUSED && is_response(event);
         let mut navigation = std::pin::pin!(navigation);
         loop {
             let event = tokio::select! {
@@ -151,21 +152,21 @@ impl Tab<'_> {
         }
     }
 
-    async fn change_stops(&self, change: impl FnOnce(&mut Stops)) -> Result<(), ErrorReport> {
-        self.verbs.routes.go_on_beside(&self.verbs.browser, &self.browser, self.cursor());
-        self.verbs.routes.hand_down(&self.verbs.browser, &self.browser, &self.verbs.asked);
+    async fn change_interception(&self, change: impl FnOnce(&mut Interception)) -> Result<(), ErrorReport> {
+        self.verbs.routes.start_continuing(&self.verbs.browser, &self.browser, self.cursor());
+        self.verbs.routes.share_with_popups(&self.verbs.browser, &self.browser, &self.verbs.page_commands);
         let [before, after] = self.verbs.routes.change(&self.browser, &self.id, change);
         match after {
             after if after == before => Ok(()),
-            Some(params) => self.ask_with_frames(ENABLE, params).await,
-            None => self.unask_with_frames(ENABLE, "Fetch.disable").await,
+            Some(params) => self.enable_with_frames(ENABLE, params).await,
+            None => self.disable_with_frames(ENABLE, "Fetch.disable").await,
         }
     }
 
-    /// Answers a request that waits. `body` is what it is answered with, or what it carries on.
+    /// Answers a paused request. `body` is the body of the response, or of the continued request.
     ///
     /// # Errors
-    /// When it does not wait any more.
+    /// When the request is not paused any more.
     pub async fn answer_route(
         &self,
         route: &str,
@@ -206,12 +207,12 @@ impl Tab<'_> {
     }
 }
 
-/// Headers as the protocol lists them.
+/// Headers in the protocol's list form.
 pub(crate) fn list(headers: &BTreeMap<String, String>) -> Json {
     headers.iter().map(|(name, value)| json!({"name": name, "value": value})).collect()
 }
 
-/// Chromium's word for a failure.
+/// The protocol's error reason for Playwright's error code.
 fn reason(code: &str) -> Result<&'static str, ErrorReport> {
     Ok(match code.to_lowercase().as_str() {
         "aborted" => "Aborted",

@@ -1,11 +1,12 @@
-//! Putting a secret into a field: only into documents of its origin, with nothing but such documents around them.
+//! Filling secrets into fields: only in documents of the secret's origin whose ancestor documents are of that origin
+//! too.
 //!
-//! The field is reached without the value. Then the page's engine makes a slot, an object of that one document, and the value
-//! is sent to it: a document that came in its place has no such object. In the turn in which the slot takes the value it
-//! looks once more whose document it is in.
+//! The field is made ready without the value. Then the in-page engine creates a slot, an object of that one document,
+//! and the value is sent to the slot: a document that replaced the first one has no such object. In the same task in
+//! which the slot receives the value, it checks the origins once more.
 
 use crate::{
-    locate::{Op, is_passing},
+    locate::{Op, is_transient},
     reports,
     tab::Tab,
     target::Target,
@@ -16,16 +17,16 @@ use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
-/// Makes the slot of an element that the engine keeps.
+/// Creates the slot of an element that the engine retains.
 const SLOT: &str = "function(handle, origin, force) { return this.slot(handle, origin, force); }";
-/// Puts the value in.
+/// Fills in the value.
 const PUT: &str = "function(value) { return this.put(value); }";
 
 /// What a field is filled with: a text, or the name of a secret that stands for one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-pub enum Typed {
+pub enum TextOrSecret {
     /// The text itself.
     Text(String),
     /// The value of a secret.
@@ -36,11 +37,11 @@ pub enum Typed {
 }
 
 impl Tab<'_> {
-    /// Replaces what is in a field by the value of a secret.
+    /// Replaces the content of a field by the value of a secret.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is no such secret, `POLICY_REFUSED` when the document of the field, or one around it, is
-    /// not of the secret's origin; else as [`Tab::fill`].
+    /// `NOT_FOUND` if there is no such secret, `POLICY_REFUSED` if the document of the field, or one that contains it,
+    /// is not of the secret's origin; else as [`Tab::fill`].
     pub async fn fill_secret(&self, target: &Target, name: &str, force: bool) -> Result<(), ErrorReport> {
         let secrets = self.verbs.secrets();
         let secret = secrets.find(name).ok_or_else(|| unknown(name, secrets.all()))?;
@@ -58,14 +59,14 @@ impl Tab<'_> {
                     }
                     self.put(&place.frame.target, &slot, secret).await
                 }
-                // Another document came between, and its engine does not keep the element.
-                Ok(None) => Err(reports::replaced(&place.words)),
+                // The document was replaced, and the engine of the new one does not know the element.
+                Ok(None) => Err(reports::replaced(&place.description)),
                 Err(error) => Err(error),
             };
             match answer {
-                Ok(answer) => match self.refusal(&answer, &place.words) {
-                    // As a page that draws a field anew when it gets the focus.
-                    Some(report) if is_passing(&report) && !self.left().is_zero() => {}
+                Ok(answer) => match self.refusal(&answer, &place.description) {
+                    // Such as a page that re-renders a field when it gets the focus.
+                    Some(report) if is_transient(&report) && !self.left().is_zero() => {}
                     Some(report) => return Err(report),
                     None => return Ok(()),
                 },
@@ -80,7 +81,7 @@ impl Tab<'_> {
         }
     }
 
-    /// Sends the value to a slot; what the slot answers.
+    /// Sends the value to a slot, and returns the slot's answer.
     async fn put(&self, target: &str, slot: &str, secret: &Secret) -> Result<Json, ErrorReport> {
         let params = json!({
             "objectId": slot, "functionDeclaration": PUT, "returnByValue": true, "userGesture": true,
@@ -91,7 +92,7 @@ impl Tab<'_> {
                 Err(ErrorReport::new(ErrorCode::HostFault, "the page's engine failed while it filled the field"))
             }
             Ok(answer) => Ok(answer["result"]["value"].clone()),
-            // The page's own answer to the input led elsewhere.
+            // The page navigated in response to the input.
             Err(error) if is_lost(&error) && reports::had_begun(&error) => Ok(json!({"ok": true})),
             Err(error) => Err(error),
         }

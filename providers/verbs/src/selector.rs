@@ -1,10 +1,10 @@
-//! Selectors as people write them, made steps: `css`, `//xpath`, `text=…`, `role=…[name="…"]`, `@e5`, joined by `>>`.
+//! Parses selector strings into steps: `css`, `//xpath`, `text=…`, `role=…[name="…"]`, `@e5`, joined by `>>`.
 
 use crate::target::{Mixed, Role, Step, Target, Text, Tristate};
 use codemode_spec::{ErrorCode, ErrorReport, limits::TARGET_STEPS_MAX};
 
 impl Target {
-    /// The same with every selector expanded, and with no more steps than the bound.
+    /// Expands every selector to steps, and enforces the limit of steps.
     ///
     /// # Errors
     /// `INVALID_SELECTOR`.
@@ -48,7 +48,7 @@ fn parse(selector: &str) -> Result<Vec<Step>, ErrorReport> {
     parts(selector).into_iter().map(|part| step(part.trim())).collect()
 }
 
-/// The parts between `>>` that stand outside of quotes and brackets.
+/// Splits at each `>>` outside of quotes and brackets.
 fn parts(selector: &str) -> Vec<&str> {
     let bytes = selector.as_bytes();
     let (mut parts, mut start, mut quote, mut at) = (Vec::new(), 0, None, 0);
@@ -96,7 +96,7 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
     let Some((engine, body)) = part.split_once('=').map(|(engine, body)| (engine.trim(), body)) else {
         return Ok(Step::Css { value: part.to_owned() });
     };
-    // A blank before a quotation mark is a part of the text, as in Playwright.
+    // As in Playwright, a space before a quotation mark is part of the text.
     if engine == "text" {
         return Ok(Step::Text { text: own_text(body) });
     }
@@ -125,12 +125,12 @@ fn step(part: &str) -> Result<Step, ErrorReport> {
                 "Write CSS, or one of text=, role=, label=, placeholder=, alt=, title=, data-testid=, xpath=.",
             ));
         }
-        // An attribute selector has an equals sign as well.
+        // The equals sign of a CSS attribute selector.
         _ => Step::Css { value: part.to_owned() },
     })
 }
 
-/// Whether what stands before an equals sign names a way to find elements: no CSS begins so.
+/// Whether the text before an equals sign looks like the name of a selector engine: no CSS selector begins so.
 fn is_engine_name(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-+:*".contains(&byte))
 }
@@ -142,7 +142,7 @@ fn reference(part: &str) -> Option<String> {
     (!digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())).then(|| bare.to_owned())
 }
 
-/// A text: quoted it is the whole text, between slashes a regular expression, else a part.
+/// A text: a quoted one matches the whole text, one between slashes is a regular expression, any other matches a part.
 fn text(body: &str) -> Text {
     match unquoted(body) {
         Some(text) => Text::whole(text),
@@ -150,7 +150,7 @@ fn text(body: &str) -> Text {
     }
 }
 
-/// What stands in quotation marks; a backslash takes the character behind it as it is.
+/// The content of quotation marks; a backslash escapes the next character.
 fn unquoted(body: &str) -> Option<String> {
     let inner = ['"', '\''].iter().find_map(|quote| body.strip_prefix(*quote)?.strip_suffix(*quote))?;
     let mut letters = inner.chars();
@@ -161,7 +161,7 @@ fn unquoted(body: &str) -> Option<String> {
     Some(text)
 }
 
-/// The same of `text=`, where a quoted text is one of the element itself.
+/// The text of `text=`: a quoted one must be a text node of the element itself.
 fn own_text(body: &str) -> Text {
     match text(body) {
         Text::Plain { text, exact: true, .. } => Text::own(text),
@@ -189,7 +189,7 @@ fn role(body: &str) -> Result<Role, ErrorReport> {
     Ok(role)
 }
 
-/// Where the bracket is closed that was opened before the text.
+/// The index of the bracket that closes the one opened before the text.
 fn closing(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut is_escaped = false;
@@ -244,7 +244,7 @@ fn attribute(role: &mut Role, attribute: &str) -> Option<()> {
     Some(())
 }
 
-/// The text of `[name="text" i]` and the like.
+/// The text of `[name="text" i]` and similar attributes.
 fn role_text(value: &str, operator: Option<char>) -> Option<Text> {
     let (value, in_any_case) = match value.strip_suffix(['i', 's']) {
         Some(rest) if rest.ends_with([' ', '"', '\'']) => (rest.trim_end(), value.ends_with('i')),
@@ -259,7 +259,7 @@ fn role_text(value: &str, operator: Option<char>) -> Option<Text> {
     })
 }
 
-/// What CSS means by `[name*="text"]` and the like, of a name.
+/// Translates `[name*="text"]` and the other CSS operators to a test of an accessible name.
 fn part_of_name(text: &str, operator: char, in_any_case: bool) -> Text {
     let special = |letter: char| r"\^$.*+?()[]{}|/-".contains(letter);
     let escaped: String =

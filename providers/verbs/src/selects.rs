@@ -1,8 +1,8 @@
-//! Popups of `<select>`, which no picture shows and no event of the browser tells of: while they are watched, documents keep
-//! them from opening and tell of them instead (`js/selects.js`), and a verb chooses.
+//! Popups of `<select>` lists, which appear in no screenshot and in no browser event. While they are watched, documents
+//! keep them from opening and report them to the host instead (`js/selects.js`), and a verb chooses the options.
 //!
-//! What opens a popup is a press of the left mouse button or a key; `showPicker()` of a page opens the browser's own. In a
-//! closed shadow root that came after its document's popups were first watched, the browser's own opens as well.
+//! Popups that are opened by a press of the left mouse button or a key are handled; `showPicker()` of a page opens the
+//! browser's own. In a closed shadow root that was created after watching began, the browser's own popup opens as well.
 
 use crate::{
     reports,
@@ -21,22 +21,22 @@ use codemode_spec::{
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
 
-/// What is put into each document.
+/// The script that is injected into each document.
 const SCRIPT: &str = include_str!("../js/selects.js");
-/// The command that puts it there.
+/// The command that injects it.
 const INSTALL: &str = "Page.addScriptToEvaluateOnNewDocument";
 /// Answers a popup, in its document.
 const ANSWER: &str = "function(id, indices) {
     return globalThis[Symbol.for('codemode.selects')]?.answer(id, indices) ?? { error: 'popup' };
 }";
-/// Has the popups of a document open by themselves again.
+/// Stops watching in a document, so that its popups open natively again.
 const END: &str = "globalThis[Symbol.for('codemode.selects')]?.end()";
 
 impl Tab<'_> {
-    /// Has the popups of the page's lists told of from now on, in the documents that are there and in those that come.
+    /// Reports the popups of the page's lists from now on, in existing and future documents.
     pub(crate) async fn watch_selects(&self) -> Result<(), ErrorReport> {
         self.verbs.selects.note(&self.verbs.browser, &self.browser, &self.id);
-        if self.verbs.asked.has(&self.id, INSTALL) {
+        if self.verbs.page_commands.has(&self.id, INSTALL) {
             return Ok(());
         }
         let settings = json!({
@@ -45,10 +45,10 @@ impl Tab<'_> {
         });
         let binding = json!({"name": BINDING, "executionContextName": WORLD});
         let source = format!("({})({settings})", SCRIPT.trim_end());
-        // Contexts that come later get the function only where this is enabled.
+        // The binding is added to future contexts only where this domain is enabled.
         self.subscribe_with_frames(CALLED, "Runtime.enable").await?;
-        self.ask_with_frames("Runtime.addBinding", binding).await?;
-        self.ask_with_frames(INSTALL, json!({"source": source, "worldName": WORLD, "runImmediately": true})).await?;
+        self.enable_with_frames("Runtime.addBinding", binding).await?;
+        self.enable_with_frames(INSTALL, json!({"source": source, "worldName": WORLD, "runImmediately": true})).await?;
         let roots = self.closed_roots(&self.id).await?;
         for id in roots.keys() {
             let frame = Frame { target: self.id.clone(), id: id.clone() };
@@ -60,12 +60,12 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Chooses the options of an open popup by their places, or with `None` closes the popup, and answers the values that are
-    /// chosen then. The page gets `input` and `change` if others are chosen than before.
+    /// Chooses the options of an open popup by their indices, or with `None` closes the popup. Returns the values that
+    /// are selected afterwards. The page gets `input` and `change` events if the selection has changed.
     ///
     /// # Errors
-    /// `ELEMENT_NOT_FOUND` if there is no such popup, or not any more; `NOT_INTERACTABLE` if an option cannot be chosen: then
-    /// the popup stays open.
+    /// `ELEMENT_NOT_FOUND` if the popup does not exist or was closed; `NOT_INTERACTABLE` if an option cannot be chosen:
+    /// the popup then stays open.
     pub async fn select_popup(&self, popup: &str, indices: Option<&[u32]>) -> Result<Json, ErrorReport> {
         let mut parts = popup.splitn(3, ':');
         let (target, context, id) = (parts.next(), parts.next().and_then(|id| id.parse::<i64>().ok()), parts.next());
@@ -81,7 +81,7 @@ impl Tab<'_> {
         });
         let since = self.cursor();
         let answer = match self.send_to(target, "Runtime.callFunctionOn", params).await {
-            // What the page does when it is told may be to go elsewhere.
+            // The page may navigate in response to the events.
             Err(error) if is_lost(&error) && reports::had_begun(&error) => return Ok(json!([])),
             Err(error) if is_lost(&error) => return Err(no_popup(popup)),
             answer => answer?,
@@ -97,7 +97,7 @@ impl Tab<'_> {
         Ok(answer["value"].clone())
     }
 
-    /// Whether a context is the engine's world in a document that a target shows now: no page can answer in its place.
+    /// Whether a context is the engine's world in a current document of a target: a page cannot answer in its place.
     async fn is_world(&self, target: &str, context: i64) -> Result<bool, ErrorReport> {
         let tree = match self.send_to(target, "Page.getFrameTree", json!({})).await {
             Err(error) if target != self.id && error.code == ErrorCode::CdpTargetClosed => return Ok(false),
@@ -118,8 +118,9 @@ impl Tab<'_> {
 }
 
 impl Verbs {
-    /// Has popups open by themselves again in all pages. To be called once, when no call runs any more: what is left out opens
-    /// its popups by itself again when the host takes none in time.
+    /// Stops watching in all pages, so that popups open natively again. To be called once, when no calls are running
+    /// any more. Pages that this does not reach open their popups themselves when the host does not acknowledge them in
+    /// time.
     pub async fn end_selects(&self, deadline: Instant) {
         let watched = self.selects.end();
         let Some(browser) = self.browser.current().filter(|_| !watched.is_empty()) else { return };

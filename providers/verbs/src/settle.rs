@@ -1,4 +1,4 @@
-//! After an input: waiting for what it has brought about, by what the page itself tells.
+//! After an input: waits for its consequences, as far as the page's events show them.
 
 use crate::tab::Tab;
 use codemode_page::Event;
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// How long the document of a navigation that an input began may take to be read.
+/// How long the document of a navigation that an input began may take to be parsed.
 const NAVIGATION_MAX: Duration = Duration::from_secs(10);
-/// For how long nothing in the page changes that is at rest.
+/// How long the DOM must be unchanged to count as quiet.
 const QUIET_MS: u64 = 100;
-/// How long a page may take to come to rest.
+/// How long a page may take to become quiet.
 const QUIET_MAX: Duration = Duration::from_secs(2);
 
 /// What is waited for after an input.
@@ -29,21 +29,22 @@ pub enum Settle {
 }
 
 impl Tab<'_> {
-    /// Waits for what an input has brought about; `since` is the cursor before the input.
+    /// Waits for the consequences of an input; `since` is the cursor before the input.
     ///
     /// # Errors
-    /// When the page is gone. A wait that takes too long is no error: the page goes on by itself.
+    /// When the page is closed. A wait that times out is not an error: the page continues on its own.
     pub(crate) async fn settle(&self, settle: Settle, since: u64) -> Result<(), ErrorReport> {
         if settle == Settle::None {
             return Ok(());
         }
-        // The page answers this after it has handled the input: what it has begun by then is in the events.
+        // The page answers this after it has handled the input, so that the events before the answer show what the
+        // input began.
         let barrier = json!({"expression": "0", "returnByValue": true});
         let barrier = self.send("Runtime.evaluate", barrier).await;
         if self.is_closed() {
             return Ok(());
         }
-        // A navigation may have taken the page's answer along.
+        // A navigation may have discarded the answer, so an error does not matter.
         drop(barrier);
         let session = match self.session().await {
             // The input may have closed the page.
@@ -63,14 +64,14 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Whether the page is gone.
+    /// Whether the page is closed.
     pub(crate) fn is_closed(&self) -> bool {
         self.browser.catch_up();
         self.browser.targets.target(&self.id).is_none()
     }
 }
 
-/// Whether an event is of the page's main frame.
+/// Whether an event is about the page's main frame.
 pub(crate) fn is_of(event: &Event, session: &str, frame: &str) -> bool {
     event.session.as_deref() == Some(session)
         && [event.params.get("frameId"), event.params.pointer("/frame/id")]
@@ -83,7 +84,7 @@ pub(crate) fn is_of(event: &Event, session: &str, frame: &str) -> bool {
 fn begins_navigation(event: &Event) -> bool {
     match event.method.as_str() {
         "Page.frameRequestedNavigation" => event.params["disposition"].as_str().is_none_or(|how| how == "currentTab"),
-        // Within a document nothing is loaded.
+        // Navigations within a document load nothing.
         "Page.frameStartedNavigating" => {
             !event.params["navigationType"].as_str().is_some_and(|kind| kind.contains("ameDocument"))
         }
@@ -93,11 +94,11 @@ fn begins_navigation(event: &Event) -> bool {
 }
 
 fn ends_navigation(event: &Event) -> bool {
-    // A download, a 204, or what network rules refuse ends without another document.
+    // Downloads, 204 responses and navigations refused by network rules end without a new document.
     matches!(event.method.as_str(), "Page.domContentEventFired" | "Page.frameStoppedLoading" | "Page.downloadWillBegin")
 }
 
-/// An event's text.
+/// A string field of an event.
 pub(crate) fn text<'e>(event: &'e Event, field: &str) -> &'e str {
     event.params.get(field).and_then(Json::as_str).unwrap_or_default()
 }

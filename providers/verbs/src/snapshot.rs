@@ -1,13 +1,13 @@
-//! Snapshots: what a page shows, as an outline with refs, from the outlines of its frames.
+//! Snapshots: the page's content as an outline with refs, combined from the outlines of its frames.
 //!
-//! The page's engine outlines a document as assistive technology is told of it, closed shadow roots too; the outlines of
-//! frames, those of other processes too, are put together here.
+//! The in-page engine outlines one document by its accessibility roles and names, including closed shadow roots; the
+//! outlines of frames, including out-of-process ones, are combined here.
 
 use crate::{
     locate::{Op, Place},
     outline::{self, Line, Options},
     state::{
-        refs::{Named, Owner},
+        refs::{Owner, RefTarget},
         worlds::Frame,
     },
     tab::Tab,
@@ -22,9 +22,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::HashMap;
 
-/// The elements of an outline, from one place in it to another.
+/// A range of the elements of an outline.
 const OUTLINED: &str = "function(outline, from, to) { return this.outlined(outline, from, to); }";
-/// Elements that are asked for at once.
+/// The number of elements that are requested at once.
 const ELEMENTS_AT_ONCE: usize = 2_000;
 
 /// What a snapshot shows.
@@ -44,27 +44,27 @@ pub struct Snapshot {
     pub diff: bool,
 }
 
-/// A snapshot that was taken.
+/// A finished snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outline {
-    /// One line an element.
+    /// One line per element.
     pub text: String,
-    /// How many elements there are, those that did not fit included.
+    /// The number of lines, including those that did not fit.
     pub nodes: usize,
-    /// Whether there are more than fit.
+    /// Whether lines were left out.
     pub truncated: bool,
 }
 
-/// What is read on the way through the frames.
+/// The state of a traversal through the frames.
 struct Reading {
     frames_left: usize,
     nodes_left: usize,
-    /// The closed shadow roots of each target, which frames of one process share.
+    /// The closed shadow roots of each target, which the frames of one process share.
     closed_roots: HashMap<String, ClosedRoots>,
 }
 
 impl Tab<'_> {
-    /// Takes a snapshot of the page, or of what is in one element.
+    /// Takes a snapshot of the page or of one element.
     ///
     /// # Errors
     /// As [`Tab::read`].
@@ -77,7 +77,7 @@ impl Tab<'_> {
         };
         let outline = self.outline(&place, &timeout, &[], &mut reading).await?;
         if outline.is_empty() && target.is_some() {
-            return Err(ErrorReport::new(ErrorCode::ElementNotFound, format!("{} shows nothing", place.words))
+            return Err(ErrorReport::new(ErrorCode::ElementNotFound, format!("{} shows nothing", place.description))
                 .with_hint("It may be hidden, or empty: take a snapshot of the page."));
         }
         let chars_max = options.limit.unwrap_or(SNAPSHOT_CHARS_DEFAULT).min(SNAPSHOT_CHARS_MAX);
@@ -93,7 +93,7 @@ impl Tab<'_> {
         Ok(fitted(text, nodes, chars_max))
     }
 
-    /// The outline of a place, with those of the frames in it.
+    /// The outline of a place, including those of the frames in it.
     async fn outline(
         &self,
         place: &Place,
@@ -117,7 +117,7 @@ impl Tab<'_> {
         let elements = self.outlined(&place.frame, &answer).await?;
         for line in &mut lines {
             let Some(element) = element_of(line, &elements) else { continue };
-            line.reference = Some(self.verbs.refs().give(Named {
+            line.reference = Some(self.verbs.refs().assign(RefTarget {
                 page: self.id.clone(),
                 frame: place.frame.clone(),
                 document: element.document.clone(),
@@ -133,7 +133,7 @@ impl Tab<'_> {
             let level = line.level + 1;
             whole.push(line);
             let Some(owner) = owner else { continue };
-            // A frame that goes away while it is read has nothing in it.
+            // A frame that is detached while it is read counts as empty.
             let inner = Box::pin(self.inner_outline(&place.frame, owner.backend, owners, reading)).await;
             let inner = inner.unwrap_or_default();
             whole.extend(inner.into_iter().map(|line| line.within(level)));
@@ -156,8 +156,8 @@ impl Tab<'_> {
         self.outline(&place, &json!(0), &owners, reading).await
     }
 
-    /// The elements that an outline names. A page may make its elements so large that few of them fit into an answer: then
-    /// fewer are asked for at once.
+    /// Identifies the elements of an outline. A page may make its elements so large that few of them fit into one
+    /// answer: then smaller ranges are requested.
     async fn outlined(&self, frame: &Frame, answer: &serde_json::Value) -> Result<Vec<NodeId>, ErrorReport> {
         let count = answer["elements"].as_u64().unwrap_or_default() as usize;
         let mut elements = Vec::with_capacity(count);
@@ -169,7 +169,7 @@ impl Tab<'_> {
                 Ok(found) if found.is_empty() => break,
                 Ok(found) => elements.extend(found),
                 Err(error) if error.code == ErrorCode::ResultTooLarge && at_once > 1 => at_once = (at_once / 8).max(1),
-                // It is told without a ref.
+                // The element is listed without a ref.
                 Err(error) if error.code == ErrorCode::ResultTooLarge => elements.push(NodeId::default()),
                 Err(error) => return Err(error),
             }
@@ -178,12 +178,12 @@ impl Tab<'_> {
     }
 }
 
-/// The element of a line, if it is known to the browser by an id.
+/// The element of a line, if the browser has identified it.
 fn element_of<'e>(line: &Line, elements: &'e [NodeId]) -> Option<&'e NodeId> {
     elements.get(line.element?).filter(|element| element.backend != 0)
 }
 
-/// The text within its bound, cut between lines; the last line says how to read on.
+/// Limits the text, cut between lines; the last line says how to see the rest.
 fn fitted(text: String, nodes: usize, chars_max: usize) -> Outline {
     if text.chars().count() <= chars_max {
         return Outline { text, nodes, truncated: false };

@@ -1,8 +1,9 @@
-//! What a login leaves in a browser: cookies, and the local storage of origins. Taken out and put in again, by the script as
-//! an object, or by the host under a name; then no value of it comes to the script.
+//! Login state: cookies, and the local storage of origins. It is exported and loaded by the script as an object, or by
+//! the host under a name; in the latter case the script sees no value of it.
 //!
-//! Only a document of an origin can write what the origin keeps. Such a document is made without the site: a tab of which
-//! scripts are not told goes there, its request is stopped before it is sent, and is answered with an empty page.
+//! Only a document of an origin can write its local storage. Such a document is created without the site: a scratch
+//! tab, hidden from scripts, navigates to the origin; the request is intercepted before it is sent, and answered with
+//! an empty page.
 
 use crate::{reports, tab::Tab, verbs::Verbs, world::is_lost};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -18,7 +19,8 @@ use std::{collections::BTreeSet, time::Duration};
 use tokio::time::Instant;
 use url::Url;
 
-/// Reads what an origin keeps. In the engine's world: a page's own scripts can say neither that, nor whose it is.
+/// Reads the local storage of an origin. It runs in the engine's world, where scripts of the page can forge neither the
+/// items nor the origin.
 const READ: &str = "function() {
     try {
         const names = Array.from({ length: localStorage.length }, (_, place) => localStorage.key(place));
@@ -28,7 +30,7 @@ const READ: &str = "function() {
         return null;
     }
 }";
-/// Puts it in again, in an empty document of the origin.
+/// Writes the items, in an empty document of the origin.
 const WRITE: &str = "function(origin, items) {
     if (location.origin !== origin) return 'its address leads elsewhere';
     try {
@@ -38,14 +40,14 @@ const WRITE: &str = "function(origin, items) {
         return error.name;
     }
 }";
-/// The empty page. It says that it has no icon, for which the browser would ask the site.
+/// The empty page. It declares an empty icon, for which the browser would otherwise send a request to the site.
 const EMPTY: &str = "<!doctype html><link rel=icon href=data:,>";
 const STOPPED: &str = "Fetch.requestPaused";
 const ARRIVED: &str = "Page.frameNavigated";
-/// How long another page may take to tell what its origin keeps: it may be busy.
+/// The timeout for reading the local storage of another page, which may be busy.
 const OTHER_PAGE_MAX: Duration = Duration::from_secs(5);
 
-/// Cookies and local storage. It has no `Debug`: it is a login.
+/// Cookies and local storage. It has no `Debug`, since it contains credentials.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct StorageState {
     #[serde(default)]
@@ -54,7 +56,7 @@ pub struct StorageState {
     origins: Vec<OriginState>,
 }
 
-/// What an origin keeps.
+/// The local storage of an origin.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct OriginState {
@@ -93,18 +95,18 @@ impl Tab<'_> {
     /// The cookies of the page's browser context and the local storage of the page's origin.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn storage_state(&self) -> Result<Json, ErrorReport> {
         let cookies = self.cookies(&[]).await?;
         let origins: Vec<_> = self.kept_by_origin().await?.into_iter().collect();
         Ok(json!({"cookies": cookies, "origins": origins}))
     }
 
-    /// Saves what a login left, under a name: all cookies of the browser context of the page, and the local storage of the
+    /// Saves a login state under a name: all cookies of the page's browser context, and the local storage of the
     /// origins of its pages.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT`, `UNSUPPORTED_OPERATION` when the execution has no session key or the browser is not of its own,
+    /// `INVALID_ARGUMENT`, `UNSUPPORTED_OPERATION` if the execution has no session key or the browser is external,
     /// `RESULT_TOO_LARGE`.
     pub async fn save_login(&self, name: &str) -> Result<(), ErrorReport> {
         check_login_name(name)?;
@@ -119,16 +121,16 @@ impl Tab<'_> {
         self.verbs.logins().save(name, state, self.verbs.browser.lease_mark().as_ref()).await
     }
 
-    /// Gives the browser context of the page what was saved under a name.
+    /// Loads the login state of this name into the page's browser context.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Self::save_login`], `NOT_READY` when
-    /// it does not open.
+    /// `NOT_FOUND` if there is none of this name, `UNSUPPORTED_OPERATION` as [`Self::save_login`], `NOT_READY` if it
+    /// cannot be decrypted.
     pub async fn load_login(&self, name: &str) -> Result<(), ErrorReport> {
         check_login_name(name)?;
         self.verbs.refuse_external()?;
         let state = self.verbs.logins().load(name, self.verbs.browser.lease_mark().as_ref()).await?;
-        // Not with the words of the error, which may have some of the text.
+        // Drop serde's message, which may quote the text.
         let read = serde_json::from_str::<StorageState>(state.expose());
         let state = read.map_err(|_| ErrorReport::new(ErrorCode::HostFault, "a login state is not what was saved"))?;
         let cookies = state.cookies.len();
@@ -139,17 +141,17 @@ impl Tab<'_> {
         self.put_local_storage(&state.origins).await
     }
 
-    /// Gives the browser context of the page these cookies, and the origins what they keep.
+    /// Loads cookies into the page's browser context, and local storage into its origins.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when it is no state, `CDP_PROTOCOL_ERROR` when one of its cookies is none.
+    /// `INVALID_ARGUMENT` if the state is invalid, `CDP_PROTOCOL_ERROR` if one of its cookies is.
     pub async fn put_storage_state(&self, state: StorageState) -> Result<(), ErrorReport> {
         let state = state.checked()?;
         self.put_cookies(state.cookies, false).await?;
         self.put_local_storage(&state.origins).await
     }
 
-    /// All cookies of the page's browser context, and what the origins of its pages keep.
+    /// All cookies of the page's browser context, and the local storage of the origins of its pages.
     async fn whole_state(&self) -> Result<StorageState, ErrorReport> {
         let params = self.own_context().await?.map_or_else(|| json!({}), |own| json!({"browserContextId": own}));
         let mut answer = self.send_to_browser("Storage.getCookies", params).await?;
@@ -187,17 +189,17 @@ impl Tab<'_> {
                 && target.id != self.id
                 && target.context == context
                 && (target.url.starts_with("http:") || target.url.starts_with("https:"))
-                && !self.verbs.errands.has(&target.id)
+                && !self.verbs.scratch_tabs.has(&target.id)
         });
         std::iter::once(self.id.clone()).chain(others.map(|target| target.id)).collect()
     }
 
-    /// What the page's origin keeps, if the page has one and it keeps something.
+    /// The local storage of the page's origin; `None` if it is empty or the page has no origin.
     async fn kept_by_origin(&self) -> Result<Option<OriginState>, ErrorReport> {
         let frame = self.main_frame();
         let answer = loop {
             match self.call_engine(&frame, READ, json!([]), true).await {
-                // Another document has come in its place.
+                // Another document has replaced it.
                 Err(error) if is_lost(&error) && !self.left().is_zero() => drop(self.forget_world(&frame)),
                 answer => break answer?,
             }
@@ -206,7 +208,7 @@ impl Tab<'_> {
         Ok(kept.filter(|kept| kept.origin.starts_with("http") && !kept.local_storage.is_empty()))
     }
 
-    /// Sets cookies; how many the browser did not take, if it may refuse some.
+    /// Sets cookies. With `may_refuse`, returns how many the browser refused; otherwise a refusal is an error.
     async fn put_cookies(&self, cookies: Vec<Json>, may_refuse: bool) -> Result<usize, ErrorReport> {
         let mut refused = 0;
         for batch in cookie_batches(cookies.into_iter().map(as_set).collect()) {
@@ -229,10 +231,10 @@ impl Tab<'_> {
         if origins.iter().all(|origin| origin.local_storage.is_empty()) {
             return Ok(());
         }
-        let errand = self.open_errand().await?;
-        let put = errand.put_all(origins).await;
-        self.verbs.close_errand(&errand).await;
-        // What the script uses is its page.
+        let scratch = self.open_scratch_tab().await?;
+        let put = scratch.put_all(origins).await;
+        self.verbs.close_scratch_tab(&scratch).await;
+        // Keep the page, not the scratch tab, as the page that the script last used.
         self.browser.targets.used(&self.id);
         for warning in put? {
             self.warn(warning);
@@ -240,7 +242,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Of an errand: goes through the origins; warnings of those that did not take what they had kept.
+    /// On a scratch tab: writes the local storage of each origin. Returns warnings for the origins that failed.
     async fn put_all(&self, origins: &[OriginState]) -> Result<Vec<String>, ErrorReport> {
         self.send("Network.setBypassServiceWorker", json!({"bypass": true})).await?;
         self.send("Network.setCacheDisabled", json!({"cacheDisabled": true})).await?;
@@ -266,7 +268,7 @@ impl Tab<'_> {
         Ok(warnings)
     }
 
-    /// Of an errand: has an empty document of an origin, of which no server is asked.
+    /// On a scratch tab: creates an empty document of an origin, without a request to its server.
     async fn stand_in(&self, origin: &str) -> Result<(), ErrorReport> {
         let session = self.session().await?;
         let mut from = self.cursor();
@@ -296,7 +298,7 @@ impl Tab<'_> {
             };
             from = event.seq + 1;
             if event.method == ARRIVED {
-                // An errand has no frames.
+                // A scratch tab has no child frames, so this is its document.
                 return Ok(());
             }
             let headers = json!([
@@ -312,17 +314,17 @@ impl Tab<'_> {
 }
 
 impl Verbs {
-    /// Removes what was saved under a name.
+    /// Removes the login state of this name.
     ///
     /// # Errors
-    /// `NOT_FOUND` when there is none of the name, `UNSUPPORTED_OPERATION` as [`Tab::save_login`].
+    /// `NOT_FOUND` if there is none of this name, `UNSUPPORTED_OPERATION` as [`Tab::save_login`].
     pub async fn remove_login(&self, name: &str) -> Result<(), ErrorReport> {
         check_login_name(name)?;
         self.refuse_external()?;
         self.logins().remove(name, self.browser.lease_mark().as_ref()).await
     }
 
-    /// The logins of a browser that was there before are those of its user.
+    /// The logins of an external browser belong to its user.
     fn refuse_external(&self) -> Result<(), ErrorReport> {
         if !self.browser.is_external() {
             return Ok(());
@@ -333,7 +335,7 @@ impl Verbs {
     }
 }
 
-/// A cookie as it is set, also as scripts were told it: one of a session expires at -1.
+/// A cookie in the form in which it is set. Accepts the form that scripts see, in which a session cookie expires at -1.
 fn as_set(cookie: Json) -> Json {
     let mut cookie = cookie_as_set(cookie);
     if let Some(fields) = cookie.as_object_mut()

@@ -1,7 +1,7 @@
 //! A page that a verb addresses, and the commands that are sent to it.
 
 use crate::{
-    beside::command,
+    background::command,
     reports,
     verbs::{Address, Held, Verbs},
 };
@@ -20,33 +20,33 @@ use std::{
 };
 use tokio::{sync::OwnedSemaphorePermit, time::Instant};
 
-/// How long a command may take beyond the verb's own time: the page ends a wait by itself, and says what for.
+/// The time that a command may take beyond the verb's own timeout: the page ends a wait by itself, with a better error.
 pub(crate) const GRACE: Duration = Duration::from_millis(1_000);
 
-/// Answers beyond this are weighed, and read one at a time.
+/// The size from which answers are weighed before they are decoded, and decoded one at a time.
 pub(crate) const LARGE_ANSWER_BYTES: usize = 128 << 10;
 
-/// A page, for the time of one verb. The verbs are its methods; each may be dropped at any time: what it has begun in the
-/// page goes on there.
+/// A page, for the duration of one verb. The verbs are its methods. Each may be dropped at any time: effects that it
+/// has begun in the page continue there.
 pub struct Tab<'v> {
     pub(crate) verbs: &'v Verbs,
     pub(crate) browser: Arc<ConnectedBrowser>,
     /// The page's target.
     pub(crate) id: String,
-    /// How long the verb may take, for messages.
+    /// The verb's timeout, for messages.
     pub(crate) timeout: Duration,
-    /// When its time is over.
+    /// The verb's deadline.
     pub(crate) deadline: Instant,
     warnings: Mutex<Vec<String>>,
-    /// The place for a large answer, when the verb has one.
+    /// The permit to hold a large answer, once it is acquired.
     large: Mutex<Option<OwnedSemaphorePermit>>,
 }
 
 impl Verbs {
-    /// The page that a verb is about, for the time of the verb.
+    /// The page that a verb addresses, for the duration of the verb.
     ///
     /// # Errors
-    /// `CDP_TARGET_CLOSED` or `INVALID_ARGUMENT` if there is no such page, and what keeps the browser from being opened.
+    /// `CDP_TARGET_CLOSED` or `INVALID_ARGUMENT` if there is no such page, and the errors of opening the browser.
     pub async fn tab(&self, address: &Address, deadline: Instant) -> Result<Tab<'_>, ErrorReport> {
         let browser = self.connected(deadline).await?;
         let (timeout, deadline) = time_for(address.timeout_ms, deadline)?;
@@ -56,7 +56,7 @@ impl Verbs {
             return Err(reports::invalid("page must name a page")
                 .with_hint("Open one first: const page = await browser.open(url)."));
         }
-        tab.look_after_dialogs().await?;
+        tab.watch_dialogs().await?;
         Ok(tab)
     }
 }
@@ -72,7 +72,7 @@ impl<'v> Tab<'v> {
         Self { verbs, browser, id, timeout, deadline, warnings: Mutex::default(), large: Mutex::default() }
     }
 
-    /// What the caller should know of how the verb was carried out.
+    /// Adds a warning about how the verb was executed.
     pub(crate) fn warn(&self, warning: String) {
         self.verbs.note(&warning);
         let mut warnings = self.warnings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,13 +81,13 @@ impl<'v> Tab<'v> {
         }
     }
 
-    /// What the caller should know of how the verb was carried out: told once.
+    /// Takes the warnings about how the verb was executed.
     #[must_use]
     pub fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The time that the verb has left.
+    /// The time until the verb's deadline.
     pub(crate) fn left(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
@@ -97,17 +97,17 @@ impl<'v> Tab<'v> {
         self.send_to(&self.id, method, params).await
     }
 
-    /// Sends a command to the page, or to a frame of it that has a process of its own.
+    /// Sends a command to the page or to one of its out-of-process frames.
     ///
     /// # Errors
-    /// Those of the shared browser; `CALL_TIMEOUT` names what the verb waited for.
+    /// Those of the shared browser; `CALL_TIMEOUT` names the command that was not answered.
     pub(crate) async fn send_to(&self, target: &str, method: &str, params: Json) -> Result<Json, ErrorReport> {
         let answer = self.command(Some(&format!("{HANDLE}{target}")), method, params).await?;
         self.read_json(method, answer).await
     }
 
-    /// The same, with the answer as a type, which takes no more memory than what it asks for.
-    pub(crate) async fn ask<T: DeserializeOwned>(
+    /// As [`Self::send_to`], but decodes the answer into a type, so that memory is used only for the requested fields.
+    pub(crate) async fn send_typed<T: DeserializeOwned>(
         &self,
         target: &str,
         method: &str,
@@ -128,7 +128,7 @@ impl<'v> Tab<'v> {
         let command = command(session, method, params, self.left() + GRACE);
         self.verbs.browser.send(&self.browser, command).await.map_err(|error| match error.code {
             ErrorCode::CallTimeout => self.unanswered(method),
-            // That its session ends may be told before the page's own end: for a verb both are that.
+            // The end of the session may be reported before the page's own: for a verb both mean a closed page.
             ErrorCode::CdpTargetClosed if session.is_some_and(|session| session.ends_with(&self.id)) => {
                 closed(&self.id)
             }
@@ -136,7 +136,7 @@ impl<'v> Tab<'v> {
         })
     }
 
-    /// Reads an answer as JSON, if there is room for that.
+    /// Decodes an answer as JSON, if it is not too large in memory.
     async fn read_json(&self, method: &str, answer: Encoded) -> Result<Json, ErrorReport> {
         if answer.0.len() > LARGE_ANSWER_BYTES {
             let weight = value::weigh(&answer.0)
@@ -152,17 +152,17 @@ impl<'v> Tab<'v> {
         self.read_answer(method, answer).await
     }
 
-    /// Reads an answer as a type. A large one is read alone: an execution has one at a time in its memory.
+    /// Decodes an answer. An execution holds one large answer in memory at a time.
     async fn read_answer<T: DeserializeOwned>(&self, method: &str, answer: Encoded) -> Result<T, ErrorReport> {
         if answer.0.len() > LARGE_ANSWER_BYTES {
-            self.take_large_place().await?;
+            self.acquire_large_permit().await?;
         }
         value::read(&answer.0)
             .map_err(|error| ErrorReport::new(ErrorCode::CdpProtocolError, format!("{method}: {error}")))
     }
 
-    /// Waits until no other verb has a large answer; the place is given back when the verb has ended.
-    pub(crate) async fn take_large_place(&self) -> Result<(), ErrorReport> {
+    /// Waits until no other verb holds a large answer. The permit is released when the verb ends.
+    pub(crate) async fn acquire_large_permit(&self) -> Result<(), ErrorReport> {
         if self.large.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Ok(());
         }
@@ -173,58 +173,58 @@ impl<'v> Tab<'v> {
         Ok(())
     }
 
-    /// The report of a page that did not answer before the verb's time was over.
+    /// The error of a page that did not answer within the verb's timeout.
     pub(crate) fn unanswered(&self, method: &str) -> ErrorReport {
         self.browser.catch_up();
         let dialog = self.browser.targets.target(&self.id).and_then(|target| target.dialog);
         reports::unanswered(method, dialog.as_ref(), self.timeout)
     }
 
-    /// The report of a wait for something else than an element that took all of the verb's time.
+    /// The error of a wait, for something other than an element, that timed out.
     pub(crate) fn too_late(&self, waiting_for: &str) -> ErrorReport {
         reports::too_late(waiting_for, self.timeout)
     }
 
-    /// The report of what the page's engine answered, if that is a failure. `waiting_for` describes the target.
+    /// Translates an answer of the in-page engine to an error, if it is a refusal. `waiting_for` describes the target.
     pub(crate) fn refusal(&self, answer: &Json, waiting_for: &str) -> Option<ErrorReport> {
         reports::refusal(answer, self.timeout, waiting_for)
     }
 
-    /// The number of the next event: what a verb brings about comes after it.
+    /// The number of the next event: the consequences of a verb come after it.
     pub(crate) fn cursor(&self) -> u64 {
         self.browser.events().cursor()
     }
 
-    /// Asks the page for the events of a domain, once.
+    /// Subscribes to the events of a domain, once.
     pub(crate) async fn subscribe(&self, event: &str) -> Result<(), ErrorReport> {
         let attached = self.verbs.browser.attach(&self.browser, Some(&self.id), self.left() + GRACE).await?;
         self.browser.subscribe(event, Some(&attached), self.left() + GRACE).await
     }
 
-    /// The page's raw session, by which its events are known.
+    /// The page's raw protocol session id, which its events carry.
     pub(crate) async fn session(&self) -> Result<String, ErrorReport> {
         Ok(self.verbs.browser.attach(&self.browser, Some(&self.id), self.left() + GRACE).await?.raw)
     }
 
-    /// The address that the page shows, as far as the browser has told.
+    /// The page's URL, as last reported by the browser.
     #[must_use]
     pub fn url(&self) -> String {
         self.browser.catch_up();
         self.browser.targets.target(&self.id).map(|target| target.url).unwrap_or_default()
     }
 
-    /// What is held down in the page.
+    /// Changes or reads the keys and buttons that are held down in the page.
     pub(crate) fn with_held<T>(&self, change: impl FnOnce(&mut Held) -> T) -> T {
         let mut held = self.verbs.held();
         if held.len() >= PAGE_STATES_MAX && !held.contains_key(&self.id) {
-            // A page of which nothing is known has nothing held down.
+            // A page without an entry has nothing held down, so such entries can be dropped.
             held.retain(|_, held| held.buttons != 0 || held.modifiers != 0 || !held.keys.is_empty());
         }
         change(held.entry(self.id.clone()).or_default())
     }
 }
 
-/// A verb's own time, for messages, and when it is over: never later than the execution.
+/// A verb's timeout, for messages, and its deadline, which is never later than the execution's.
 pub(crate) fn time_for(timeout_ms: Option<f64>, deadline: Instant) -> Result<(Duration, Instant), ErrorReport> {
     let left = deadline.saturating_duration_since(Instant::now());
     let timeout = match timeout_ms {

@@ -247,7 +247,7 @@ impl Target {
     }
 }
 
-/// Steps as the in-page engine reads them.
+/// Steps in the JSON form that the in-page engine expects.
 pub(crate) fn json(steps: &[Step]) -> Json {
     json!(steps)
 }

@@ -1,4 +1,4 @@
-//! What a page has asked of servers, and what it wrote to its console: read from the events that are kept.
+//! The requests of a page and the messages of its console, read from the event log.
 
 use crate::{
     console, reports,
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json, json};
 use std::{collections::HashMap, sync::Arc};
 
-/// Rows in an answer, unless the script says otherwise.
+/// The number of rows returned by default.
 const ROWS_DEFAULT: usize = 100;
 
 /// Which requests.
@@ -44,23 +44,23 @@ pub struct Expression {
     flags: String,
 }
 
-/// A request and what became of it, by the events that tell.
+/// A request and its outcome, as the events that report them.
 pub(crate) struct Exchange {
     pub(crate) sent: Arc<Event>,
-    /// What the server answered.
+    /// The server's response.
     pub(crate) answered: Option<Answered>,
-    /// That it has ended, well or not.
+    /// The event that ended it, successfully or not.
     pub(crate) ended: Option<Arc<Event>>,
     /// Why it failed, if it did.
     pub(crate) failure: Option<String>,
-    /// Bytes of the body that have come, as the page has them.
+    /// The bytes of the body that the page has received, decoded.
     pub(crate) received: u64,
 }
 
-/// What a server answered.
+/// The server's response.
 pub(crate) struct Answered {
     event: Arc<Event>,
-    /// It sends the browser elsewhere: the event is that of the request to there.
+    /// Whether it is a redirect: then `event` is that of the request to the new URL.
     pub(crate) redirects: bool,
 }
 
@@ -87,7 +87,7 @@ impl Exchange {
         self.failure.is_some()
     }
 
-    /// It has failed, for this reason.
+    /// Records that it has failed.
     fn fail(&mut self, event: Arc<Event>, browser: &ConnectedBrowser) {
         let error = event.params["errorText"].as_str().unwrap_or_default();
         self.failure = Some(browser.net_error(url_of(&self.sent), error));
@@ -120,28 +120,29 @@ const FINISHED: &str = "Network.loadingFinished";
 const FAILED: &str = "Network.loadingFailed";
 const RECEIVED: &str = "Network.dataReceived";
 
-/// The address of a request that was sent.
+/// The URL of a request that was sent.
 pub(crate) fn url_of(sent: &Event) -> &str {
     sent.params["request"]["url"].as_str().unwrap_or_default()
 }
 
 impl Tab<'_> {
-    /// The page's requests, oldest first: `requestId`, `method`, `url`, `resourceType`, and `status`, `mimeType`, `bytes` or
-    /// `failed` when they have ended so. Only those since the page was first used, as far as their events are kept.
+    /// The page's requests, oldest first: `requestId`, `method`, `url`, `resourceType`, and once they have ended
+    /// `status`, `mimeType`, `bytes` or `failed`. Only requests since the page was first used, as far as their events
+    /// are still in the log.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if the filter is none.
+    /// `INVALID_ARGUMENT` if the filter is invalid.
     pub async fn network(&self, filter: Option<&TrafficFilter>, limit: Option<usize>) -> Result<Json, ErrorReport> {
         let exchanges = self.exchanges(filter).await?;
         Ok(last(exchanges.iter().map(|exchange| exchange.row().into()).collect(), limit))
     }
 
-    /// The page's requests that a filter means, oldest first.
+    /// The page's requests that match a filter, oldest first.
     pub(crate) async fn exchanges(&self, filter: Option<&TrafficFilter>) -> Result<Vec<Exchange>, ErrorReport> {
         self.subscribe_with_frames(SENT, "Network.enable").await?;
         let matches = matcher(filter)?;
         let mut exchanges: Vec<Exchange> = Vec::new();
-        // The newest with an id: a redirect has the id of the request before it.
+        // The newest request of each id: a redirect reuses the id of the request before it.
         let mut by_id: HashMap<String, usize> = HashMap::new();
         for event in self.kept("Network.").await? {
             let Some(id) = event.params["requestId"].as_str() else { continue };
@@ -171,15 +172,15 @@ impl Tab<'_> {
         Ok(exchanges)
     }
 
-    /// What the page wrote to its console, and its uncaught errors, oldest first.
+    /// The page's console messages and uncaught errors, oldest first.
     ///
     /// # Errors
-    /// When the page is gone.
+    /// When the page is closed.
     pub async fn console(&self, limit: Option<usize>) -> Result<Json, ErrorReport> {
-        // The page tells what it had said before it was asked.
+        // On enabling, the page also reports its earlier messages.
         self.subscribe_with_frames(console::LINE, "Runtime.enable").await?;
         let events = self.kept("Runtime.").await?;
-        let again = console::told_again(self.browser.events());
+        let again = console::replayed_events(self.browser.events());
         let mut told: Vec<Json> = Vec::new();
         for event in events.iter().filter(|event| !again.contains(&event.seq)) {
             let row = match event.method.as_str() {
@@ -197,7 +198,7 @@ impl Tab<'_> {
         Ok(last(told, limit))
     }
 
-    /// The kept events of a domain from the page and its frames.
+    /// The events of a domain in the log, from the page and its frames.
     async fn kept(&self, domain: &str) -> Result<Vec<Arc<Event>>, ErrorReport> {
         let session = self.session().await?;
         let mut of_page = HashMap::from([(session, true)]);
@@ -240,7 +241,7 @@ fn matcher(filter: Option<&TrafficFilter>) -> Result<Matcher, ErrorReport> {
     })
 }
 
-/// What a field of a row must be.
+/// The condition on a field of a row.
 enum Wanted {
     Part(String),
     Found(Regex),
@@ -264,7 +265,7 @@ impl Wanted {
         match self {
             Self::Part(part) => text_of(row, field).contains(part.as_str()),
             Self::Found(expression) => expression.is_match(&text_of(row, field)),
-            // Whether a request has failed is asked as `failed: true` as well.
+            // A boolean tests whether the field is present, so that `failed: true` works.
             Self::Same(Json::Bool(wanted)) => row.contains_key(field) == *wanted,
             Self::Same(wanted) => row.get(field) == Some(wanted),
         }

@@ -1,4 +1,4 @@
-//! Values on their way into a page, as source, and back, as JSON with tags.
+//! Conversion of values: into a page as JavaScript source, and back as tagged JSON.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use codemode_spec::{
@@ -7,12 +7,12 @@ use codemode_spec::{
 };
 use serde_json::Value as Json;
 
-/// A function of the page that makes JSON of what a function has returned; [`returned`] reads it.
+/// A JavaScript function that converts a function's result to tagged JSON, which [`returned`] reads.
 pub(crate) const SERIALIZE: &str = include_str!("../js/serialize.js");
-/// The key of a tag in that JSON.
+/// The key of the tag in that JSON.
 const TAG: &str = "$";
 
-/// What [`SERIALIZE`] has made JSON of.
+/// Converts the JSON of [`SERIALIZE`] to a value.
 pub(crate) fn returned(json: Json) -> Value {
     match json {
         Json::Array(values) => Value::Array(list(values)),
@@ -24,7 +24,7 @@ pub(crate) fn returned(json: Json) -> Value {
     }
 }
 
-/// A value with a tag. The page makes them, so any may be wrong: that one is `undefined` then.
+/// Converts a tagged value. The page produces them, so any may be invalid: such a value becomes `undefined`.
 fn tagged(kind: &str, value: Json) -> Value {
     match (kind, value) {
         ("number", Json::String(text)) => number(&text),
@@ -55,7 +55,7 @@ fn tagged(kind: &str, value: Json) -> Value {
     }
 }
 
-/// A number that JSON has no form for.
+/// A number that JSON cannot represent.
 pub(crate) fn number(text: &str) -> Value {
     Value::Number(match text {
         "-0" => -0.0,
@@ -123,7 +123,7 @@ pub(crate) fn literal(value: &Value) -> String {
         }
         Value::Array(values) => format!("[{}]", list(values)),
         Value::Object(fields) => {
-            // In brackets, so that no key is more than a key.
+            // Computed keys, so that `__proto__` is an ordinary key.
             let fields: Vec<_> =
                 fields.iter().map(|(key, value)| format!("[{}]:{}", string(key), literal(value))).collect();
             format!("({{{}}})", fields.join(","))

@@ -1,8 +1,8 @@
-//! The engine of one execution: what it keeps between verbs.
+//! The verb engine of one execution: the state that lasts between verbs.
 
 use crate::state::{
-    clocks::Clocks, dialogs::DialogPolicies, errands::Errands, frames::Asked, refs::Refs, routes::Routes,
-    selects::Selects, turns::Turns, worlds::Worlds,
+    clocks::Clocks, dialogs::DialogPolicies, frames::PageCommands, mouse_locks::MouseLocks, refs::Refs, routes::Routes,
+    scratch_tabs::ScratchTabs, selects::Selects, worlds::Worlds,
 };
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_provider::{LoginStates, NoLoginStates, NoSecrets, Secrets};
@@ -17,31 +17,31 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::Instant};
 
-/// What a person does with pages, on the browser of one execution. Every verb names its page: there is no current one.
+/// User actions on the pages of one execution's browser. Every verb names its page: there is no current page.
 pub struct Verbs {
     pub(crate) browser: Arc<ExecutionBrowser>,
     pub(crate) worlds: Worlds,
     pub(crate) dialogs: DialogPolicies,
     pub(crate) routes: Routes,
-    pub(crate) asked: Arc<Asked>,
-    pub(crate) errands: Errands,
-    pub(crate) turns: Turns,
+    pub(crate) page_commands: Arc<PageCommands>,
+    pub(crate) scratch_tabs: ScratchTabs,
+    pub(crate) mouse_locks: MouseLocks,
     pub(crate) selects: Selects,
     pub(crate) clocks: Clocks,
     /// Whether a page was opened.
     pub(crate) has_opened: AtomicBool,
-    /// One place for large answers.
+    /// The permit to hold a large answer in memory.
     pub(crate) large: Arc<Semaphore>,
-    /// What may be put into pages and is never in a script.
+    /// Values that may be filled into pages but never reach a script.
     secrets: Arc<dyn Secrets>,
-    /// What logins left in browsers of the execution's key.
+    /// The saved login states of the execution's session key.
     logins: Arc<dyn LoginStates>,
     refs: Mutex<Refs>,
     held: Mutex<HashMap<String, Held>>,
     snapshots: Mutex<HashMap<String, String>>,
-    /// Warnings of verbs, in words.
+    /// Warnings of verbs.
     noted: Mutex<Vec<String>>,
-    /// Done once the refs of the execution before are there, or there are none.
+    /// Completed once the refs of the previous execution are restored, or found to be missing.
     recalled: Once,
 }
 
@@ -59,21 +59,21 @@ pub struct Address {
 
 const _: () = assert!(VERB_TIMEOUT_MS == 30_000, "the doc of `Address::timeout_ms` says so");
 
-/// What is held down in a page.
+/// The keys and buttons that are held down in a page.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Held {
-    /// Modifier keys, in the protocol's bits.
+    /// Modifier keys, as the protocol's bit mask.
     pub(crate) modifiers: u32,
-    /// Codes of the keys that are down.
+    /// The codes of the keys that are down.
     pub(crate) keys: Vec<&'static str>,
-    /// Where the mouse is.
+    /// The mouse position.
     pub(crate) mouse: (f64, f64),
-    /// Mouse buttons, in the protocol's bits.
+    /// Mouse buttons, as the protocol's bit mask.
     pub(crate) buttons: u32,
 }
 
 impl Verbs {
-    /// The engine on the browser of an execution. Opens nothing.
+    /// Creates the engine for the browser of an execution. Opens nothing.
     #[must_use]
     pub fn new(browser: Arc<ExecutionBrowser>) -> Self {
         Self {
@@ -81,9 +81,9 @@ impl Verbs {
             worlds: Worlds::default(),
             dialogs: DialogPolicies::default(),
             routes: Routes::default(),
-            asked: Arc::default(),
-            errands: Errands::default(),
-            turns: Turns::default(),
+            page_commands: Arc::default(),
+            scratch_tabs: ScratchTabs::default(),
+            mouse_locks: MouseLocks::default(),
             selects: Selects::default(),
             clocks: Clocks::default(),
             has_opened: AtomicBool::new(false),
@@ -98,7 +98,7 @@ impl Verbs {
         }
     }
 
-    /// With secrets that verbs may put into pages; without, there are none.
+    /// Sets the secrets that verbs may fill into pages; by default there are none.
     #[must_use]
     pub fn with_secrets(mut self, secrets: Arc<dyn Secrets>) -> Self {
         self.secrets = secrets;
@@ -109,7 +109,7 @@ impl Verbs {
         &*self.secrets
     }
 
-    /// With login states that verbs may save and load; without, there are none.
+    /// Sets the login states that verbs may save and load; by default there are none.
     #[must_use]
     pub fn with_logins(mut self, logins: Arc<dyn LoginStates>) -> Self {
         self.logins = logins;
@@ -120,17 +120,17 @@ impl Verbs {
         &*self.logins
     }
 
-    /// The browser of the execution, opened if need be.
+    /// The browser of the execution, opened if necessary.
     pub(crate) async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
         let connected = self.browser.connected(deadline).await?;
         self.recalled.call_once(|| {
-            // Bytes that cannot be read are those of another version: its refs are unknown then.
+            // Unreadable bytes were written by another version: its refs are unknown then.
             let _ = self.browser.found_note().is_some_and(|note| self.restore(&note));
         });
         Ok(connected)
     }
 
-    /// What is held down in the pages.
+    /// The keys and buttons that are held down, by page.
     pub(crate) fn held(&self) -> MutexGuard<'_, HashMap<String, Held>> {
         lock(&self.held)
     }
@@ -139,7 +139,7 @@ impl Verbs {
         lock(&self.refs)
     }
 
-    /// The snapshot that was made of a page before, with `text` in its place.
+    /// Replaces the last snapshot of a page by `text`, and returns the previous one.
     pub(crate) fn replace_snapshot(&self, page: &str, text: &str) -> Option<String> {
         let mut snapshots = lock(&self.snapshots);
         if snapshots.len() >= PAGE_STATES_MAX {
@@ -148,14 +148,14 @@ impl Verbs {
         snapshots.insert(page.to_owned(), text.to_owned())
     }
 
-    /// What the reader of an answer should know besides the results: dialogs without a listener, and verbs that
-    /// took something else than what they were told.
+    /// The warnings for the reader of an answer: dialogs that were dismissed without a listener, and verbs that acted
+    /// on something other than what they were given.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         [self.dialogs.dismissed(), lock(&self.noted).clone()].concat()
     }
 
-    /// Adds to the warnings.
+    /// Adds a warning.
     pub(crate) fn note(&self, warning: &str) {
         let mut noted = lock(&self.noted);
         if noted.len() < WARNINGS_MAX && !noted.iter().any(|noted| noted == warning) {
@@ -163,24 +163,24 @@ impl Verbs {
         }
     }
 
-    /// What of the engine outlives the execution: the refs, as bytes that [`Self::restore`] takes. At most
-    /// [`NOTES_BYTES_MAX`]: the oldest refs are left out.
+    /// The state that outlives the execution: the refs, as bytes for [`Self::restore`]. At most [`NOTES_BYTES_MAX`]:
+    /// the oldest refs are left out.
     #[must_use]
-    pub fn kept(&self) -> Vec<u8> {
-        self.refs().kept(NOTES_BYTES_MAX)
+    pub fn encode(&self) -> Vec<u8> {
+        self.refs().encode(NOTES_BYTES_MAX)
     }
 
-    /// Leaves the refs for the next execution that uses the browser, if any were given.
-    pub fn leave(&self) {
+    /// Stores the refs for the next execution that uses the browser, if any were assigned.
+    pub fn store_refs(&self) {
         if !self.refs().is_empty() {
-            self.browser.leave_note(self.kept());
+            self.browser.leave_note(self.encode());
         }
     }
 
-    /// Takes over what an engine kept. `false` if the bytes are none of an engine's: nothing has changed then.
+    /// Restores the state of an earlier engine. Returns `false`, and changes nothing, if the bytes are invalid.
     #[must_use]
     pub fn restore(&self, bytes: &[u8]) -> bool {
-        Refs::restored(bytes).map(|refs| *self.refs() = refs).is_some()
+        Refs::decode(bytes).map(|refs| *self.refs() = refs).is_some()
     }
 }
 

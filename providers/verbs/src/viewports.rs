@@ -1,23 +1,24 @@
-//! Where the viewports of the frames around a place are in that of the page.
+//! The positions of frame viewports within the page's viewport.
 
 use crate::{locate::Place, projection::Projection, state::worlds::Frame, tab::Tab};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 
-/// The viewports on the way to a place, the page's own first, and last that of the place's frame.
+/// The viewports on the path to a place: the page's own first, that of the place's frame last.
 pub(crate) type Viewports = Vec<Projection>;
 
 impl Tab<'_> {
-    /// Where the viewport of a place's frame is in that of the page.
+    /// The projection of a place's frame viewport to the page's.
     pub(crate) async fn viewport(&self, place: &Place) -> Result<Projection, ErrorReport> {
         Ok(self.viewports(place).await?.pop().unwrap_or(Projection::IDENTITY))
     }
 
-    /// Where the viewports of the frames on the way to a place are in that of the page.
+    /// The projections of the frame viewports on the path to a place.
     pub(crate) async fn viewports(&self, place: &Place) -> Result<Viewports, ErrorReport> {
         let mut viewports = vec![Projection::IDENTITY];
         let mut around = Projection::IDENTITY;
-        // That of the outermost frame of the process: the browser says where elements are in there.
+        // The projection of the process's outermost frame, since the browser reports positions of elements relative to
+        // that frame.
         let (mut process, mut of_process) = (&self.id, around);
         for (frame, handle) in &place.owners {
             if frame.target != *process {
@@ -54,7 +55,7 @@ impl Tab<'_> {
         })
     }
 
-    /// What lies over a point of the page's viewport in one of the frames around a place.
+    /// The element that covers a point of the page's viewport in one of the frames that contain a place, if any.
     pub(crate) async fn covered_outside(
         &self,
         place: &Place,

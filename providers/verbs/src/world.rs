@@ -1,7 +1,8 @@
-//! The in-page engine in the frames of a page: in an isolated world of each, which the page's scripts do not see.
+//! The in-page engine in the frames of a page: each frame has an isolated world for it, which the page's scripts cannot
+//! see.
 //!
-//! A world is made at the first use in a document and forgotten when the document is gone: the browser says so in its
-//! answer, and the operation begins again in the new document.
+//! A world is created at its first use in a document and dropped when the document is gone: the browser reports that in
+//! its answer, and the operation is retried in the new document.
 
 use crate::{
     engine::ENGINE,
@@ -18,18 +19,19 @@ use std::{
     time::Duration,
 };
 
-/// The world's name, for developer tools.
+/// The world's name, as developer tools show it.
 pub(crate) const WORLD: &str = "codemode";
-/// How long the news of a document's end may come before that of its successor.
+/// How long to wait, after a document is reported gone, for the event of its successor.
 const REPLACED_MAX: Duration = Duration::from_millis(20);
-/// An element that the engine keeps, by its handle.
+/// Returns the element that the engine retains under a handle.
 pub(crate) const HELD: &str = "function(handle) { return this.held(handle); }";
-/// Operations that change nothing but marks, and answer at once when they may not wait.
+/// Operations that change nothing but marks, and that answer synchronously if their timeout is 0. Only these run in a
+/// paused page.
 const AT_ONCE: &[&str] = &[
     "all", "aria", "checked", "content", "frame", "html", "keep", "mark", "markdown", "outline", "point", "read",
     "table", "text", "unmark",
 ];
-/// The reason of an element that owns no frame, or none any more.
+/// The reason of an element that owns no frame, or no longer owns one.
 pub(crate) const NO_FRAME: &str = "frame";
 
 impl Tab<'_> {
@@ -58,11 +60,11 @@ impl Tab<'_> {
         Ok(world)
     }
 
-    /// Carries out an operation of the engine in a frame, again if the frame's document is replaced meanwhile. `given` is
-    /// a node that the operation is about, by its backend id.
+    /// Executes an operation of the engine in a frame, and retries it if the frame's document is replaced meanwhile.
+    /// `given` is the backend id of the node that the operation is about, if any.
     ///
-    /// An operation that changes the page may be what replaced it: with `changes` it is not carried out again once it
-    /// had begun, and answers `{}`.
+    /// An operation that changes the page may itself have replaced the document: with `changes` it is not retried once
+    /// it had begun, and the answer is `{}`.
     pub(crate) async fn run(
         &self,
         frame: &Frame,
@@ -73,7 +75,7 @@ impl Tab<'_> {
     ) -> Result<Json, ErrorReport> {
         loop {
             let mut args = args.clone();
-            // Waits that name no time have what the verb has left of its own.
+            // A timeout of null means the time until the verb's deadline.
             if let Some(timeout) = args.get_mut("timeout").filter(|timeout| timeout.is_null()) {
                 *timeout = json!(self.left().as_millis() as u64);
             }
@@ -94,19 +96,19 @@ impl Tab<'_> {
         }
     }
 
-    /// Waits a moment for the document that takes the place of one that is gone.
+    /// Waits a moment for a new document to commit.
     pub(crate) async fn next_document(&self) {
         self.document_since(self.cursor(), &|_| true).await;
     }
 
-    /// The same of documents that may have come already, from a cursor on.
+    /// Waits a moment for a document that commits, or has committed, since a cursor.
     async fn document_since(&self, since: u64, is_meant: &(dyn Fn(&Event) -> bool + Sync)) {
         let is_news = |event: &Event| event.method == "Page.frameNavigated" && is_meant(event);
         let news = self.browser.events().wait(since, &is_news);
         let _ = tokio::time::timeout(REPLACED_MAX.min(self.left()), news).await;
     }
 
-    /// Whether an error says that a frame within the page is not there, so that the way to it must be found again.
+    /// Whether an error means that a frame within the page is gone, so that the path to it must be resolved again.
     pub(crate) fn has_lost_frame(&self, error: &ErrorReport) -> bool {
         let is_unknown = error.code == ErrorCode::CdpProtocolError
             && UNKNOWN_FRAME.iter().any(|words| error.message.contains(words));
@@ -115,12 +117,12 @@ impl Tab<'_> {
             || error.code == ErrorCode::CdpTargetClosed && !self.is_closed()
     }
 
-    /// Forgets the world of a document that is gone, and says from where on events tell of its successor.
+    /// Drops the world of a document that is gone. Returns the event cursor after which its successor is reported.
     pub(crate) fn forget_world(&self, frame: &Frame) -> Option<u64> {
         self.verbs.worlds.known().remove(frame).map(|world| world.since)
     }
 
-    /// Whether a frame with a process of its own is gone: no new document comes there.
+    /// Whether the target of a frame is destroyed, so that no new document can commit there.
     fn has_left(&self, frame: &Frame) -> bool {
         self.browser.catch_up();
         self.browser.targets.target(&frame.target).is_none()
@@ -133,7 +135,7 @@ impl Tab<'_> {
             Some(node) => {
                 let mut object = self.object_in(&world, frame, node).await;
                 if object.as_ref().is_err_and(|report| report.message.contains(OTHER_DOCUMENT)) {
-                    // The world may be that of the document before: its number is given again.
+                    // The world may belong to the previous document, if the browser has reused the context id.
                     self.forget_world(frame);
                     world = self.world(frame).await.map_err(Failure::before)?;
                     object = self.object_in(&world, frame, node).await;
@@ -142,7 +144,7 @@ impl Tab<'_> {
             }
             None => json!({"value": null}),
         };
-        // Promises stand still with the page: then only what is known at once can be asked.
+        // Promises do not settle in a paused page: only operations that answer synchronously are possible.
         let is_halted = self.is_halted();
         if is_halted && !AT_ONCE.contains(&op) {
             return Err(Failure::Other(reports::halted()));
@@ -164,14 +166,14 @@ impl Tab<'_> {
         Ok(answer["result"]["value"].clone())
     }
 
-    /// A node of a frame as an object of the engine's world there.
+    /// Resolves a node of a frame to an object of the engine's world.
     async fn object_in(&self, world: &World, frame: &Frame, node: i64) -> Result<String, ErrorReport> {
         let params = json!({"backendNodeId": node, "executionContextId": world.context});
         let answer = self.send_to(&frame.target, "DOM.resolveNode", params).await?;
         Ok(answer["object"]["objectId"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Calls a function on the engine of a frame, with a handle, and returns the remote object that it returns.
+    /// The remote object of an element that the engine of a frame retains under a handle.
     pub(crate) async fn held(&self, frame: &Frame, handle: &Json) -> Result<String, ErrorReport> {
         let answer = self.call_engine(frame, HELD, json!([{"value": handle}]), false).await?;
         answer["objectId"]
@@ -193,7 +195,7 @@ impl Tab<'_> {
         Ok(answer["result"].clone())
     }
 
-    /// Calls a function on the engine of a frame that returns a list of nodes: which nodes these are.
+    /// Calls a function on the engine of a frame that returns a list of nodes, and identifies these nodes.
     pub(crate) async fn nodes(
         &self,
         frame: &Frame,
@@ -205,7 +207,7 @@ impl Tab<'_> {
             "additionalParameters": {"maxNodeDepth": 0, "includeShadowTree": "none"},
         }});
         let params = self.engine_call(frame, function, arguments, as_nodes).await?;
-        let answer: NodesAnswer = self.ask(&frame.target, "Runtime.callFunctionOn", params).await?;
+        let answer: NodesAnswer = self.send_typed(&frame.target, "Runtime.callFunctionOn", params).await?;
         Ok(answer.result.deep.value.into_iter().map(|node| node.value).collect())
     }
 
@@ -222,7 +224,7 @@ impl Tab<'_> {
         Ok(params)
     }
 
-    /// Arguments of a call: values and, behind them, a node of the frame.
+    /// The arguments of a call: values, followed by a node of the frame if one is given.
     pub(crate) async fn arguments(&self, frame: &Frame, values: Json, given: Option<i64>) -> Result<Json, ErrorReport> {
         let mut arguments: Vec<Json> =
             values.as_array().into_iter().flatten().map(|value| json!({ "value": value })).collect();
@@ -233,12 +235,12 @@ impl Tab<'_> {
         Ok(arguments.into())
     }
 
-    /// The closed shadow roots of a target: of its document and of those of the frames in its process.
+    /// The closed shadow roots of a target: of its document and of the documents of in-process frames.
     pub(crate) async fn closed_roots(&self, target: &str) -> Result<ClosedRoots, ErrorReport> {
         let params = json!({"depth": -1, "pierce": true});
         let mut found = ClosedRoots::new();
-        match self.ask::<DomAnswer>(target, "DOM.getDocument", params).await {
-            // Open roots are seen all the same.
+        match self.send_typed::<DomAnswer>(target, "DOM.getDocument", params).await {
+            // Open shadow roots are found without this.
             Err(error) if error.code == ErrorCode::ResultTooLarge => {
                 self.warn("The page is so large that what is in closed shadow roots was not looked for".to_owned());
             }
@@ -247,7 +249,7 @@ impl Tab<'_> {
         Ok(found)
     }
 
-    /// Hands the closed shadow roots of a frame to its engine: those that it does not have yet.
+    /// Passes the closed shadow roots of a frame to its engine, except those that it has already.
     pub(crate) async fn adopt_closed_roots(&self, frame: &Frame, roots: &ClosedRoots) -> Result<(), ErrorReport> {
         const ADOPT: &str = "function(host, root) { this.adopt(host, root); }";
         let found = roots.get(&frame.id).map(Vec::as_slice).unwrap_or_default();
@@ -266,7 +268,7 @@ impl Tab<'_> {
                 self.call_engine(frame, ADOPT, json!([{ "objectId": host }, { "objectId": root }]), true).await
             };
             match objects.await {
-                // What has left the page meanwhile is not looked for.
+                // A node that has left the page meanwhile is skipped.
                 Err(error) if error.code != ErrorCode::CdpProtocolError => return Err(error),
                 _ => {}
             }
@@ -274,14 +276,14 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// The backend id of an element that the engine of a frame keeps.
+    /// Describes the node of an element that the engine of a frame retains under a handle.
     pub(crate) async fn node_of(&self, frame: &Frame, handle: &Json) -> Result<Json, ErrorReport> {
         let object = self.held(frame, handle).await?;
         let node = self.send_to(&frame.target, "DOM.describeNode", json!({ "objectId": object })).await?;
         Ok(node["node"].clone())
     }
 
-    /// The element that a node is in the page's own world, where the functions of scripts run.
+    /// Resolves a node to an object of the page's own world, where the functions of scripts run.
     pub(crate) async fn in_main_world(&self, frame: &Frame, node: i64) -> Result<String, ErrorReport> {
         let answer = self.send_to(&frame.target, "DOM.resolveNode", json!({ "backendNodeId": node })).await?;
         answer["object"]["objectId"]
@@ -291,19 +293,19 @@ impl Tab<'_> {
     }
 }
 
-/// A node as the browser identifies it: what identifies it when the engine of its document is gone as well.
+/// Identifies a node to the browser, also after the engine of its document is gone.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct NodeId {
     /// Unique in the process of its frame.
     #[serde(rename = "backendNodeId")]
     pub(crate) backend: i64,
-    /// The loader of its document.
+    /// The loader id of its document.
     #[serde(rename = "loaderId")]
     pub(crate) document: String,
 }
 
-/// A list of nodes, as far as it is read.
+/// A list of nodes, with only the fields that are used.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct NodesAnswer {
@@ -329,7 +331,7 @@ struct NodeValue {
     value: NodeId,
 }
 
-/// A document, as far as it is read.
+/// A document, with only the fields that are used.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct DomAnswer {
@@ -347,10 +349,10 @@ pub(crate) struct DomNode {
     children: Vec<DomNode>,
 }
 
-/// Closed shadow roots with their hosts, by their backend ids, for each frame.
+/// The closed shadow roots of each frame, as backend ids of (host, root).
 pub(crate) type ClosedRoots = HashMap<String, Vec<(i64, i64)>>;
 
-/// The closed shadow roots of a frame's document, and of those of the frames in it.
+/// Collects the closed shadow roots of a frame's document, and of the documents of frames in it.
 pub(crate) fn closed_roots(node: &DomNode, frame: &str, found: &mut ClosedRoots) {
     if let Some(document) = &node.content_document {
         closed_roots(document, &node.frame_id, found);
@@ -366,7 +368,7 @@ pub(crate) fn closed_roots(node: &DomNode, frame: &str, found: &mut ClosedRoots)
     }
 }
 
-/// Why an operation was not carried out to its end.
+/// Why an operation was not completed.
 enum Failure {
     /// The document was replaced, before the operation had begun or while it ran.
     Lost {
@@ -387,7 +389,7 @@ impl Failure {
     }
 }
 
-/// Whether a command failed because the document that it was for is gone. Chromium has no code for it.
+/// Whether a command failed because its document is gone. Chromium has no error code for that.
 pub(crate) fn is_lost(report: &ErrorReport) -> bool {
     const WORDS: &[&str] = &[
         "Cannot find context",
@@ -400,7 +402,7 @@ pub(crate) fn is_lost(report: &ErrorReport) -> bool {
     report.code == ErrorCode::CdpProtocolError && WORDS.iter().chain(UNKNOWN_FRAME).any(is_said)
 }
 
-/// How Chromium says that a node is of another document than the world in which it is wanted.
+/// Chromium's message for a node of another document than the world's.
 const OTHER_DOCUMENT: &str = "does not belong to the document";
-/// How Chromium says that a process has no such frame.
+/// Chromium's messages for a frame that the process does not have.
 const UNKNOWN_FRAME: &[&str] = &["No frame for given id", "Frame with the given"];

@@ -1,4 +1,4 @@
-//! Which of JavaScript's objects of bytes a value is.
+//! The kinds of JavaScript's binary objects: `ArrayBuffer` and its views.
 
 macro_rules! buffer_kinds {
     ($($kind:ident $code:literal $element_bytes:literal,)*) => {
@@ -14,7 +14,7 @@ macro_rules! buffer_kinds {
             /// Every kind.
             pub const ALL: &[Self] = &[$(Self::$kind),*];
 
-            /// The name of its constructor.
+            /// The name of the kind's constructor.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
@@ -22,7 +22,7 @@ macro_rules! buffer_kinds {
                 }
             }
 
-            /// Bytes of one element: whole elements are all that an object of the kind can hold.
+            /// The size of one element in bytes; an object of the kind holds whole elements only.
             #[must_use]
             pub const fn element_bytes(self) -> usize {
                 match self {
@@ -30,7 +30,7 @@ macro_rules! buffer_kinds {
                 }
             }
 
-            /// The byte that stands for it in the codec.
+            /// The byte that represents the kind in the codec.
             pub(super) const fn code(self) -> u8 {
                 match self {
                     $(Self::$kind => $code,)*
@@ -47,7 +47,7 @@ macro_rules! buffer_kinds {
     };
 }
 
-// The first is the default: bytes that say nothing else of themselves.
+// The first kind is the default for bytes of unspecified kind.
 buffer_kinds! {
     Uint8Array 0 1,
     ArrayBuffer 1 1,

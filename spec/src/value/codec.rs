@@ -1,4 +1,4 @@
-//! The codec: one tag byte a value, lengths before contents, little-endian.
+//! The binary codec of values: one tag byte per value, lengths before contents, little-endian.
 
 #[cfg(test)]
 mod tests;
@@ -8,7 +8,7 @@ use crate::limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX};
 use std::{collections::HashMap, fmt};
 
 impl Value {
-    /// The value in the codec's bytes.
+    /// Encodes the value.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let mut writer = Writer::default();
@@ -16,11 +16,11 @@ impl Value {
         writer.finish()
     }
 
-    /// The value of the codec's bytes.
+    /// Decodes a value.
     ///
     /// # Errors
-    /// When the bytes are not one whole value, or nest deeper than [`VALUE_DEPTH_MAX`]. Guests are hostile: what the value
-    /// will take is told beforehand by [`super::weigh`].
+    /// When the bytes are not exactly one value, or nest deeper than [`VALUE_DEPTH_MAX`]. The memory that the value
+    /// takes is not bounded here: for bytes of a guest, which may be hostile, call [`super::weigh`] first.
     pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut reader = Reader::new(bytes);
         let value = Self::read(&mut reader, 0)?;
@@ -125,14 +125,14 @@ impl Value {
     }
 }
 
-/// Bytes that are not a value.
+/// The bytes are not a value; the text says why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DecodeError(pub &'static str);
 
 impl DecodeError {
-    /// Deeper than [`VALUE_DEPTH_MAX`].
+    /// The value nests deeper than [`VALUE_DEPTH_MAX`].
     pub(super) const TOO_DEEP: Self = Self("nested too deeply");
-    /// A key's index that no key has.
+    /// A key index to which no key was assigned.
     pub const UNKNOWN_KEY: Self = Self("unknown key index");
 }
 
@@ -166,7 +166,7 @@ mod tag {
     pub const UTF8: u8 = 18;
 }
 
-/// Writes one value, piece by piece: a container's head, then its parts.
+/// Writes one value incrementally: the head of a container, then its parts.
 #[derive(Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -180,34 +180,34 @@ impl Writer {
         self.bytes.len()
     }
 
-    /// Whether nothing was written yet.
+    /// Whether nothing has been written yet.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// The bytes of what was written.
+    /// Returns the encoded bytes.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// `undefined`
+    /// Writes `undefined`.
     pub fn undefined(&mut self) {
         self.bytes.push(tag::UNDEFINED);
     }
 
-    /// `null`
+    /// Writes `null`.
     pub fn null(&mut self) {
         self.bytes.push(tag::NULL);
     }
 
-    /// A boolean.
+    /// Writes a boolean.
     pub fn bool(&mut self, value: bool) {
         self.bytes.push(if value { tag::TRUE } else { tag::FALSE });
     }
 
-    /// A number.
+    /// Writes a number.
     pub fn number(&mut self, number: f64) {
         let integer = number as i32;
         if f64::from(integer).to_bits() == number.to_bits() {
@@ -219,19 +219,19 @@ impl Writer {
         }
     }
 
-    /// A bigint, in decimal.
+    /// Writes a bigint, given in decimal.
     pub fn bigint(&mut self, digits: &str) {
         self.head(tag::BIGINT, digits.len());
         self.bytes.extend_from_slice(digits.as_bytes());
     }
 
-    /// A string of Latin-1 bytes.
+    /// Writes a string of Latin-1 bytes.
     pub fn latin1(&mut self, bytes: &[u8]) {
         self.head(tag::LATIN1, bytes.len());
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// A string of UTF-16 code units.
+    /// Writes a string of UTF-16 code units.
     pub fn utf16(&mut self, units: impl ExactSizeIterator<Item = u16>) {
         self.head(tag::UTF16, units.len());
         self.bytes.reserve(units.len() * 2);
@@ -240,14 +240,14 @@ impl Writer {
         }
     }
 
-    /// A string of Unicode text.
+    /// Writes a string of Unicode text.
     pub fn str(&mut self, text: &str) {
         let tag = if text.is_ascii() { tag::LATIN1 } else { tag::UTF8 };
         self.head(tag, text.len());
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// Any string.
+    /// Writes any string.
     pub fn text(&mut self, text: &Text) {
         match text {
             Text::Utf8(text) => self.str(text),
@@ -255,13 +255,13 @@ impl Writer {
         }
     }
 
-    /// A date.
+    /// Writes a date.
     pub fn date(&mut self, ms: f64) {
         self.bytes.push(tag::DATE);
         self.bytes.extend_from_slice(&ms.to_le_bytes());
     }
 
-    /// A buffer or a view.
+    /// Writes a buffer or a view.
     pub fn bytes(&mut self, kind: BufferKind, bytes: &[u8]) {
         self.bytes.extend_from_slice(&[tag::BYTES, kind.code()]);
         let count = u32::try_from(bytes.len()).expect("lengths are bounded far below 4 GiB");
@@ -269,32 +269,32 @@ impl Writer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The head of a map; its keys and values follow in turn.
+    /// Writes the head of a map; the caller then writes its keys and values, alternating.
     pub fn map(&mut self, count: usize) {
         self.head(tag::MAP, count);
     }
 
-    /// The head of a set; its items follow.
+    /// Writes the head of a set; the caller then writes its items.
     pub fn set(&mut self, count: usize) {
         self.head(tag::SET, count);
     }
 
-    /// The head of an error; name, message, stack and, if it has one, its cause follow.
+    /// Writes the head of an error; the caller then writes name, message, stack and, if there is one, the cause.
     pub fn error(&mut self, has_cause: bool) {
         self.bytes.push(if has_cause { tag::ERROR_WITH_CAUSE } else { tag::ERROR });
     }
 
-    /// The head of an array; its items follow.
+    /// Writes the head of an array; the caller then writes its items.
     pub fn array(&mut self, count: usize) {
         self.head(tag::ARRAY, count);
     }
 
-    /// The head of an object; its keys and values follow in turn.
+    /// Writes the head of an object; the caller then writes its keys and values, alternating.
     pub fn object(&mut self, count: usize) {
         self.head(tag::OBJECT, count);
     }
 
-    /// A key of an object, by its index if it was written before.
+    /// Writes a key of an object, or its index if it was written before.
     pub fn key(&mut self, key: &Text) {
         if let Some(index) = self.keys.get(key) {
             let index = *index as usize;
@@ -308,19 +308,19 @@ impl Writer {
         }
     }
 
-    /// The head of an array whose items are counted when it is closed.
+    /// Writes the head of an array whose number of items is set by [`Self::close`].
     pub(super) fn open_array(&mut self) -> Open {
         self.array(0);
         Open { head_end: self.bytes.len() }
     }
 
-    /// The same of an object.
+    /// Writes the head of an object whose number of entries is set by [`Self::close`].
     pub(super) fn open_object(&mut self) -> Open {
         self.object(0);
         Open { head_end: self.bytes.len() }
     }
 
-    /// Says how many parts were written since a container was opened.
+    /// Sets the number of parts of an open container.
     pub(super) fn close(&mut self, Open { head_end }: Open, count: usize) {
         let count = u32::try_from(count).expect("lengths are bounded far below 4 GiB");
         self.bytes[head_end - 4..head_end].copy_from_slice(&count.to_le_bytes());
@@ -333,12 +333,12 @@ impl Writer {
     }
 }
 
-/// A container that is being written.
+/// A container whose number of parts is not known yet.
 pub(super) struct Open {
     head_end: usize,
 }
 
-/// A string as it stands in the bytes.
+/// A string as it is encoded.
 #[derive(Clone, Copy, Debug)]
 pub enum RawText<'a> {
     /// Latin-1.
@@ -372,13 +372,13 @@ impl RawText<'_> {
 /// A key of an object.
 #[derive(Clone, Copy, Debug)]
 pub enum Key<'a> {
-    /// Not seen before; it gets the next index.
+    /// A key that has not occurred before; the next index is assigned to it.
     New(RawText<'a>),
-    /// Seen before, under this index.
+    /// A key that has occurred before, by its index.
     Seen(usize),
 }
 
-/// A value without parts, or the head of one with parts.
+/// A value without parts, or the head of a container.
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "each is the Value of that name")]
 pub enum Token<'a> {
@@ -397,27 +397,27 @@ pub enum Token<'a> {
     Object(usize),
 }
 
-/// Reads one value, piece by piece. A count is never larger than the bytes that are left, so memory may be reserved by
-/// it.
+/// Reads one value incrementally. Counts are checked: a count is never larger than the number of remaining bytes, so
+/// memory may be reserved for it.
 pub struct Reader<'a> {
     bytes: &'a [u8],
     keys: Vec<Text>,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of these bytes.
+    /// Creates a reader of encoded bytes.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, keys: Vec::new() }
     }
 
-    /// How many bytes are left.
+    /// The number of remaining bytes.
     #[must_use]
     pub fn rest(&self) -> usize {
         self.bytes.len()
     }
 
-    /// The next token.
+    /// Reads the next token.
     ///
     /// # Errors
     /// When the bytes are not a token.
@@ -464,10 +464,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// The next token, which must be a string.
+    /// Reads the next token, which must be a string.
     ///
     /// # Errors
-    /// When it is not.
+    /// When the token is not a string.
     pub fn string(&mut self) -> Result<RawText<'a>, DecodeError> {
         match self.token()? {
             Token::String(raw) => Ok(raw),
@@ -475,7 +475,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next key of an object.
+    /// Reads the next key of an object.
     ///
     /// # Errors
     /// When the bytes are not a key.
@@ -487,7 +487,7 @@ impl<'a> Reader<'a> {
         self.string().map(Key::New)
     }
 
-    /// A count of parts of at least `least` bytes each.
+    /// Reads a count of parts, each of which takes at least `least` bytes.
     fn count(&mut self, least: usize) -> Result<usize, DecodeError> {
         let count = self.u32()? as usize;
         if count.saturating_mul(least) > self.bytes.len() {

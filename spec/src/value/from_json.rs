@@ -1,16 +1,16 @@
-//! JSON text into the codec's bytes, without a tree of values in between.
+//! Encodes JSON text directly into the codec's bytes, without an intermediate tree of values.
 
 use super::{Text, Writer};
 use crate::limits::VALUE_DEPTH_MAX;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{cell::Cell, fmt};
 
-/// Why JSON could not be made a value, if not for its form.
+/// Why well-formed JSON was not converted to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsonRefusal {
     /// It nests deeper than [`VALUE_DEPTH_MAX`].
     TooDeep,
-    /// It would have more bytes than it may.
+    /// Its encoding would exceed the encoder's bound.
     TooLarge,
 }
 
@@ -23,10 +23,10 @@ impl fmt::Display for JsonRefusal {
     }
 }
 
-/// Makes the bytes of the value that `JSON.parse` would make of a text. A seed: it can stand wherever a deserializer of
-/// serde_json has a value.
+/// Encodes the value that `JSON.parse` would return for a text. It is a [`DeserializeSeed`], usable wherever a
+/// serde_json deserializer reads a value.
 ///
-/// Nothing is allocated for what is refused but the bytes that were written before. The depth is bounded here: the
+/// If the JSON is refused, only the bytes written so far have been allocated. The depth is bounded here, so the
 /// deserializer's own bound, which is smaller, may be disabled.
 #[derive(Debug)]
 pub struct JsonEncoder {
@@ -35,13 +35,14 @@ pub struct JsonEncoder {
 }
 
 impl JsonEncoder {
-    /// An encoder for at most so many bytes.
+    /// Creates an encoder that writes at most `bytes_max` bytes.
     #[must_use]
     pub fn new(bytes_max: usize) -> Self {
         Self { bytes_max, refusal: Cell::new(None) }
     }
 
-    /// Why the last value was refused, if not for its form: errors of serde_json carry only words.
+    /// Why the last value was refused; `None` if it was malformed. Needed because an error of serde_json carries only
+    /// text.
     #[must_use]
     pub fn refusal(&self) -> Option<JsonRefusal> {
         self.refusal.get()
@@ -58,7 +59,7 @@ impl<'de> DeserializeSeed<'de> for &JsonEncoder {
     }
 }
 
-/// Writes one value.
+/// The visitor that writes one value.
 struct JsonValue<'w> {
     writer: &'w mut Writer,
     depth_left: usize,
@@ -71,9 +72,9 @@ impl JsonValue<'_> {
         E::custom(why)
     }
 
-    /// Fails before the bytes would be written, not after.
+    /// Checks that the bytes fit. Called before writing, so that the bound is never exceeded.
     fn room<E: de::Error>(&self, bytes: usize) -> Result<(), E> {
-        // A head or a number beside them.
+        // Reserve for a head or a number in addition to the text.
         const LEAST: usize = 16;
         if self.writer.len() + bytes + LEAST > self.encoder.bytes_max {
             return Err(self.refuse(JsonRefusal::TooLarge));
@@ -81,7 +82,7 @@ impl JsonValue<'_> {
         Ok(())
     }
 
-    /// The writer of a part of this value.
+    /// The visitor for a part of this value.
     fn part<E: de::Error>(&mut self) -> Result<JsonValue<'_>, E> {
         match self.depth_left.checked_sub(1) {
             Some(depth_left) => Ok(JsonValue { writer: self.writer, depth_left, encoder: self.encoder }),
@@ -173,7 +174,7 @@ mod tests {
     use crate::Value;
     use serde_json::json;
 
-    /// The bytes of a text; `None` if it is no JSON.
+    /// Encodes a JSON text. The error is `None` if the text is malformed.
     fn encode(text: &str, bytes_max: usize) -> Result<Vec<u8>, Option<JsonRefusal>> {
         let encoder = JsonEncoder::new(bytes_max);
         let mut deserializer = serde_json::Deserializer::from_str(text);

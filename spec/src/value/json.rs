@@ -1,17 +1,18 @@
-//! The two forms of JSON that a value may leave JavaScript in for good.
+//! The two JSON forms of a value: lossless, and plain as `JSON.stringify` writes it.
 
 use super::{Text, Value};
 use base64::{Engine as _, prelude::BASE64_STANDARD as BASE64};
 use serde_json::{Map, Number, Value as Json};
 
-/// The key under which [`Value::to_json`] names a kind that JSON does not have, and with which it escapes an object
-/// that has such a key of its own.
+/// The key with which [`Value::to_json`] tags kinds that JSON does not have, and escaped objects: those that have such
+/// a key themselves.
 pub const JSON_TAG: &str = "$type";
 
 impl Value {
-    /// JSON that loses nothing. What JSON has no word for becomes `{"$type": kind, "value": …}`; a plain object with a
-    /// key `$type` of its own becomes `{"$type": "object", "value": [[key, value], …]}`, so data can never pass for a
-    /// tag. The kind of a buffer or view is the name of its class, as `Uint8Array`, and its value base64. Integers of at most 53 bits are written without a fraction.
+    /// The lossless JSON form. A kind that JSON does not have becomes `{"$type": kind, "value": …}`. A plain object
+    /// that has a key `$type` itself becomes `{"$type": "object", "value": [[key, value], …]}`, so data cannot be
+    /// mistaken for a tag. The kind of a buffer or view is the name of its class, as `Uint8Array`, and its value is
+    /// base64. Integers of at most 53 bits are written without a fraction.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self {
@@ -46,8 +47,9 @@ impl Value {
         }
     }
 
-    /// What `JSON.stringify` would say, with bytes as base64: `undefined` fields are left out, in arrays they and the
-    /// numbers that JSON lacks are `null`, dates are ISO strings, maps and sets are `{}`. `None` for `undefined`.
+    /// The output of `JSON.stringify`, but with bytes as base64 and bigints as strings: properties that are `undefined`
+    /// are omitted; `undefined` in arrays, and numbers that JSON does not have, become `null`; dates become ISO
+    /// strings; maps, sets and errors become `{}`. `None` for `undefined`.
     #[must_use]
     pub fn to_plain_json(&self) -> Option<Json> {
         Some(match self {
@@ -73,13 +75,13 @@ impl Value {
     }
 }
 
-// Everything is moved into its place: `json!` would copy what may be large.
+// Built by hand instead of with `json!`, because the macro would copy large values where this code moves them.
 
 fn object<const N: usize>(fields: [(&str, Json); N]) -> Json {
     Json::Object(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }
 
-/// What JSON has no word for.
+/// A value of a kind that JSON does not have.
 fn tagged(kind: &str, value: Json) -> Json {
     object([(JSON_TAG, kind.into()), ("value", value)])
 }
@@ -96,7 +98,7 @@ fn object_json(entries: &[(Text, Value)]) -> Json {
     Json::Object(entries.iter().map(|(key, value)| (key.to_string_lossy(), value.to_json())).collect())
 }
 
-/// `None` for the numbers that JSON lacks, -0 among them.
+/// `None` for the numbers that JSON does not have, including -0.
 fn json_number(number: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number == 0.0 && number.is_sign_negative() {

@@ -1,34 +1,36 @@
-//! Where the texts of a value lie in the codec's bytes, so that they can be looked through and overwritten in place.
+//! Locates the texts of an encoded value, so that they can be searched and overwritten in place.
 
 use super::codec::{DecodeError, Key, RawText, Reader, Token};
 use crate::limits::VALUE_DEPTH_MAX;
 use std::ops::Range;
 
-/// How the characters of a text are written.
+/// The encoding of a text, which determines how it may be overwritten.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextForm {
-    /// A byte each, or data of any kind: every byte may be replaced by another one.
+    /// One byte per character, or arbitrary data: every byte may be replaced by another one.
     Bytes,
     /// UTF-8: whole characters may be replaced by ASCII.
     Utf8,
-    /// Two bytes each, little-endian.
+    /// Two bytes per code unit, little-endian.
     Utf16,
 }
 
-/// Calls `found` for each string, key and buffer in the codec's bytes of one value. Bigints are numbers, no texts.
+/// Calls `found` with the range of each string, key and buffer in the bytes of one encoded value. Bigints count as
+/// numbers, not as texts. A repeated key is reported once, where it is written out.
 ///
 /// # Errors
-/// When the bytes are not one whole value, or nest deeper than [`VALUE_DEPTH_MAX`]; those before the fault were told.
+/// When the bytes are not exactly one value, or nest deeper than [`VALUE_DEPTH_MAX`]. The texts before the fault have
+/// been reported by then.
 pub fn texts(bytes: &[u8], mut found: impl FnMut(TextForm, Range<usize>)) -> Result<(), DecodeError> {
     let mut reader = Reader::new(bytes);
-    // The parts yet to come of each open container, and whether each has a key before it.
+    // For each open container, the number of remaining parts, and whether each part is preceded by a key.
     let mut open: Vec<(usize, bool)> = vec![(1, false)];
-    // A part always ends where the reader stands.
+    // A text that was just read ends at the reader's position.
     let place = |reader: &Reader<'_>, length: usize| {
         let end = bytes.len() - reader.rest();
         end - length..end
     };
-    let mut tell = |reader: &Reader<'_>, text: RawText<'_>| match text {
+    let mut report = |reader: &Reader<'_>, text: RawText<'_>| match text {
         RawText::Latin1(text) => found(TextForm::Bytes, place(reader, text.len())),
         RawText::Utf8(text) => found(TextForm::Utf8, place(reader, text.len())),
         RawText::Utf16(text) => found(TextForm::Utf16, place(reader, text.len())),
@@ -40,21 +42,21 @@ pub fn texts(bytes: &[u8], mut found: impl FnMut(TextForm, Range<usize>)) -> Res
         };
         *left = rest;
         if *has_keys && let Key::New(text) = reader.key()? {
-            tell(&reader, text);
+            report(&reader, text);
         }
         let parts = match reader.token()? {
             Token::String(text) => {
-                tell(&reader, text);
+                report(&reader, text);
                 continue;
             }
             Token::Bytes(_, data) => {
-                tell(&reader, RawText::Latin1(data));
+                report(&reader, RawText::Latin1(data));
                 continue;
             }
             Token::Error { has_cause } => {
                 for _ in 0..3 {
                     let text = reader.string()?;
-                    tell(&reader, text);
+                    report(&reader, text);
                 }
                 (usize::from(has_cause), false)
             }

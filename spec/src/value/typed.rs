@@ -1,5 +1,5 @@
-//! Rust types read from the codec's bytes, without a [`Value`](super::Value) in between: what a type does not ask for takes
-//! no memory.
+//! Deserialises Rust types directly from the codec's bytes, without an intermediate [`Value`](super::Value): fields
+//! that a type does not have take no memory.
 
 use super::codec::{DecodeError, Key, RawText, Reader, Token};
 use crate::limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX};
@@ -12,26 +12,26 @@ use serde::{
     forward_to_deserialize_any,
 };
 
-/// Reads a type from the bytes of one value. `undefined` is read as `null` is, and a date, map, set, error or buffer is not
-/// read at all.
+/// Deserialises a type from the bytes of one encoded value. `undefined` is read as `null`. Dates, maps, sets, errors,
+/// bigints and buffers are refused, because JSON does not have them.
 ///
 /// # Errors
-/// When the bytes are not one whole value, nest deeper than [`VALUE_DEPTH_MAX`], or are none of the type.
+/// When the bytes are not exactly one value, nest deeper than [`VALUE_DEPTH_MAX`], or do not match the type.
 pub fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
-    let mut typed = Typed { reader: Reader::new(bytes), token: None, keys: Vec::new(), depth: 0 };
+    let mut typed = TypedDeserializer { reader: Reader::new(bytes), token: None, keys: Vec::new(), depth: 0 };
     let value = T::deserialize(&mut typed)?;
     if typed.reader.rest() > 0 { Err(Error::custom("bytes after the value")) } else { Ok(value) }
 }
 
-struct Typed<'de> {
+struct TypedDeserializer<'de> {
     reader: Reader<'de>,
-    /// A token that was looked at.
+    /// A token that was peeked and not consumed.
     token: Option<Token<'de>>,
     keys: Vec<String>,
     depth: usize,
 }
 
-fn wrong(error: DecodeError) -> Error {
+fn decode_error(error: DecodeError) -> Error {
     Error::custom(error)
 }
 
@@ -39,16 +39,16 @@ fn text(raw: RawText<'_>) -> String {
     raw.to_text().to_string_lossy()
 }
 
-impl<'de> Typed<'de> {
+impl<'de> TypedDeserializer<'de> {
     fn token(&mut self) -> Result<Token<'de>, Error> {
         match self.token.take() {
             Some(token) => Ok(token),
-            None => self.reader.token().map_err(wrong),
+            None => self.reader.token().map_err(decode_error),
         }
     }
 
     fn key(&mut self) -> Result<String, Error> {
-        match self.reader.key().map_err(wrong)? {
+        match self.reader.key().map_err(decode_error)? {
             Key::New(raw) => {
                 let key = text(raw);
                 if self.keys.len() < CODEC_KEYS_MAX {
@@ -56,13 +56,13 @@ impl<'de> Typed<'de> {
                 }
                 Ok(key)
             }
-            Key::Seen(index) => self.keys.get(index).cloned().ok_or_else(|| wrong(DecodeError::UNKNOWN_KEY)),
+            Key::Seen(index) => self.keys.get(index).cloned().ok_or_else(|| decode_error(DecodeError::UNKNOWN_KEY)),
         }
     }
 
     fn deeper<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
         if self.depth >= VALUE_DEPTH_MAX {
-            return Err(wrong(DecodeError::TOO_DEEP));
+            return Err(decode_error(DecodeError::TOO_DEEP));
         }
         self.depth += 1;
         let value = read(self);
@@ -71,7 +71,7 @@ impl<'de> Typed<'de> {
     }
 }
 
-impl<'de> Deserializer<'de> for &mut Typed<'de> {
+impl<'de> Deserializer<'de> for &mut TypedDeserializer<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -125,7 +125,7 @@ impl<'de> Deserializer<'de> for &mut Typed<'de> {
     }
 }
 
-/// Whether a number is one that an integer says as well.
+/// Whether an integer can represent the number exactly.
 fn is_whole(number: f64) -> bool {
     const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
     number.fract() == 0.0 && number.abs() <= EXACT_MAX && !(number == 0.0 && number.is_sign_negative())
@@ -133,7 +133,7 @@ fn is_whole(number: f64) -> bool {
 
 /// The items of an array, or the members of an object.
 struct Parts<'t, 'de> {
-    typed: &'t mut Typed<'de>,
+    typed: &'t mut TypedDeserializer<'de>,
     left: usize,
 }
 

@@ -1,61 +1,63 @@
-//! What a value takes in the memory of the host, told from its bytes before anything is made of them.
+//! Estimates the host memory that a value will take from its encoded bytes, before it is decoded.
 //!
-//! A hole of an array is one byte in the codec and half a kilobyte as JSON that loses nothing: bytes say little of what
-//! they cost. A weight is the most that the value and one JSON form of it take together, with the spare room of what
-//! holds them. The constants are those of [`super::Value`] and of serde_json with ordered maps; a test measures both.
+//! The length of the encoding says little about that: a hole of an array is one byte in the codec and half a kilobyte
+//! in lossless JSON. The weight of a value is an upper bound of the memory of the value and one JSON form of it
+//! together, including the spare capacity of their containers. The constants are those of [`super::Value`] and of
+//! serde_json with ordered maps; a test measures both.
 
 use super::codec::{DecodeError, Key, RawText, Reader, Token};
 use crate::limits::{CODEC_KEYS_MAX, VALUE_DEPTH_MAX};
 
-/// A value and its JSON, each in the place that holds it.
+/// A value and its JSON, each in its slot of the containing collection.
 const VALUE: usize = 128;
-/// A kind that JSON does not have: an object of its own with a tag and a value.
+/// A value of a kind that JSON does not have: its JSON is an object with a tag and a value.
 const TAGGED: usize = 640;
-/// A member of an object beside its value: its name's place in both forms, twice in that which grows.
+/// A member of an object, without its value: the slot of its name in both forms, twice in the form that grows.
 const MEMBER: usize = 288;
-/// An entry of a map beside its key and value: an array of two.
+/// An entry of a map, without its key and value: an array of two.
 const ENTRY: usize = 256;
-/// What an allocation takes beside what it holds.
+/// The overhead of an allocation.
 const ALLOCATION: usize = 32;
-/// A code unit of a string that is no text: a number in an array.
+/// A code unit of a string with lone surrogates: its JSON is an array of numbers.
 const LONE_UNIT: usize = 80;
 
-/// The weight of the value of the codec's bytes, in bytes. Takes no memory itself but for what is nested.
+/// The weight of an encoded value, in bytes. The function itself allocates only in proportion to the nesting depth and
+/// to the number of distinct keys.
 ///
 /// # Errors
-/// When the bytes are not one whole value, or nest deeper than [`VALUE_DEPTH_MAX`].
+/// When the bytes are not exactly one value, or nest deeper than [`VALUE_DEPTH_MAX`].
 pub fn weigh(bytes: &[u8]) -> Result<usize, DecodeError> {
-    let mut scale = Scale { reader: Reader::new(bytes), open: Vec::new(), keys: Vec::new(), total: 0 };
-    scale.value()?;
-    while let Some(container) = scale.open.last_mut() {
+    let mut weigher = Weigher { reader: Reader::new(bytes), open: Vec::new(), keys: Vec::new(), total: 0 };
+    weigher.value()?;
+    while let Some(container) = weigher.open.last_mut() {
         let Some(left) = container.left.checked_sub(1) else {
-            scale.open.pop();
+            weigher.open.pop();
             continue;
         };
         container.left = left;
         if container.has_keys {
-            scale.key()?;
+            weigher.key()?;
         }
-        scale.value()?;
+        weigher.value()?;
     }
-    if scale.reader.rest() > 0 { Err(DecodeError("bytes after the value")) } else { Ok(scale.total) }
+    if weigher.reader.rest() > 0 { Err(DecodeError("bytes after the value")) } else { Ok(weigher.total) }
 }
 
-struct Scale<'a> {
+struct Weigher<'a> {
     reader: Reader<'a>,
     open: Vec<Container>,
-    /// The weights of the keys that may be named by an index.
+    /// The weights of the keys to which an index is assigned.
     keys: Vec<usize>,
     total: usize,
 }
 
 struct Container {
-    /// Values yet to come.
+    /// The number of remaining values.
     left: usize,
     has_keys: bool,
 }
 
-impl Scale<'_> {
+impl Weigher<'_> {
     fn value(&mut self) -> Result<(), DecodeError> {
         self.total += match self.reader.token()? {
             Token::Null | Token::Bool(_) => VALUE,
@@ -115,7 +117,7 @@ fn text(raw: RawText<'_>) -> usize {
                     Err(_) => return VALUE + bytes.len() + ALLOCATION + bytes.len() / 2 * LONE_UNIT,
                 }
             }
-            // While it is read, the text may have up to twice the room that it needs.
+            // While the text is decoded, its buffer may have up to twice the needed capacity.
             3 * text_bytes + 2 * ALLOCATION
         }
     }

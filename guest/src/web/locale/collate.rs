@@ -1,19 +1,19 @@
-//! `localeCompare`: by letters, then by accents, then by case with small letters first.
+//! `localeCompare`: by letters, then by accents, then by case with lower case first.
 
 use super::options::Options;
 use crate::web::{helper::type_error, intrinsic::decomposed};
 use boa_engine::{Context, JsArgs, JsResult, JsString, JsValue};
 use std::{cmp::Ordering, iter::Peekable};
 
-/// ASCII marks in the order of the Unicode collation's root, before digits and letters.
+/// ASCII punctuation and symbols in the order of the Unicode root collation, before digits and letters.
 const MARKS: &[u8] = b"\t\n\x0B\x0C\r _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
 
-/// Which differences count.
+/// The differences that the comparison considers.
 #[derive(Clone, Copy)]
 struct Strength {
     accents: bool,
     case: bool,
-    /// Runs of digits count as numbers.
+    /// Whether runs of digits are compared as numbers.
     numeric: bool,
 }
 
@@ -35,7 +35,7 @@ pub fn locale_compare(this: &JsValue, arguments: &[JsValue], context: &mut Conte
     Ok(JsValue::from(compare(&one, &other, strength) as i32))
 }
 
-/// The characters with their accents apart.
+/// The characters, with accents as separate characters.
 fn units(text: &JsString, context: &mut Context) -> Vec<char> {
     let is_ascii = text.as_str().iter().all(|unit| unit < 0x80);
     let text = if is_ascii { text.clone() } else { decomposed(text, context) };
@@ -46,7 +46,7 @@ const fn is_accent(character: char) -> bool {
     matches!(character, '\u{300}'..='\u{36F}')
 }
 
-/// What is neither seen nor sorted.
+/// Characters that are invisible and do not affect the order.
 const fn is_ignored(character: char) -> bool {
     matches!(character, '\0'..='\x08' | '\x0E'..='\x1F' | '\x7F' | '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{FEFF}')
 }
@@ -93,7 +93,7 @@ fn compare_letters(one: &[char], other: &[char], numeric: bool) -> Ordering {
     }
 }
 
-/// The digits of a number without its leading zeros: the longer is the larger.
+/// The digits of a number without leading zeros, so that the longer of two numbers is the larger.
 fn number(text: &mut Peekable<impl Iterator<Item = char>>) -> Vec<char> {
     let mut digits = Vec::new();
     while let Some(digit) = text.next_if(char::is_ascii_digit) {
@@ -104,7 +104,7 @@ fn number(text: &mut Peekable<impl Iterator<Item = char>>) -> Vec<char> {
     digits
 }
 
-/// Marks come before digits, digits before letters, and letters of other scripts last.
+/// Punctuation and symbols come before digits, digits before letters, and letters of other scripts last.
 fn weight(character: char) -> (u8, u32) {
     if let Some(place) = u8::try_from(character).ok().and_then(|byte| MARKS.iter().position(|mark| *mark == byte)) {
         return (0, place as u32);

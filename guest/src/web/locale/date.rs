@@ -21,7 +21,7 @@ const MONTHS: [&str; 12] = [
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const DAY_MS: f64 = 86_400_000.0;
 
-/// How long a word is written.
+/// The length of a month's or weekday's name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Width {
     Long,
@@ -29,7 +29,7 @@ enum Width {
     Narrow,
 }
 
-/// How a part of a date is written.
+/// The format of one part of a date.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Numeric,
@@ -48,7 +48,7 @@ enum Order {
     YearMonthDay,
 }
 
-/// What a date is written with.
+/// The format of a date: its parts and their order.
 struct Form {
     order: Order,
     weekday: Option<Width>,
@@ -61,7 +61,7 @@ struct Form {
     hours24: bool,
     offset_minutes: i32,
     zone_name: Option<String>,
-    /// Between a date in words and a time.
+    /// Whether date and time are joined by " at " instead of a comma.
     joined_by_at: bool,
 }
 
@@ -102,7 +102,7 @@ fn part(text: Option<&str>) -> Option<Part> {
 impl Form {
     fn of(locale: &str, options: &Options, date: bool, time: bool, context: &mut Context) -> JsResult<Self> {
         let (order, hours24) = match locale {
-            // These three are asked for because of their forms, rarely because of their languages.
+            // Scripts request these three locales for their formats, rarely for their languages.
             "en-CA" => (Order::YearMonthDay, false),
             "sv-SE" | "sv" => (Order::YearMonthDay, true),
             "en-GB" => (Order::DayMonthYear, true),
@@ -140,11 +140,11 @@ impl Form {
         Ok(form)
     }
 
-    /// What is written if the options ask for nothing that the method is for.
+    /// Sets the method's default parts, unless the options request any of its parts.
     fn default_parts(&mut self, date: bool, time: bool) {
-        let asks_date = self.weekday.is_some() || self.year.is_some() || self.month.is_some() || self.day.is_some();
-        let asks_time = self.hour.is_some() || self.minute || self.second;
-        if (date && asks_date) || (time && asks_time) {
+        let has_date = self.weekday.is_some() || self.year.is_some() || self.month.is_some() || self.day.is_some();
+        let has_time = self.hour.is_some() || self.minute || self.second;
+        if (date && has_date) || (time && has_time) {
             return;
         }
         if date {
@@ -234,10 +234,10 @@ impl Form {
             let padded = self.hours24 || part == Part::TwoDigits;
             parts.push(if padded { format!("{shown:02}") } else { shown.to_string() });
         }
-        // A part that stands alone is not padded.
+        // A single part is not padded.
         let alone = usize::from(self.hour.is_some()) + usize::from(self.minute) + usize::from(self.second) == 1;
-        for (asked, value) in [(self.minute, minute), (self.second, second)] {
-            if asked {
+        for (is_shown, value) in [(self.minute, minute), (self.second, second)] {
+            if is_shown {
                 parts.push(if alone { value.to_string() } else { format!("{value:02}") });
             }
         }
@@ -269,7 +269,7 @@ fn offset(zone: Option<String>) -> JsResult<(i32, String)> {
     };
     match fixed() {
         Some(minutes) => Ok((minutes, format!("GMT{zone}"))),
-        // A wrong time would be worse than none.
+        // Fail rather than show a wrong time.
         None => {
             let message = format!(
                 "the time zone {zone:?} is not built in: use \"UTC\" or an offset such as \"+02:00\", or format the date in the page"
@@ -279,8 +279,8 @@ fn offset(zone: Option<String>) -> JsResult<(i32, String)> {
     }
 }
 
-/// Year, month and day of a number of days since 1970 in the Gregorian calendar, counted in eras of 400 years that
-/// begin on the first of March, so that the leap day is the last of its year.
+/// The year, month and day of a number of days since 1970 in the Gregorian calendar. Counts in eras of 400 years whose
+/// years start on the first of March, so that the leap day is the last day of a year.
 fn civil(days: i64) -> (i64, u32, u32) {
     const ERA_DAYS: i64 = 146_097;
     let shifted = days + 719_468;

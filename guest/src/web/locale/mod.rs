@@ -1,5 +1,5 @@
-//! The `toLocale…` methods in the forms of US English, in UTC, and `localeCompare` in the order of a dictionary. The
-//! engine is built without locale data; without these it prints code points and plain digits, or throws.
+//! The `toLocale…` methods in the formats of US English, in UTC, and `localeCompare` in dictionary order. The engine is
+//! built without locale data: its own methods compare code points, print plain digits, or throw.
 
 mod collate;
 mod date;

@@ -4,17 +4,17 @@ use super::options::Options;
 use crate::web::helper::type_error;
 use boa_engine::{Context, JsBigInt, JsNativeError, JsResult, JsValue};
 
-/// How a number is written.
+/// The format of a number.
 struct Form {
     fraction_min: usize,
     fraction_max: usize,
     integer_min: usize,
-    /// Rounds to significant digits instead: at least, at most.
+    /// The minimum and maximum of significant digits; replaces the bounds of the fraction.
     significant: Option<(usize, usize)>,
     grouped: bool,
-    /// Before the digits.
+    /// Written before the digits.
     prefix: String,
-    /// Behind the digits.
+    /// Written after the digits.
     suffix: String,
     percent: bool,
     plus: bool,
@@ -129,7 +129,7 @@ impl Form {
         let negative = number.is_sign_negative() && !number.is_nan();
         if !number.is_finite() {
             let text = if number.is_nan() { "NaN" } else { "∞" };
-            return self.dress(negative, text);
+            return self.with_affixes(negative, text);
         }
         let mut decimal = Decimal::of(number.abs());
         if self.percent {
@@ -137,7 +137,7 @@ impl Form {
         }
         let (least, most) = match self.significant {
             None => (self.fraction_min as isize, self.fraction_max as isize),
-            // The first digit stands at `point - 1`, so this many fraction digits make that many significant ones.
+            // `point` digits are before the decimal point; the other significant digits are fraction digits.
             Some((least, most)) => (least as isize - decimal.point, most as isize - decimal.point),
         };
         decimal.round(most);
@@ -155,10 +155,10 @@ impl Form {
             text.push('.');
             text.push_str(&fraction);
         }
-        self.dress(negative, &text)
+        self.with_affixes(negative, &text)
     }
 
-    fn dress(&self, negative: bool, text: &str) -> String {
+    fn with_affixes(&self, negative: bool, text: &str) -> String {
         let sign = if negative {
             "-"
         } else if self.plus {
@@ -181,11 +181,11 @@ fn grouped(digits: &str) -> String {
     text
 }
 
-/// A number as the shortest digits that tell it from its neighbours, for rounding is done on what a reader sees:
-/// 1.005 becomes 1.01, though the float lies a little below.
+/// A number as the shortest decimal digits that identify the float. Rounding is applied to these digits, which a reader
+/// sees: 1.005 becomes 1.01, although the float is slightly smaller.
 struct Decimal {
     digits: Vec<u8>,
-    /// How many of the digits stand before the decimal point.
+    /// How many of the digits are before the decimal point.
     point: isize,
 }
 
@@ -219,7 +219,7 @@ impl Decimal {
         self.point += 1;
     }
 
-    /// The digits before and behind the point, the latter without zeros at the end.
+    /// The digits before and after the point, the latter without trailing zeros.
     fn parts(&self) -> (String, String) {
         let digit = |place: isize| match usize::try_from(place) {
             Ok(place) => char::from(b'0' + self.digits.get(place).copied().unwrap_or(0)),

@@ -21,7 +21,7 @@ fn objects_without_a_prototype_are_converted_like_others() {
         ("const o = Object.create(null); o[Symbol.toPrimitive] = () => 4; o + 1", "5"),
         ("const o = Object.create(null); o.toString = () => 'k'; ({k: 7})[o]", "7"),
         ("`${Object.create(null)}`", "! TypeError: cannot convert object to primitive value"),
-        // That they have something in the place of a prototype is not to be seen.
+        // The stand-in prototype is not visible.
         (
             "const o = Object.create(null); [Object.getPrototypeOf(o), Reflect.getPrototypeOf(o), o.__proto__, Object.prototype.__lookupGetter__ === undefined || Object.prototype.__lookupGetter__('__proto__').call(o)].map(String).join()",
             "null,null,undefined,null",

@@ -1,4 +1,4 @@
-//! A run whose state is written down and read again between its turns.
+//! Tests of a run whose state is serialised and deserialised between its turns.
 
 use super::*;
 use crate::{
@@ -16,7 +16,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-/// Leaves something in each part of the state, and ends with the very error of an early call.
+/// Leaves something in each part of the state, and rethrows the error of an early call.
 const EVERYTHING: &str = "
 console.log('first', Math.random(), Date.now() >= 1767225600000);
 let failed;
@@ -34,16 +34,16 @@ throw failed;";
 /// Processor time of each run.
 const CPU: Duration = Duration::from_secs(60);
 
-/// Where the tests of this build keep their image.
+/// The folder of the image for this build's tests.
 fn images() -> PathBuf {
     let program = env::current_exe().unwrap();
     // target/PROFILE/deps/program
     program.ancestors().nth(3).unwrap().join("tmp").join("images")
 }
 
-/// What was seen of the states of a run at its waits.
+/// What the test observed of a run's states at its waits.
 #[derive(Debug, Default)]
-struct Seen {
+struct Observed {
     states: usize,
     with_calls_that_run: usize,
     with_calls_that_wait: usize,
@@ -52,8 +52,8 @@ struct Seen {
     time_left: Duration,
 }
 
-/// Runs the script to its end; between stretches on a turn thread, its state becomes what `through` makes of it.
-async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> (RunOutcome, Seen) {
+/// Runs the script to its end; each time it waits, replaces its state by what `through` returns.
+async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> (RunOutcome, Observed) {
     let provider: Arc<dyn Provider> = Arc::new(FakeProvider::new("fake"));
     let context = testkit::context(&env::temp_dir(), serde_json::json!({}));
     let (deadline, id) = (context.deadline, context.execution.clone());
@@ -79,7 +79,7 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
     let now = Instant::now();
     let left = deadline - now;
     let mut run = Run::new(RunState::new(id, [3; 32], new_year, left, CPU), now, inputs);
-    let (mut replies, mut seen) = (None, Seen::default());
+    let (mut replies, mut observed) = (None, Observed::default());
     loop {
         let handle = Handle::current();
         let advanced = engine.threads().run(move || {
@@ -90,20 +90,23 @@ async fn run(engine: &Engine, code: &str, through: fn(RunState) -> RunState) -> 
         let (back, progress) = advanced.await.unwrap();
         run = back;
         if let TurnProgress::Ended(outcome) = progress {
-            return (run.end(outcome), seen);
+            return (run.end(outcome), observed);
         }
         run.state = through(run.state.clone());
         let state = &run.state;
-        seen.states += 1;
-        seen.with_calls_that_run += usize::from(state.under_way.len() > state.waiting.len());
-        seen.with_calls_that_wait += usize::from(!state.waiting.is_empty());
-        seen.with_a_timer += usize::from(state.next_timer.is_some());
-        assert!(state.cpu_used > seen.cpu_used, "each turn takes processor time");
-        assert!(state.time_left < left && (seen.states == 1 || state.time_left < seen.time_left), "time passes");
-        (seen.cpu_used, seen.time_left) = (state.cpu_used, state.time_left);
+        observed.states += 1;
+        observed.with_calls_that_run += usize::from(state.under_way.len() > state.waiting.len());
+        observed.with_calls_that_wait += usize::from(!state.waiting.is_empty());
+        observed.with_a_timer += usize::from(state.next_timer.is_some());
+        assert!(state.cpu_used > observed.cpu_used, "each turn takes processor time");
+        assert!(
+            state.time_left < left && (observed.states == 1 || state.time_left < observed.time_left),
+            "time passes"
+        );
+        (observed.cpu_used, observed.time_left) = (state.cpu_used, state.time_left);
         match run.wait().await {
             Ok(ready) => replies = Some(ready),
-            Err(error) => return (run.end(Err(error)), seen),
+            Err(error) => return (run.end(Err(error)), observed),
         }
     }
 }
@@ -119,19 +122,19 @@ fn written_and_read(state: RunState) -> RunState {
 async fn a_run_goes_on_with_a_state_that_was_written_and_read() {
     let engine = Engine::open(&images(), &[], &|line| eprintln!("{line}")).unwrap();
     let (undisturbed, _) = run(&engine, EVERYTHING, |state| state).await;
-    let (crossed, seen) = run(&engine, EVERYTHING, written_and_read).await;
+    let (crossed, observed) = run(&engine, EVERYTHING, written_and_read).await;
     assert!(
-        seen.with_calls_that_run > 0 && seen.with_calls_that_wait > 0 && seen.with_a_timer > 0,
-        "the state was written with each of these: {seen:?}, {:?}",
+        observed.with_calls_that_run > 0 && observed.with_calls_that_wait > 0 && observed.with_a_timer > 0,
+        "the state was written with each of these: {observed:?}, {:?}",
         crossed.outcome.as_ref().err()
     );
 
-    let told = |run: RunOutcome| {
+    let report_of = |run: RunOutcome| {
         let RunOutcome { outcome, summary } = run;
         let report = outcome.err().expect("the script throws");
         (report, summary.console, summary.console_dropped_bytes, summary.warnings, summary.calls)
     };
-    let crossed = told(crossed);
+    let crossed = report_of(crossed);
     let (report, console, dropped_bytes, warnings, calls) = &crossed;
     assert_eq!((report.code, report.message.as_str()), (ErrorCode::PolicyRefused, "not here"));
     assert_eq!(report.details["call"], "fake.fail");
@@ -140,29 +143,29 @@ async fn a_run_goes_on_with_a_state_that_was_written_and_read() {
     assert!(last.text.starts_with("last 0.") && last.text.ends_with("true"), "{last:?}");
     assert!(first.level == Level::Log && *dropped_bytes > CONSOLE_BYTES_KEPT as u64);
     assert_eq!((warnings.len(), *calls), (1, 5));
-    assert_eq!(crossed, told(undisturbed), "as if the state had never left");
+    assert_eq!(crossed, report_of(undisturbed), "as if the state had never left");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_a_state_says_is_what_the_run_does() {
     let engine = Engine::open(&images(), &[], &|line| eprintln!("{line}")).unwrap();
     let waits = "await new Promise((done) => setTimeout(done, 100000)); Date.now()";
-    // A timer that the state has as due is due.
-    let (outcome, seen) = run(&engine, waits, |mut state| {
+    // A timer that is due according to the state fires.
+    let (outcome, observed) = run(&engine, waits, |mut state| {
         state.age = state.next_timer.unwrap_or_default();
         state
     })
     .await;
-    assert_eq!(seen.states, 1);
+    assert_eq!(observed.states, 1);
     assert!(outcome.outcome.is_ok());
-    // Time that the state has not left is over.
+    // A state without time left ends the run.
     let (outcome, _) = run(&engine, waits, |mut state| {
         state.time_left = Duration::ZERO;
         state
     })
     .await;
     assert_eq!(outcome.outcome.err().unwrap().code, ErrorCode::TimeExceeded);
-    // What counts is the processor time in the state, not that of the thread on which the script goes on.
+    // The processor time in the state counts, not that of the thread on which the script is resumed.
     let spins = "await fake.wait(300); for (;;);";
     let (outcome, _) = run(&engine, spins, |mut state| {
         state.cpu_used = state.cpu;

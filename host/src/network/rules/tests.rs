@@ -7,7 +7,7 @@ fn rules(allow: &[&str], deny: &[&str]) -> NetworkRules {
     NetworkRules::parse(&NetworkLists { allow: list(allow), deny: list(deny) }).unwrap()
 }
 
-/// The rule that decided, as it is told, behind a sign of the decision.
+/// The rule that decided, prefixed with `+` for allowed or `-` for refused.
 fn judged(policy: &Policy, host: &str, port: u16, address: Option<&str>) -> String {
     let address = address.map(|address| address.parse().unwrap());
     match policy.judge(&parse_host(host).unwrap(), port, address) {
@@ -42,7 +42,7 @@ fn a_decision_names_the_rule_that_made_it() {
         (none, "192.0.0.192", 80, None, "- default: cloud metadata 192.0.0.192"),
         (none, "Metadata.Google.Internal.", 80, None, "- default: cloud metadata metadata.google.internal"),
         (none, "update.googleapis.com", 443, None, "- default: the browser's own service update.googleapis.com"),
-        // What an operator lifts, and what lifts nothing.
+        // Refusals that an operator lifts, and patterns that lift nothing.
         ((&["169.254.169.254"], &[]), "169.254.169.254", 80, None, "+ allow 169.254.169.254"),
         ((&["*", "169.254.169.254:80"], &[]), "169.254.169.254", 80, None, "+ allow *"),
         ((&["*", "169.254.169.254:80"], &[]), "169.254.169.254", 81, None, "- default: link-local 169.254.0.0/16"),
@@ -70,7 +70,7 @@ fn a_decision_names_the_rule_that_made_it() {
         (shop, "shop.test", 80, Some("10.9.1.1"), "- deny 10.9.0.0/16"),
         (shop, "[2002:a00:1::]", 80, None, "+ allow 10.0.0.0/8"),
         (shop, "[64:ff9b:1::10.9.0.1]", 80, None, "- deny 10.9.0.0/16"),
-        // What it may lead to allows nothing.
+        // An address that may be reached does not make a destination allowed.
         (shop, "[64:ff9b:1::10.0.0.1]", 80, None, "- allow does not name it"),
         ((&[], &["127.0.0.0/8"]), "0.0.0.0", 80, None, "- deny 127.0.0.0/8"),
         ((&[], &["127.0.0.0/8"]), "[::]", 80, None, "- deny 127.0.0.0/8"),
@@ -218,11 +218,11 @@ proptest! {
         let by_call = Policy::narrow(NetworkRules::default(), Some(call));
         if narrowed.judge(&host, port, address).refused().is_none() {
             prop_assert_eq!(alone.judge(&host, port, address).refused(), None);
-            // What an operator lifted is not the call's to refuse.
+            // Default refusals lifted by the operator are not the call's to impose.
             let refused = by_call.judge(&host, port, address).refused();
             prop_assert!(!matches!(refused, Some(Rule::Deny { .. } | Rule::NotAllowed { .. })), "{refused:?}");
         }
-        // What is refused without an answer of the name service is refused with every one.
+        // A name that is refused before its resolution is refused with every address.
         if let Some(address) = address && narrowed.refuses_name(&host, port).is_some() {
             prop_assert!(narrowed.judge(&host, port, Some(address)).refused().is_some());
         }

@@ -1,13 +1,13 @@
-//! Every form in which a script may come, and what is made of it.
+//! Tests of every form in which a script may come, with the resulting source.
 
 use super::{super::Program, source};
 
-/// Statements, as they stand in the function that is put around them.
+/// The wrapped form of statements.
 fn body(inside: &str) -> String {
     format!("(async () => {{{inside}\n}})")
 }
 
-/// A value that is called if it is a function.
+/// The wrapped form of a value that is called if it is a function.
 fn called(value: &str) -> String {
     format!("((f) => typeof f === 'function' ? f() : f)({value})")
 }
@@ -83,7 +83,7 @@ fn functions_are_called() {
         ("const a = 1\nasync function main() {}", body("const a = 1\nasync function main() {}\n;return main()")),
         ("const f = () => 1; f", body(&format!("const f = () => 1; return ({})", called("f")))),
         ("'use strict'; function f() {}", body("'use strict'; function f() {}\n;return f()")),
-        // Called already, or not the script.
+        // Already called, or not the script's entry.
         ("function main() {}\nconst a = main()", body("function main() {}\nconst a = main()")),
         ("function a() {}\nfunction b() {}", body("function a() {}\nfunction b() {}")),
         ("const r = f(1); function f(x) { return x }", body("const r = f(1); function f(x) { return x }")),
@@ -181,7 +181,7 @@ fn wrappings_are_taken_off() {
 
 #[test]
 fn positions_lead_back_to_the_text_as_it_was_sent() {
-    // In each text, `boom` is where something throws.
+    // In each text, `boom` marks the position of an error.
     let texts = [
         "boom()",
         "const a = 1;\n  boom()",
@@ -248,7 +248,8 @@ fn hostile_stacks_are_harmless() {
     assert_eq!(program.map_position(u32::MAX, u32::MAX), (1, 100_004));
 }
 
-/// See `receiver`: what is put in is where the outermost arrow function of a function does not say `this` itself.
+/// See `receiver`: the insertion goes into the outermost arrow function of a function, if that does not mention `this`
+/// itself.
 #[test]
 fn this_reaches_arrow_functions_within_arrow_functions() {
     let rows = [

@@ -1,5 +1,5 @@
-//! Texts made to bring the host down. Everything here runs on half the stack of an ordinary thread: what a test of a
-//! native stack overflow shows is that the test's process is still there.
+//! Texts designed to crash the host. Every test runs on half the stack of an ordinary thread: a native stack overflow
+//! would abort the test's process.
 
 use super::super::{
     Program,
@@ -12,7 +12,7 @@ use codemode_spec::{
 use proptest::{prelude::*, test_runner::RngSeed};
 use std::thread;
 
-/// Half of what threads have by default.
+/// Half of the default stack size of threads.
 const STACK_BYTES: usize = 1 << 20;
 
 fn with_little_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
@@ -21,7 +21,7 @@ fn with_little_stack<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// What nests: before, an opening piece, the middle, a closing piece.
+/// Nested code: a prefix, the opening piece, the middle, the closing piece.
 const NESTS: &[(&str, &str, &str, &str)] = &[
     ("", "(", "1", ")"),
     ("", "[", "1", "]"),
@@ -61,7 +61,7 @@ const NESTS: &[(&str, &str, &str, &str)] = &[
     ("", "/(", "", ")/"),
 ];
 
-/// What nests without brackets, or makes a tree that leans to one side.
+/// Code that nests without brackets, or whose tree leans to one side.
 const CHAINS: &[(&str, &str, &str, &str)] = &[
     ("", "!", "x", ""),
     ("", "- ", "x", ""),

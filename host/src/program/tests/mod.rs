@@ -1,4 +1,4 @@
-//! What is accepted, what is refused and with which words, and what hostile text does to the host: nothing.
+//! Tests of the accepted forms, of the refusals with their wording, and of hostile text, which must not harm the host.
 
 mod forms;
 mod hostile;
@@ -7,7 +7,7 @@ mod refusals;
 
 use super::Program;
 
-/// The script made of a text.
+/// The script for a text.
 fn source(text: &str) -> String {
     Program::prepare(text).unwrap_or_else(|report| panic!("{text:?}: {report}")).source
 }

@@ -1,4 +1,4 @@
-//! The scanner's reading of code, and what it refuses.
+//! Tests of the nesting scanner.
 
 use super::super::nesting::*;
 use codemode_spec::limits::SOURCE_NESTING_MAX;

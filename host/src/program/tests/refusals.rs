@@ -1,4 +1,4 @@
-//! What is refused, with which code, and where it points.
+//! Tests of refusals: their codes and positions.
 
 use super::super::Program;
 use codemode_spec::{ErrorCode, limits::SOURCE_BYTES_MAX};

@@ -1,4 +1,4 @@
-//! What becomes of results on their way to a model.
+//! Tests of shaping results for a model.
 
 mod shaping;
 mod truncation;

@@ -1,4 +1,4 @@
-//! The whole step: images, cutting and the file that keeps the rest.
+//! Tests of the whole step: images, cutting, and the file with the whole result.
 
 use super::super::{ForModel, Identity, Shaped, Transform};
 use base64::{Engine as _, prelude::BASE64_STANDARD};

@@ -1,4 +1,4 @@
-//! Cutting values: the rows say how it looks, the properties that it holds for any value.
+//! Tests of cutting values: rows with the expected output, and properties that hold for any value.
 
 use super::super::{lossless::lossless, truncate::*};
 use codemode_spec::{
@@ -36,7 +36,7 @@ fn a_string_keeps_its_ends() {
     assert!((190..=198).contains(&text.chars().count()));
     assert!(text.starts_with("0123456789") && text.ends_with("6789") && text.contains("…[831 characters left out]…"));
     assert_eq!(truncated.cuts, [cut_at("", "string", 1_000, 169)]);
-    // Each of these takes two characters of JSON, or six, and none is torn apart.
+    // Each of these characters takes two or six characters of JSON, and none is split.
     for text in ["\n", "\"", "\\", "\u{1}", "🦀", "é\""] {
         let truncated = truncate(json!(text.repeat(1_000)), 300);
         assert!((250..=300).contains(&size(&truncated.json)), "{text:?}: {}", size(&truncated.json));
@@ -87,7 +87,7 @@ fn too_many_keys_are_counted() {
     let kept = shown.len() - 1;
     assert_eq!(shown["…"], format!("…[{} more of 1,000 keys]…", 1_000 - kept));
     assert_eq!(truncated.cuts, [cut_at("", "object", 1_000, kept as u64)]);
-    // A key that is itself too long is passed over.
+    // A key that is itself too long is skipped.
     let truncated = truncate(json!({"k".repeat(10_000): 1, "a": "x".repeat(300), "…": 7}), 200);
     let keys: Vec<_> = truncated.json.as_object().unwrap().keys().cloned().collect();
     assert_eq!(keys, ["a", "…"]);
@@ -139,7 +139,7 @@ fn tagged_values_stay_what_they_are() {
 
 #[test]
 fn a_summary_may_take_more_than_the_fair_share() {
-    // Found by the property below: the sizes were measured up to the share only.
+    // Found by the property test below: the sizes were measured only up to the share.
     let escaped = |count: usize| {
         Value::Object(
             (0..count)
@@ -237,7 +237,7 @@ fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Whether the cut value is the whole one with parts left out, each of them marked; counts the marks.
+/// Whether the cut value is the whole one with parts left out, each with a marker; counts the markers.
 fn is_part_of(cut: &Json, whole: &Json, marks: &mut u64) -> bool {
     if cut == whole {
         return true;

@@ -2,65 +2,65 @@
 
 use super::Moment;
 
-/// What is leased: the browser of a key, or one session without a key.
+/// The name of a lease: that of a key's browser, or that of one session without a key.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseName(String);
 
 impl LeaseName {
-    /// The name for the browser of a key.
+    /// The name of the lease on a key's browser.
     #[must_use]
     pub fn of_key(key: &str) -> Self {
         Self(format!("key:{key}"))
     }
 
-    /// The name for one session without a key.
+    /// The name of the lease on one session without a key.
     #[must_use]
     pub fn of_session(id: &str) -> Self {
         Self(format!("session:{id}"))
     }
 
-    /// The name with this text.
+    /// Parses the text form of a name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         ["key:", "session:"].iter().any(|kind| text.starts_with(kind)).then(|| Self(text.to_owned()))
     }
 
-    /// The name as text.
+    /// The text form of the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The key, if the lease is of a key's browser.
+    /// The key, if the lease is on a key's browser.
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         self.0.strip_prefix("key:")
     }
 }
 
-/// A lease as its holder knows it.
+/// The identity of a granted lease, as held by its holder.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LeaseRef {
-    /// What is leased.
+    /// The name of the lease.
     pub name: LeaseName,
     /// The fencing token. For each name it only grows.
     pub token: u64,
 }
 
-/// What an execution asks for.
+/// An execution's request for a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What is to be leased.
+    /// The name of the lease.
     pub name: LeaseName,
-    /// The execution that asks.
+    /// The execution that claims the lease.
     pub execution: String,
     /// The host in which that execution runs.
     pub host: String,
-    /// How long the lease holds without being renewed, in milliseconds.
+    /// The TTL of the lease, in milliseconds.
     pub ttl_ms: u64,
 }
 
-/// The row of a lease. It stays when the lease is free, so that the token does not begin anew.
+/// The row of a lease. It stays while the lease is free, so that the token does not start again from zero.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeaseRecord {
     /// The token of the last grant, or a larger token since that lease was revoked.
@@ -69,9 +69,9 @@ pub struct LeaseRecord {
     pub execution: Option<String>,
     /// The host in which the holder runs.
     pub host: String,
-    /// Whether that host may still live. No column: the store asks its liveness when it loads the row.
+    /// Whether that host may be alive. Not a column: the store checks it when it loads the row.
     pub host_lives: bool,
-    /// The boot to which the times below belong.
+    /// The boot to which the steady times belong.
     pub boot: String,
     /// Since when the lease is held, by the steady clock.
     pub since_steady_ms: i64,
@@ -83,7 +83,7 @@ pub struct LeaseRecord {
     pub revoked: u64,
 }
 
-/// Whether a lease is held.
+/// The status of a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// The lease has no holder.
@@ -97,7 +97,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How the holder has lost the lease, in the word of the audit, if it has.
+    /// How the holder lost the lease, as written to the audit; `None` if it did not.
     #[must_use]
     pub const fn lost_how(self) -> Option<&'static str> {
         match self {
@@ -108,7 +108,7 @@ impl Standing {
     }
 }
 
-/// Whether a lease is held. A lease that expired, or whose host is dead, is as good as free: its loss is noted first.
+/// The status of a lease. A lease that expired, or whose host died, can be granted again once its loss is recorded.
 #[must_use]
 pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
     if lease.execution.is_none() {
@@ -122,8 +122,8 @@ pub fn standing(lease: &LeaseRecord, now: &Moment) -> Standing {
     }
 }
 
-/// The row of a lease that is granted to a claim. Its token follows the token of the row before, or the floor if there
-/// is no such row.
+/// The row of a lease that is granted to a claim. Its token is one more than that of the previous row, or than the
+/// token floor if there is no previous row.
 #[must_use]
 pub fn granted(claim: &Claim, before: Option<&LeaseRecord>, token_floor: u64, now: &Moment) -> LeaseRecord {
     LeaseRecord {
@@ -151,8 +151,8 @@ pub const fn is_renewal_noted(renewals: u64) -> bool {
     renewals.is_power_of_two()
 }
 
-/// The row of a lease that is free again; `None` if the row goes. A session without a key is never leased twice, so its
-/// token is not needed any more.
+/// The row of a lease that is free again; `None` if the row is to be removed. A session without a key is never leased
+/// twice, so its token is not needed any more.
 #[must_use]
 pub fn freed(name: &LeaseName, lease: LeaseRecord) -> Option<LeaseRecord> {
     name.key().map(|_| LeaseRecord { execution: None, ..lease })

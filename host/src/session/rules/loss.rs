@@ -1,4 +1,4 @@
-//! How the holder of a lease loses it, or has another lease instead.
+//! How the holder of a lease loses it, or gets another lease in its place.
 
 use super::{
     Moment,
@@ -20,13 +20,13 @@ pub enum Loss {
         /// The token of the other execution.
         token: u64,
     },
-    /// An operator took the lease away.
+    /// An operator revoked the lease.
     Revoked,
     /// The browser was ended.
     Ended {
         /// The session.
         session: String,
-        /// Why the session ended; `None` if the session is forgotten.
+        /// Why the session ended; `None` if the session has no record any more.
         reason: Option<EndReason>,
     },
 }
@@ -59,10 +59,10 @@ impl Loss {
     }
 }
 
-/// How a holder has lost its lease, given the lease's row; `None` while the lease is held.
+/// How a holder lost its lease, given the lease's row; `None` while the lease is held.
 #[must_use]
 pub fn loss(row: Option<&LeaseRecord>, lease: &LeaseRef, now: &Moment) -> Option<Loss> {
-    // A row is removed only when no session of its key is known, or when the lease was of one session.
+    // A row is removed only if no session of its key has a record, or if the lease was on a session without a key.
     let Some(row) = row else { return Some(Loss::Expired) };
     if row.revoked == lease.token {
         Some(Loss::Revoked)
@@ -75,22 +75,22 @@ pub fn loss(row: Option<&LeaseRecord>, lease: &LeaseRef, now: &Moment) -> Option
     }
 }
 
-/// How a holder has lost the use of a session: by the loss of its lease, or because the session is over.
+/// How a holder lost the use of a session: by the loss of its lease, or because the session ended.
 #[must_use]
 pub fn loss_in_use(lost: Option<Loss>, session: Option<&SessionRow>, id: &str) -> Option<Loss> {
     let is_over = session.is_none_or(|row| matches!(row.state, SessionState::Closing | SessionState::Ended));
     let reason = session.and_then(|row| row.reason);
     match lost {
-        // The loss to another execution says more than the end of the session, unless an operator ended both.
+        // The loss of the lease is more informative than the end of the session, unless an operator ended the session.
         Some(loss @ (Loss::Revoked | Loss::Taken { .. })) if reason != Some(EndReason::Operator) => Some(loss),
-        // A browser may have failed to start because the lease was lost: then the loss says more than the failure.
+        // A browser may have failed to start because the lease was lost: then the loss is more informative.
         _ if is_over && reason != Some(EndReason::NotStarted) => Some(Loss::Ended { session: id.to_owned(), reason }),
         lost => lost,
     }
 }
 
-/// The lease that an execution has instead of the lease on its session alone, since it promoted that session: the lease
-/// of the key to which the session belongs now.
+/// The lease that replaced an execution's lease on its session when the execution promoted that session: the lease of
+/// the key to which the session now belongs.
 #[must_use]
 pub fn lease_after_promotion(
     lease: &LeaseRef,

@@ -1,9 +1,9 @@
-//! The rules of sessions and leases: who is granted a lease, whose turn it is, how a lease is lost, what becomes of a
-//! session, what is forgotten.
+//! The rules of sessions and leases: which execution is granted a lease, how a lease is lost, when a session ends, and
+//! which records retention removes.
 //!
-//! Every rule is a pure function of rows and a [`Moment`]. Rules know no database, read no clock and do not ask whether
-//! a process lives: a store loads the rows within a transaction, calls the rule, and writes what the rule says. So a
-//! rule is written once, whatever database keeps the rows, and a table of rows is its test.
+//! Every rule is a pure function of rows and a [`Moment`]. Rules know no database, read no clock and do not check
+//! whether a process is alive: a store loads the rows within a transaction, calls the rule, and writes its result. So a
+//! rule is written once for all databases, and its test is a table of rows.
 
 mod lease;
 mod loss;
@@ -23,15 +23,15 @@ pub use queue::{
 pub use retention::{Forgotten, Retention, Stale, audit_cut, is_forgotten_waiter, is_unused_lease, stale};
 pub use session::{
     Ages, BrowserFacts, EndReason, Fate, KeeperView, NewSession, SessionRecord, SessionRow, SessionState, Watch, ages,
-    attached, begun, closing, disowned, ended, ends_in_sweep, ends_without_store, fate, has_room, idle, is_usable,
+    attached, begun, closing, data_removed, ended, ends_in_sweep, ends_without_store, fate, has_room, idle, is_usable,
     last_ended, promoted, started,
 };
 
-/// A moment, as the clocks of a machine tell it.
+/// A moment, as read from the clocks of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// Milliseconds since the Unix epoch: for people to read. It decides only the age of what ended before the last
-    /// boot.
+    /// Milliseconds since the Unix epoch: for display. Its only decision is the age of sessions that ended before the
+    /// last boot.
     pub wall_ms: i64,
     /// Milliseconds since the boot: decides expiry.
     pub steady_ms: i64,

@@ -1,4 +1,4 @@
-//! Whose turn it is: first come, first served, among all processes.
+//! The queue of a lease: first come, first served, across all processes.
 
 use super::{
     Moment,
@@ -7,12 +7,13 @@ use super::{
 use codemode_spec::limits::{LEASE_WAITER_RENEW_MS, LEASE_WAITER_TTL_MS, LEASE_WAITERS_MAX};
 use serde::{Deserialize, Serialize};
 
-/// What became of a claim.
+/// The result of a claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Claimed {
     /// The lease is granted.
     Granted(LeaseRef),
-    /// Another execution holds the lease, or comes first. An execution that asks again keeps its place in the queue.
+    /// Another execution holds the lease, or is ahead in the queue. An execution that repeats its claim keeps its
+    /// place.
     Busy(Holder),
     /// The queue is full.
     QueueFull(Holder),
@@ -42,7 +43,7 @@ pub struct LeaseRow {
     pub holder: Holder,
     /// The host in which the holder runs.
     pub host: String,
-    /// Whether that host lives.
+    /// Whether that host is alive.
     pub host_alive: bool,
 }
 
@@ -53,16 +54,16 @@ pub struct Waiter {
     pub execution: String,
     /// The host in which it runs.
     pub host: String,
-    /// Whether that host may still live. No column: the store asks its liveness when it loads the row.
+    /// Whether that host may be alive. Not a column: the store checks it when it loads the row.
     pub host_lives: bool,
-    /// The boot to which the time below belongs.
+    /// The boot to which `until_steady_ms` belongs.
     pub boot: String,
-    /// When the execution has left the queue unless it asks again, by the steady clock.
+    /// When the execution drops out of the queue unless it repeats its claim, by the steady clock.
     pub until_steady_ms: i64,
 }
 
 impl Waiter {
-    /// The row of a claim that takes or keeps its place.
+    /// The row of a claim that enters the queue or keeps its place.
     #[must_use]
     pub fn of(claim: &Claim, now: &Moment) -> Self {
         Self {
@@ -75,16 +76,16 @@ impl Waiter {
     }
 }
 
-/// The answer to a claim.
+/// The decision on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// The lease is granted now.
     Granted,
     /// The claim has a place in the queue and keeps it.
     KeepsPlace,
-    /// The claim takes the last place in the queue.
+    /// The claim enters the queue at its end.
     TakesPlace,
-    /// The claim has no place: no execution ever held the lease, and another execution has the first claim to it.
+    /// The claim cannot be queued: the lease has no row yet, and another execution is first in its queue.
     NoPlace,
     /// The queue is full.
     QueueFull,
@@ -96,20 +97,20 @@ pub fn is_waiting(waiter: &Waiter, now: &Moment) -> bool {
     waiter.boot == now.boot && waiter.until_steady_ms > now.steady_ms && waiter.host_lives
 }
 
-/// The executions that wait, first come first.
+/// The executions that wait, in order of arrival.
 fn queue<'a>(waiters: &'a [Waiter], now: &Moment) -> Vec<&'a Waiter> {
     waiters.iter().filter(|waiter| is_waiting(waiter, now)).collect()
 }
 
-/// The executions whose rows are removed when `asks` looks at the queue: all that have left, except for `asks` itself,
-/// which keeps its place however late it asks.
+/// The executions whose rows are removed when `asks` makes a claim: all that have dropped out of the queue, except for
+/// `asks` itself, which keeps its place however late it repeats its claim.
 #[must_use]
 pub fn left_the_queue<'a>(waiters: &'a [Waiter], asks: &str, now: &Moment) -> Vec<&'a str> {
     let left = waiters.iter().filter(|waiter| waiter.execution != asks && !is_waiting(waiter, now));
     left.map(|waiter| waiter.execution.as_str()).collect()
 }
 
-/// The answer to a claim, given the lease's row and the rows of its queue, first come first.
+/// The decision on a claim, given the lease's row and the rows of its queue in order of arrival.
 #[must_use]
 pub fn turn(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> Turn {
     let is_own = |waiter: &&Waiter| waiter.execution == claim.execution;
@@ -133,7 +134,7 @@ pub fn may_take(lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -
     !is_held(lease, now) && queue(waiters, now).is_empty()
 }
 
-/// Whether a claim waits on without a change of any row: its turn has not come, and it asked a moment ago.
+/// Whether a claim keeps waiting without a change of any row: it cannot be granted, and it was repeated recently.
 #[must_use]
 pub fn still_waits(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> bool {
     let queue = queue(waiters, now);
@@ -142,7 +143,7 @@ pub fn still_waits(claim: &Claim, lease: Option<&LeaseRecord>, waiters: &[Waiter
     lease.is_some() && asked_lately && (place > 0 || is_held(lease, now))
 }
 
-/// What a claim that is refused is told of the holder.
+/// The holder of a lease, for a claim that is refused.
 #[must_use]
 pub fn holder(lease: Option<&LeaseRecord>, waiters: &[Waiter], now: &Moment) -> Holder {
     let queue = queue(waiters, now);

@@ -1,4 +1,4 @@
-//! Which sessions, leases, logins and audit rows are forgotten, and when.
+//! Retention: which sessions, leases, logins and audit rows are removed, and when.
 
 use super::{
     Moment,
@@ -10,14 +10,14 @@ use codemode_spec::limits::{AUDIT_ROWS_MAX, AUDIT_ROWS_PARTS, LOGINS_KEPT_MS, SE
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// How long ended sessions, unused logins and audit rows are kept.
+/// How long ended sessions, unused logins and audit rows are retained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
-    /// Ended sessions: for so long a late execution is told what became of its browser. In milliseconds.
+    /// Ended sessions, in milliseconds: for so long a late execution learns why its browser ended.
     pub sessions_ms: u64,
-    /// The profile and the cookies of a key that no execution uses. In milliseconds.
+    /// The profile and the cookies of a key that no execution uses, in milliseconds.
     pub logins_ms: u64,
-    /// Rows of the audit.
+    /// The number of audit rows.
     pub audit_rows: u64,
 }
 
@@ -27,27 +27,27 @@ impl Default for Retention {
     }
 }
 
-/// An ended session that need not be remembered any longer.
+/// An ended session whose record can be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stale {
     /// The session.
     pub id: String,
-    /// The key, if no other session of the key is known: its profile and its cookies have to be removed first.
+    /// The key, if no other session of the key has a record: its profile and its cookies have to be removed first.
     pub last_of: Option<String>,
 }
 
-/// What a sweep forgot.
+/// The records that a sweep removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Forgotten {
-    /// Sessions of which even the tombstone is gone.
+    /// Sessions whose tombstone was removed.
     pub sessions: usize,
-    /// Keys whose profile and cookies are gone.
+    /// Keys whose profile and cookies were removed.
     pub keys: Vec<String>,
-    /// Audit rows that a checkpoint stands for now.
+    /// Audit rows that were replaced by a checkpoint.
     pub audit_rows: usize,
 }
 
-/// The ended sessions that need not be remembered any longer, given the rows of all sessions.
+/// The ended sessions whose records can be removed, given the rows of all sessions.
 #[must_use]
 pub fn stale(sessions: &[SessionRecord], retention: &Retention, now: &Moment) -> Vec<Stale> {
     let mut of_keys: HashMap<&str, Vec<&SessionRecord>> = HashMap::new();
@@ -77,8 +77,8 @@ fn follows(other: &SessionRecord, session: &SessionRecord) -> bool {
     other.row.id != session.row.id && has_run && is_later
 }
 
-/// For how long a session has ended. The wall clock, which may be set at any time, decides only for sessions of earlier
-/// boots.
+/// The time since the end of a session. The wall clock, which can be set at any time, is used only for sessions of
+/// earlier boots.
 fn age_ms(session: &SessionRecord, now: &Moment) -> i64 {
     if session.row.boot == now.boot {
         now.steady_ms - session.idle_steady_ms
@@ -87,15 +87,15 @@ fn age_ms(session: &SessionRecord, now: &Moment) -> i64 {
     }
 }
 
-/// Whether a sweep removes the row of a waiter. The row of a waiter whose host died is removed when its time is over,
-/// or when an execution asks for the lease.
+/// Whether a sweep removes the row of a waiter. If the waiter's host died, the row stays until it expires or until
+/// another execution claims the lease.
 #[must_use]
 pub fn is_forgotten_waiter(waiter: &Waiter, now: &Moment) -> bool {
     waiter.boot != now.boot || waiter.until_steady_ms < now.steady_ms
 }
 
-/// Whether the row of a lease is removed: no execution holds it or waits for it, and no session of its key is known.
-/// The floor of all tokens rises to the largest token that is removed so.
+/// Whether the row of a lease is removed: no execution holds it or waits for it, and no session of its key has a
+/// record. The token floor rises to the largest token of a removed row.
 #[must_use]
 pub fn is_unused_lease(
     name: &LeaseName,
@@ -106,8 +106,8 @@ pub fn is_unused_lease(
     lease.execution.is_none() && !name.key().is_some_and(is_known_key) && !is_waited_for(name)
 }
 
-/// The last row of the audit that is to be removed, if there are more rows than may stay. More rows
-/// are removed than necessary, so that the next cut is not soon due: each cut costs a checkpoint.
+/// The last row of the audit to remove, if there are more rows than `rows_max`. Removes more rows than necessary, so
+/// that the next cut is not due soon: each cut costs a checkpoint.
 #[must_use]
 pub const fn audit_cut(last: u64, removed: u64, rows_max: u64) -> Option<u64> {
     if last - removed <= rows_max { None } else { Some(last - (rows_max - rows_max / AUDIT_ROWS_PARTS)) }

@@ -1,4 +1,4 @@
-//! A session: its row, and what becomes of it.
+//! A session: its row and its life cycle.
 
 use super::{
     Moment,
@@ -11,17 +11,17 @@ use codemode_spec::{
 use serde::{Deserialize, Serialize};
 use std::{fmt, path::PathBuf};
 
-/// The life of a session.
+/// The state of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum SessionState {
     /// Its browser is being started.
     Starting,
-    /// Its browser runs, as far as is known.
+    /// Its browser runs, according to the store.
     Live,
     /// Its browser is to end.
     Closing,
-    /// Its browser has ended. What is left is a tombstone.
+    /// Its browser has ended. The record is a tombstone.
     Ended,
 }
 
@@ -29,7 +29,7 @@ pub enum SessionState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EndReason {
-    /// Its execution was over, and the session was not shared.
+    /// Its execution ended, and the session was not shared.
     Done,
     /// Its execution was lost: its host died, or was stopped for too long.
     Abandoned,
@@ -37,7 +37,7 @@ pub enum EndReason {
     Closed,
     /// A script reset the session.
     Reset,
-    /// A script put its own browser in the place of this one.
+    /// A script promoted its own browser in place of this one.
     Replaced,
     /// No execution used it for its idle time.
     Idle,
@@ -45,14 +45,14 @@ pub enum EndReason {
     Crashed,
     /// Its browser did not start.
     NotStarted,
-    /// A client stopped the browser: what is kept of its key stays.
+    /// A client stopped the browser: the profile and the cookies of its key stay.
     Stopped,
     /// An operator closed the session.
     Operator,
 }
 
 impl EndReason {
-    /// The reason in words, for readers.
+    /// The reason as text for messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -86,81 +86,81 @@ impl fmt::Display for EndReason {
 /// A new session, before its browser is started.
 #[derive(Clone, Debug)]
 pub struct NewSession {
-    /// Names it.
+    /// The session's id.
     pub id: String,
-    /// As it was asked for.
+    /// The requested mode.
     pub mode: SessionMode,
-    /// The key that it is the shared browser of.
+    /// The key whose shared browser it is.
     pub key: Option<String>,
-    /// Names the profile.
+    /// The name of the browser's profile.
     pub profile: String,
     /// Whether the profile stays when the browser ends.
     pub profile_kept: bool,
-    /// The execution that asked for it.
+    /// The execution that requested it.
     pub execution: String,
     /// The host in which that execution runs.
     pub host: String,
-    /// How long it is kept unused, in milliseconds.
+    /// The idle time after which it ends, in milliseconds.
     pub ttl_ms: u64,
-    /// The lease under which it is made; `None` has a lease of the session's own granted.
+    /// The lease under which it is created; with `None` a lease on the session itself is granted.
     pub lease: Option<LeaseRef>,
-    /// How long that lease holds without being renewed, in milliseconds.
+    /// The TTL of the lease that is granted, in milliseconds.
     pub lease_ttl_ms: u64,
-    /// What its browser may reach, as JSON; `None` is what holds by default.
+    /// The network rules of its browser, as JSON; `None` is the default rules.
     pub network: Option<String>,
 }
 
-/// A browser that runs.
+/// The facts of a running browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserFacts {
-    /// Its program.
+    /// The browser's program.
     #[serde(default)]
     pub program: PathBuf,
-    /// The walls around the browser that are missing.
+    /// Descriptions of the confinement that is missing.
     #[serde(default)]
     pub shortfalls: Vec<String>,
-    /// The number of its main process.
+    /// The process id of its main process.
     pub browser_pid: u32,
-    /// The number of its keeper.
+    /// The process id of its keeper.
     pub keeper_pid: u32,
-    /// When the keeper started, in clock ticks after the boot: with the number, it names one process.
+    /// When the keeper started, in clock ticks after the boot: together with the process id, it identifies one process.
     pub keeper_started: u64,
 }
 
 /// A session, for callers of a store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRow {
-    /// Names it.
+    /// The session's id.
     pub id: String,
-    /// As it was asked for.
+    /// The requested mode.
     pub mode: SessionMode,
-    /// The key that it is the shared browser of.
+    /// The key whose shared browser it is.
     pub key: Option<String>,
-    /// Where it is in its life.
+    /// The session's state.
     pub state: SessionState,
-    /// Names the profile.
+    /// The name of the browser's profile.
     pub profile: String,
     /// Whether the profile stays when the browser ends.
     pub profile_kept: bool,
-    /// The execution that asked for it.
+    /// The execution that requested it.
     pub execution: String,
-    /// Its browser, once it has run.
+    /// Its browser, once it has started.
     pub browser: Option<BrowserFacts>,
-    /// How long it is kept unused, in milliseconds.
+    /// The idle time after which it ends, in milliseconds.
     pub ttl_ms: u64,
-    /// When it was made, in milliseconds since the Unix epoch.
+    /// When it was created, in milliseconds since the Unix epoch.
     pub created_ms: i64,
     /// When it was last used.
     pub used_ms: i64,
     /// When it ended.
     pub ended_ms: Option<i64>,
-    /// Why it ended, or is to end.
+    /// Why it ended, or is closing.
     pub reason: Option<EndReason>,
-    /// The boot in which it lives.
+    /// The boot to which its steady time belongs.
     pub boot: String,
-    /// What its browser may reach, as the last lease ordered it.
+    /// The network rules that the last lease requires.
     pub network: Option<String>,
-    /// What its browser may reach, as its keeper enforces it.
+    /// The network rules that its keeper enforces.
     pub network_held: Option<String>,
 }
 
@@ -172,39 +172,39 @@ impl SessionRow {
     }
 }
 
-/// The whole row of a session: what callers see, and what only the rules need.
+/// The complete row of a session: the part for callers, and the columns that only the rules need.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRecord {
-    /// What callers see.
+    /// The part for callers.
     pub row: SessionRow,
     /// Since when no execution uses it, or when it ended: by the steady clock of its boot.
     pub idle_steady_ms: i64,
-    /// The last audit row at its end: tells which of two sessions ended later, whatever the clocks say.
+    /// The last audit row at its end: decides which of two sessions ended later, independent of clocks.
     pub ended_after: Option<u64>,
 }
 
-/// What a keeper is to do.
+/// An instruction to a keeper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watch {
-    /// Look again.
+    /// Keep the browser running, and poll again.
     Keep,
     /// End the browser.
     End(EndReason),
 }
 
-/// What becomes of a session.
+/// The decision on a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fate {
-    /// What its keeper is to do.
+    /// The instruction to its keeper.
     pub watch: Watch,
-    /// Whether its holder has lost the lease; the loss is to be noted.
+    /// Whether its holder has lost the lease, so that the loss has to be recorded.
     pub lease_lost: bool,
 }
 
-/// How old a session is and how long it has been unused, in milliseconds: for people to read, by the wall clock.
+/// The age and idle time of a session, in milliseconds by the wall clock: for display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ages {
-    /// Since when it exists, up to its end.
+    /// The time since its creation, or from its creation to its end.
     pub age_ms: i64,
     /// For how long no execution has used it; `None` while an execution holds it, and after its end.
     pub idle_ms: Option<i64>,
@@ -224,7 +224,7 @@ pub fn ages(session: &SessionRow, is_held: bool, wall_ms: i64) -> Ages {
     }
 }
 
-/// Whether one more session may be made beside those that have not ended.
+/// Whether one more session may be created, given the number that have not ended.
 #[must_use]
 pub const fn has_room(open: usize) -> bool {
     open < SESSIONS_MAX
@@ -254,7 +254,7 @@ pub fn begun(new: &NewSession, now: &Moment) -> SessionRecord {
     SessionRecord { row, idle_steady_ms: now.steady_ms, ended_after: None }
 }
 
-/// The row of a session whose browser runs; `None` if the session is to end meanwhile.
+/// The row of a session whose browser has started; `None` if the session is closing or has ended.
 #[must_use]
 pub fn started(mut session: SessionRecord, browser: &BrowserFacts) -> Option<SessionRecord> {
     if session.row.state != SessionState::Starting {
@@ -266,7 +266,7 @@ pub fn started(mut session: SessionRecord, browser: &BrowserFacts) -> Option<Ses
     Some(session)
 }
 
-/// The row of a session that another execution uses from now on.
+/// The row of a session to which another execution attaches.
 #[must_use]
 pub fn attached(mut session: SessionRecord, ttl_ms: u64, network: Option<&str>, now: &Moment) -> SessionRecord {
     session.row.used_ms = now.wall_ms;
@@ -287,7 +287,7 @@ pub fn promoted(mut session: SessionRecord, key: &str, now: &Moment) -> Option<S
     Some(session)
 }
 
-/// The row of a session that no execution uses from now on.
+/// The row of a session that becomes idle.
 #[must_use]
 pub fn idle(mut session: SessionRecord, now: &Moment) -> SessionRecord {
     session.row.used_ms = now.wall_ms;
@@ -296,21 +296,21 @@ pub fn idle(mut session: SessionRecord, now: &Moment) -> SessionRecord {
     session
 }
 
-/// The row of a session whose browser is to end; `None` if it has ended already.
+/// The row of a session that starts to close; `None` if it has ended already.
 #[must_use]
 pub fn closing(mut session: SessionRecord, reason: EndReason) -> Option<SessionRecord> {
     if session.row.state == SessionState::Ended {
         return None;
     }
     session.row.state = SessionState::Closing;
-    // The first reason stands, unless a later reason has the profile removed: that must not be missed.
+    // The first reason stands, unless a later reason requires that the profile is removed, which must not be lost.
     let stands = session.row.reason.filter(|noted| noted.forgets() || !reason.forgets());
     session.row.reason = Some(stands.unwrap_or(reason));
     Some(session)
 }
 
-/// The row of an ended session, of whose browser nothing is left; `None` if the row says so already. `audit_last` is
-/// the last row of the audit.
+/// The row of a session whose browser has ended and left no process; `None` if the row has ended already. `audit_last`
+/// is the last row of the audit.
 #[must_use]
 pub fn ended(
     session: SessionRecord,
@@ -331,14 +331,14 @@ pub fn ended(
 
 /// The row of an ended session after an operator had the profile and the cookies of its key removed.
 #[must_use]
-pub fn disowned(mut session: SessionRecord) -> SessionRecord {
+pub fn data_removed(mut session: SessionRecord) -> SessionRecord {
     if session.row.state == SessionState::Ended {
         session.row.reason = Some(EndReason::Operator);
     }
     session
 }
 
-/// What becomes of a session, given the row of the lease under which it is used.
+/// Decides whether a session's browser may stay, given the row of the session's lease.
 #[must_use]
 pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) -> Fate {
     let SessionRecord { row, idle_steady_ms, .. } = session;
@@ -351,7 +351,7 @@ pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) 
         (_, None) => Watch::End(EndReason::Abandoned),
         // The execution for which the session is being started has lost its lease.
         _ if row.state == SessionState::Starting => Watch::End(EndReason::NotStarted),
-        // The session is idle from the moment at which the loss is noted.
+        // The session becomes idle when the loss is recorded.
         (Standing::Expired | Standing::HostDied, Some(_)) => Watch::Keep,
         (Standing::Free, Some(_)) if row.boot != now.boot => Watch::End(EndReason::Crashed),
         (Standing::Free, Some(_)) if now.steady_ms >= idle_steady_ms.saturating_add_unsigned(row.ttl_ms) => {
@@ -362,18 +362,19 @@ pub fn fate(session: &SessionRecord, lease: Option<&LeaseRecord>, now: &Moment) 
     Fate { watch, lease_lost: standing.lost_how().is_some() }
 }
 
-/// What a keeper sees beside the store.
+/// What a keeper observes by itself, independent of the records in the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeeperView {
-    /// Its browser has ended by itself.
+    /// Its browser has exited by itself.
     pub browser_has_ended: bool,
     /// The store's file is the same as at the start.
     pub has_its_store: bool,
-    /// For how long the store could not be read, in milliseconds; 0 if the store can be read.
-    pub blind_ms: u64,
+    /// For how long the store has been unreadable, in milliseconds; 0 if it is readable.
+    pub store_unreadable_ms: u64,
 }
 
-/// Why a keeper ends its browser without the store's decision, if so. `ttl_ms` is how long the session is kept unused.
+/// The reason for which a keeper ends its browser without the store's decision, if there is one. `ttl_ms` is the idle
+/// time after which the session ends.
 #[must_use]
 pub fn ends_without_store(view: KeeperView, ttl_ms: u64) -> Option<EndReason> {
     if view.browser_has_ended {
@@ -382,30 +383,29 @@ pub fn ends_without_store(view: KeeperView, ttl_ms: u64) -> Option<EndReason> {
         // No host can reach this keeper any more.
         Some(EndReason::Abandoned)
     } else {
-        // As if the lease had been lost when the store was last read.
-        (view.blind_ms > ttl_ms.saturating_add(LEASE_TTL_MS)).then_some(EndReason::Abandoned)
+        // Assumes that the lease was lost just after the store was last read.
+        (view.store_unreadable_ms > ttl_ms.saturating_add(LEASE_TTL_MS)).then_some(EndReason::Abandoned)
     }
 }
 
-/// Why a sweep ends a session, if so: the store's decision for its keeper, or that no keeper is left.
+/// The reason for which a sweep ends a session, if there is one: the store's decision, or the death of its keeper.
 #[must_use]
 pub fn ends_in_sweep(state: SessionState, watch: &Watch, has_keeper: bool) -> Option<EndReason> {
     match (state, watch) {
         (SessionState::Ended, _) => None,
         (_, Watch::End(reason)) => Some(*reason),
-        // A keeper that starts its browser may not have made itself known yet.
+        // While the browser is starting, its keeper may not have acquired its process lock yet.
         (state, Watch::Keep) => (state == SessionState::Live && !has_keeper).then_some(EndReason::Crashed),
     }
 }
 
-/// Whether an execution can be given the browser of a session, or needs another browser.
+/// Whether an execution can attach to the browser of a session; otherwise it needs another browser.
 #[must_use]
 pub fn is_usable(state: SessionState, has_keeper: bool) -> bool {
     state == SessionState::Live && has_keeper
 }
 
-/// The last of a key's sessions that has ended. A session whose browser never started does not count: it left
-/// no profile.
+/// The last of a key's ended sessions. A session whose browser never started does not count: it left no profile.
 #[must_use]
 pub fn last_ended(of_key: Vec<SessionRecord>) -> Option<SessionRow> {
     let ran = |row: &SessionRow| {

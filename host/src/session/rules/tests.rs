@@ -1,4 +1,4 @@
-//! Tables of rows, one for each rule.
+//! Table-driven tests, one table per rule.
 
 use super::*;
 use codemode_spec::{
@@ -13,7 +13,7 @@ fn now() -> Moment {
     Moment { wall_ms: 5_000_000, steady_ms: NOW_MS, boot: "boot".to_owned() }
 }
 
-/// A lease that `x` holds under token 7, for ten seconds more.
+/// A lease that `x` holds with token 7, for another ten seconds.
 fn held() -> LeaseRecord {
     LeaseRecord {
         token: 7,
@@ -53,7 +53,7 @@ fn claim(execution: &str) -> Claim {
     Claim { name, execution: execution.to_owned(), host, ttl_ms: 30_000 }
 }
 
-/// An execution that has just said that it waits.
+/// An execution that has just claimed the lease.
 fn waiter(execution: &str) -> Waiter {
     Waiter::of(&claim(execution), &now())
 }
@@ -97,7 +97,7 @@ fn a_lease_is_held_by_who_renewed_it_in_time_in_a_host_that_lives() {
         (LeaseRecord { until_steady_ms: NOW_MS + 1, ..held() }, Standing::Held, None),
         (of_other_boot(), Standing::Expired, Some("expired")),
         (of_dead_host(), Standing::HostDied, Some("host-died")),
-        // What ended first is told.
+        // Expiry takes precedence over the death of the host.
         (LeaseRecord { host_lives: false, ..expired() }, Standing::Expired, Some("expired")),
         (LeaseRecord { execution: None, ..of_dead_host() }, Standing::Free, None),
     ];
@@ -355,7 +355,7 @@ fn a_session_goes_from_start_to_end_and_never_back() {
     let noted = session(Closing, None, Some(EndReason::Idle));
     assert_eq!(ended(noted, EndReason::Crashed, None, &now()).unwrap().row.reason, Some(EndReason::Idle));
     for (state, reason) in [(Live, None), (Ended, Some(EndReason::Operator))] {
-        assert_eq!(disowned(session(state, Some(KEY), None)).row.reason, reason);
+        assert_eq!(data_removed(session(state, Some(KEY), None)).row.reason, reason);
     }
     let used = attached(session(Live, Some(KEY), None), 9, None, &now()).row;
     assert_eq!((used.used_ms, used.ttl_ms, used.network), (5_000_000, 9, None));
@@ -382,7 +382,7 @@ fn ages_are_told_for_as_long_as_they_mean_something_and_are_never_negative() {
     }
 }
 
-/// A session of a key with this id, which ended at this row of the audit if it has.
+/// A session of a key with this id, which ended at this row of the audit, if it has ended.
 fn of_key(id: &str, state: SessionState, reason: Option<EndReason>, ended_after: Option<u64>) -> SessionRecord {
     let mut session = session(state, Some(KEY), reason);
     session.row.id = id.to_owned();
@@ -494,7 +494,11 @@ fn an_execution_that_promoted_its_session_has_the_lease_of_the_key() {
 
 #[test]
 fn a_keeper_that_is_cut_off_from_the_store_ends_its_browser_in_time() {
-    let view = |browser_has_ended, has_its_store, blind_ms| KeeperView { browser_has_ended, has_its_store, blind_ms };
+    let view = |browser_has_ended, has_its_store, store_unreadable_ms| KeeperView {
+        browser_has_ended,
+        has_its_store,
+        store_unreadable_ms,
+    };
     let rows = [
         (view(false, true, 0), None),
         (view(true, true, 0), Some(EndReason::Crashed)),

@@ -1,8 +1,8 @@
-//! The audit: what happened to sessions, leases and executions, each row bound to the one before it.
+//! The audit: a hash chain of the events of sessions, leases and executions.
 //!
-//! A row's hash is BLAKE3 over the hash of the row before and its own words. A row that was edited, removed or moved
-//! breaks the chain where it stood; rows removed from the end are detected by the head, which names the last row. For
-//! rows that retention removed there is a checkpoint, which names the last row that is gone.
+//! A row's hash is BLAKE3 over the hash of the previous row and its own fields. A row that was edited, removed or moved
+//! breaks the chain at its place; rows removed from the end are detected by the head, which names the last row. For
+//! rows that retention removed there is a checkpoint, which names the last removed row.
 
 use super::StoreError;
 use serde::{Deserialize, Serialize};
@@ -11,19 +11,19 @@ use serde_json::{Value as Json, json};
 /// The kinds of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EventKind {
-    /// A session was made.
+    /// A session was created.
     #[serde(rename = "session.created")]
     SessionCreated,
-    /// The browser of a session runs.
+    /// The browser of a session started.
     #[serde(rename = "session.started")]
     SessionStarted,
-    /// An execution uses a session that was there before.
+    /// An execution attached to an existing session.
     #[serde(rename = "session.attached")]
     SessionAttached,
     /// A session became the shared session of a key.
     #[serde(rename = "session.promoted")]
     SessionPromoted,
-    /// A script had its browser replaced by a fresh one.
+    /// A script replaced its browser by a fresh one.
     #[serde(rename = "session.reset")]
     SessionReset,
     /// A session was closed.
@@ -35,58 +35,58 @@ pub enum EventKind {
     /// The browser of a session died.
     #[serde(rename = "session.crashed")]
     SessionCrashed,
-    /// An execution asks for the lease of a key's browser.
+    /// An execution requested the lease of a key's browser.
     #[serde(rename = "lease.requested")]
     LeaseRequested,
-    /// A lease was given.
+    /// A lease was granted.
     #[serde(rename = "lease.acquired")]
     LeaseAcquired,
-    /// A lease was extended for the first, second, fourth, eighth … time: other renewals have no row.
+    /// A lease was renewed for the first, second, fourth, eighth … time: other renewals have no row.
     #[serde(rename = "lease.renewed")]
     LeaseRenewed,
     /// A holder lost its lease.
     #[serde(rename = "lease.lost")]
     LeaseLost,
-    /// A lease was given back.
+    /// A lease was released.
     #[serde(rename = "lease.released")]
     LeaseReleased,
-    /// A lease was not given.
+    /// A claim for a lease was refused.
     #[serde(rename = "lease.refused")]
     LeaseRefused,
-    /// An operator took a lease away.
+    /// An operator revoked a lease.
     #[serde(rename = "lease.revoked")]
     LeaseRevoked,
-    /// A script began.
+    /// An execution started.
     #[serde(rename = "execution.started")]
     ExecutionStarted,
-    /// A script ended.
+    /// An execution ended.
     #[serde(rename = "execution.ended")]
     ExecutionEnded,
     /// A script made a call that has an effect.
     #[serde(rename = "call")]
     Call,
-    /// A page or a frame was taken from a script, because it went to a scheme that is not for scripts.
+    /// A page or a frame was closed to a script, because it navigated to a scheme that scripts may not access.
     #[serde(rename = "policy.refused")]
     PolicyRefused,
-    /// An operator stored a secret, or another value for one.
+    /// An operator stored a secret, or changed its value.
     #[serde(rename = "secret.set")]
     SecretSet,
     /// An operator removed a secret.
     #[serde(rename = "secret.removed")]
     SecretRemoved,
-    /// A script had a secret put into a page of its origin.
+    /// A script filled a secret into a page of its origin.
     #[serde(rename = "secret.used")]
     SecretUsed,
-    /// A script saved what a login left, under a name.
+    /// A script saved its login state under a name.
     #[serde(rename = "login.saved")]
     LoginSaved,
-    /// A script had its browser given what was saved.
+    /// A script loaded a saved login state into its browser.
     #[serde(rename = "login.loaded")]
     LoginLoaded,
-    /// A saved login state was removed: by a script, by an operator, or because it was not used for long.
+    /// A saved login state was removed: by a script, by an operator, or because it was unused for too long.
     #[serde(rename = "login.removed")]
     LoginRemoved,
-    /// A page was refused a destination by a network rule.
+    /// A network rule refused a destination to a page.
     #[serde(rename = "network.refused")]
     NetworkRefused,
     /// Older rows were removed.
@@ -95,7 +95,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The name in the audit, as `lease.acquired`.
+    /// The name in the audit, such as `lease.acquired`.
     #[must_use]
     pub fn name(self) -> String {
         match serde_json::to_value(self) {
@@ -105,59 +105,59 @@ impl EventKind {
     }
 }
 
-/// Something that happened. Never holds a value of an argument.
+/// An event for the audit. Never contains the value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// The key whose browser it happened to.
+    /// The key of the browser concerned.
     pub key: Option<String>,
-    /// The session that it happened to.
+    /// The session concerned.
     pub session: Option<String>,
-    /// The execution that did it, or that it happened to.
+    /// The execution that caused the event, or is concerned by it.
     pub execution: Option<String>,
-    /// The token of the lease under which it happened.
+    /// The token of the lease under which the event happened.
     pub token: Option<u64>,
-    /// Further facts.
+    /// Further data.
     pub detail: Json,
 }
 
 impl Event {
-    /// An event with nothing but its kind.
+    /// An event that has only a kind.
     #[must_use]
     pub const fn new(kind: EventKind) -> Self {
         Self { kind, key: None, session: None, execution: None, token: None, detail: Json::Null }
     }
 
-    /// The event, about this key.
+    /// The event with this key.
     #[must_use]
     pub fn key(mut self, key: Option<&str>) -> Self {
         self.key = key.map(str::to_owned);
         self
     }
 
-    /// The event, about this session.
+    /// The event with this session.
     #[must_use]
     pub fn session(mut self, session: &str) -> Self {
         self.session = Some(session.to_owned());
         self
     }
 
-    /// The event, about this execution.
+    /// The event with this execution.
     #[must_use]
     pub fn execution(mut self, execution: &str) -> Self {
         self.execution = Some(execution.to_owned());
         self
     }
 
-    /// The event, under this token.
+    /// The event with this token.
     #[must_use]
     pub const fn token(mut self, token: u64) -> Self {
         self.token = Some(token);
         self
     }
 
-    /// The event, with these further facts.
+    /// The event with this further data.
     #[must_use]
     pub fn detail(mut self, detail: Json) -> Self {
         self.detail = detail;
@@ -168,11 +168,11 @@ impl Event {
 /// A row of the audit.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct AuditRow {
-    /// Its place, counted from 1 without gaps.
+    /// The number of the row, counted from 1 without gaps.
     pub id: u64,
-    /// When, in milliseconds since the Unix epoch.
+    /// The time, in milliseconds since the Unix epoch.
     pub at_ms: i64,
-    /// What happened, as `lease.acquired`.
+    /// The kind of the event, such as `lease.acquired`.
     pub kind: String,
     /// The key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ pub struct AuditRow {
     /// The token of the lease.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub token: Option<u64>,
-    /// Further facts, as JSON text.
+    /// Further data, as JSON text.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
     /// The hash that binds the row to all rows before it, in hexadecimal digits.
@@ -194,7 +194,7 @@ pub struct AuditRow {
 }
 
 impl AuditRow {
-    /// The hash that the row must have after the row with this hash.
+    /// The hash that the row must have if `previous` is the hash of the row before it.
     #[must_use]
     pub fn hash_after(&self, previous: &str) -> String {
         let Self { id, at_ms, kind, key, session, execution, token, detail, hash: _ } = self;
@@ -203,53 +203,54 @@ impl AuditRow {
     }
 }
 
-/// Events that are to be added to the audit once their turn has come.
+/// A source of events that are added to the audit in a later transaction.
 pub trait Batch: Send {
-    /// The events, asked for once: events that came since the batch was enqueued are included.
+    /// Takes the events. Called once, within the transaction: events that were added since the batch was enqueued are
+    /// included.
     fn take(&mut self) -> Vec<Event>;
 
-    /// Is told of the events that could not be written.
+    /// Called with the events that could not be written.
     fn failed(&mut self, events: Vec<Event>, error: StoreError);
 }
 
 /// The head of the chain: its last row, and the last row that retention has removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditHead {
-    /// The place of the last row; 0 if there is no row.
+    /// The number of the last row; 0 if there is no row.
     pub last: u64,
     /// The hash of the last row.
     pub hash: String,
-    /// The place of the last row that retention removed; 0 if no row was removed.
+    /// The number of the last row that retention removed; 0 if no row was removed.
     pub removed: u64,
     /// The hash of that row.
     pub removed_hash: String,
 }
 
-/// Which rows of the audit to read.
+/// A filter for rows of the audit. All conditions must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// Of this key.
+    /// Rows of this key.
     pub key: Option<String>,
-    /// Of this session.
+    /// Rows of this session.
     pub session: Option<String>,
-    /// Of one of these executions; of all if empty.
+    /// Rows of one of these executions; of all if empty.
     pub executions: Vec<String>,
-    /// Of this kind.
+    /// Rows of this kind.
     pub kind: Option<EventKind>,
-    /// Not before this time, in milliseconds since the Unix epoch.
+    /// Rows at or after this time, in milliseconds since the Unix epoch.
     pub since_ms: Option<i64>,
-    /// Before this place.
+    /// Rows before the row with this number.
     pub before: Option<u64>,
-    /// At most this many rows, the last that match.
+    /// The maximum number of rows: the last that match.
     pub limit: usize,
 }
 
-/// A row as an operator noted it: its place and its hash, written `PLACE:HASH`.
+/// A row that an operator noted: its number and its hash, written `PLACE:HASH`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownRow {
-    /// Its place.
+    /// The number of the row.
     pub id: u64,
-    /// Its hash.
+    /// The hash of the row.
     pub hash: String,
 }
 
@@ -267,19 +268,19 @@ impl std::str::FromStr for KnownRow {
     }
 }
 
-/// What a check of the chain found.
+/// The result of a verification of the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 pub struct Verdict {
-    /// Whether every row is what was written, and none is missing.
+    /// Whether every row is as it was written, and none is missing.
     pub intact: bool,
     /// Rows that were checked.
     pub rows: u64,
-    /// Rows that a checkpoint stands for.
+    /// Rows that retention removed, and a checkpoint replaces.
     pub removed: u64,
-    /// The last row that was found in its place. An operator who notes its place and its hash elsewhere can tell later
-    /// that no row up to there was replaced by another chain.
+    /// The number of the last intact row. An operator who notes this number and its hash elsewhere can verify later
+    /// that no row up to there was replaced.
     pub last: u64,
-    /// The hash of the last row that was found in its place.
+    /// The hash of the last intact row.
     pub hash: String,
     /// The first row that is not as it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,11 +290,11 @@ pub struct Verdict {
     pub fault: Option<String>,
 }
 
-/// Checks a chain, row by row.
+/// Verifies a chain, row by row.
 #[derive(Debug)]
 pub struct Verifier {
     verdict: Verdict,
-    /// A row that must be there, until it is found.
+    /// A row that must be part of the chain; `None` once it was found.
     known: Option<KnownRow>,
 }
 
@@ -301,14 +302,14 @@ impl Verifier {
     /// For rows that begin after `removed` rows, the last of which had the hash `previous`.
     #[must_use]
     pub fn new(removed: u64, previous: String, known: Option<KnownRow>) -> Self {
-        // The last row that retention removed is still known by its hash.
+        // The hash of the last row that retention removed is still known.
         let known = known.filter(|known| *known != KnownRow { id: removed, hash: previous.clone() });
         let verdict =
             Verdict { intact: true, rows: 0, removed, last: removed, hash: previous, broken_at: None, fault: None };
         Self { verdict, known }
     }
 
-    /// Checks the next row. `false` if the chain is broken there: no further row need be checked.
+    /// Verifies the next row. `false` if the chain is broken there: further rows need not be verified.
     pub fn row(&mut self, row: &AuditRow) -> bool {
         self.verdict.rows += 1;
         let next = self.verdict.last + 1;
@@ -328,7 +329,7 @@ impl Verifier {
         true
     }
 
-    /// Checks that the last row is the row that the head names.
+    /// Finishes the verification: checks that the last row is the one that the head names.
     #[must_use]
     pub fn end(mut self, last: u64, hash: &str) -> Verdict {
         if self.verdict.intact && (self.verdict.last != last || self.verdict.hash != hash) {
@@ -346,9 +347,9 @@ impl Verifier {
         self.verdict
     }
 
-    /// Gives up, with a fault of the chain as a whole.
+    /// Ends the verification with a fault of the chain as a whole.
     #[must_use]
-    pub fn broken_off(mut self, fault: &str) -> Verdict {
+    pub fn fail(mut self, fault: &str) -> Verdict {
         self.broken(self.verdict.last, fault);
         self.verdict
     }

@@ -1,10 +1,10 @@
-//! What a database must be able to do, and the store that every such database is.
+//! The interface of a database, and the implementation of the store on every such database.
 
 use super::{
     AuditStore, LeaseStore, SessionStore, StoreError,
     audit::{AuditFilter, AuditHead, AuditRow, Batch, Event, KnownRow, Verdict},
+    lease_cache::CachedLeases,
     operations::{audit, leases, sessions},
-    seen::Glance,
     tables::Tables,
 };
 use crate::session::rules::{
@@ -17,22 +17,22 @@ use std::{
     time::Duration,
 };
 
-/// What a transaction is for.
+/// The kind of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// The transaction writes: what it reads holds until it is committed, and it is durable then.
+    /// A read-write transaction: what it reads stays valid until it commits, and it is durable once committed.
     Write,
-    /// The transaction only reads, all rows as of one moment.
+    /// A read-only transaction on a snapshot.
     Read,
-    /// The transaction reads a few rows before each effect of a script: it must not wait for writers. It may fail
-    /// instead, and is run as [`Access::Read`] then.
+    /// A read-only transaction of a few rows, run before each effect of a script: it must not wait for writers. If it
+    /// fails instead, it is run again as [`Access::Read`].
     ReadNow,
 }
 
-/// What is done within a transaction. May be called again if the database has to repeat the transaction. It blocks: a
-/// database with an asynchronous driver runs it on a thread that may.
+/// The body of a transaction. May be called again if the database has to repeat the transaction. It blocks: a database
+/// with an asynchronous driver runs it on a thread for blocking work.
 pub type Work = Box<dyn FnMut(&mut dyn Tables) -> Result<(), StoreError> + Send>;
-/// Called with the outcome of a transaction that no caller waits for.
+/// Called with the result of a transaction that was enqueued.
 pub type Finish = Box<dyn FnOnce(Result<(), StoreError>) + Send>;
 
 /// Runs transactions.
@@ -41,20 +41,21 @@ pub trait Database: Send + Sync {
     /// Runs one transaction: commits what `work` has written, or nothing if it fails.
     ///
     /// # Errors
-    /// Those of `work`, and when the transaction cannot be committed.
+    /// The error of `work`, or that the transaction cannot be committed.
     async fn transact(&self, access: Access, work: Work) -> Result<(), StoreError>;
 
-    /// Runs a writing transaction without having the caller wait: after this delay at the latest, and before all
-    /// transactions that are asked for later, except for [`Access::ReadNow`].
+    /// Enqueues a read-write transaction: it runs after this delay at the latest, and before all transactions that are
+    /// requested later, except for [`Access::ReadNow`].
     fn enqueue(&self, delay: Duration, work: Work, finish: Finish);
 
-    /// What the database can tell without a transaction. `None` where that would cost as much as a transaction.
-    fn glance(&self) -> Option<Glance<'_>> {
+    /// The cache of lease checks at the current version of the database. `None` if reading the version costs as much as
+    /// a transaction.
+    fn cached_leases(&self) -> Option<CachedLeases<'_>> {
         None
     }
 }
 
-/// Runs an operation in one transaction, and gives what it found.
+/// Runs an operation in one transaction, and returns its result.
 async fn run<D, T, F>(database: &D, access: Access, mut operation: F) -> Result<T, StoreError>
 where
     D: Database,
@@ -80,9 +81,9 @@ fn lock<T>(slot: &Mutex<T>) -> MutexGuard<'_, T> {
 #[async_trait]
 impl<D: Database> LeaseStore for D {
     async fn lease_acquire(&self, claim: &Claim) -> Result<Claimed, StoreError> {
-        // Most waiters asked a moment ago, and nothing has changed since: then nothing is written.
-        let asked = claim.clone();
-        let holder = run(self, Access::Read, move |tables| leases::still_waits(tables, &asked)).await?;
+        // Most waiters repeat a recent claim, and nothing has changed since: then a read suffices.
+        let claimed = claim.clone();
+        let holder = run(self, Access::Read, move |tables| leases::still_waits(tables, &claimed)).await?;
         if let Some(holder) = holder {
             return Ok(Claimed::Busy(holder));
         }
@@ -116,8 +117,8 @@ impl<D: Database> LeaseStore for D {
             let (lease, session) = (lease.clone(), session.to_owned());
             move |tables: &mut dyn Tables| leases::check(tables, &lease, &session)
         };
-        let glance = self.glance();
-        if glance.is_some_and(|glance| glance.holds(lease, session)) {
+        let cached = self.cached_leases();
+        if cached.is_some_and(|cached| cached.holds(lease, session)) {
             return Ok(());
         }
         let until_ms = match run(self, Access::ReadNow, check()).await {
@@ -127,7 +128,7 @@ impl<D: Database> LeaseStore for D {
             }
             checked => checked?,
         };
-        glance.inspect(|glance| glance.note(lease, session, until_ms));
+        cached.inspect(|cached| cached.insert(lease, session, until_ms));
         Ok(())
     }
 
@@ -216,9 +217,9 @@ impl<D: Database> SessionStore for D {
         run(self, Access::Write, move |tables| sessions::ended(tables, &id, reason)).await
     }
 
-    async fn session_disowned(&self, id: &str) -> Result<(), StoreError> {
+    async fn session_data_removed(&self, id: &str) -> Result<(), StoreError> {
         let id = id.to_owned();
-        run(self, Access::Write, move |tables| sessions::disowned(tables, &id)).await
+        run(self, Access::Write, move |tables| sessions::data_removed(tables, &id)).await
     }
 
     async fn session_watch(&self, id: &str) -> Result<Watch, StoreError> {
@@ -264,7 +265,7 @@ impl<D: Database> AuditStore for D {
     }
 
     fn audit_enqueue(&self, batch: Box<dyn Batch>, delay: Duration) {
-        /// The batch, and its events once they were asked for.
+        /// The batch, and its events once they were taken.
         type Taken = (Box<dyn Batch>, Option<Vec<Event>>);
         let taken: Arc<Mutex<Taken>> = Arc::new(Mutex::new((batch, None)));
         let writing = Arc::clone(&taken);
@@ -275,7 +276,7 @@ impl<D: Database> AuditStore for D {
         let finish = move |result: Result<(), StoreError>| {
             if let Err(error) = result {
                 let (batch, events) = &mut *lock(&taken);
-                // If the transaction could not even begin, the events were not taken yet.
+                // If the transaction could not begin, the events were not taken yet.
                 let events = events.take().unwrap_or_else(|| batch.take());
                 batch.failed(events, error);
             }
@@ -284,7 +285,7 @@ impl<D: Database> AuditStore for D {
     }
 
     async fn audit_flush(&self) -> Result<(), StoreError> {
-        // Transactions are carried out one after the other.
+        // Transactions run one after the other.
         run(self, Access::Read, |_| Ok(())).await
     }
 }

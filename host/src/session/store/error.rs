@@ -1,4 +1,4 @@
-//! Why an operation of the store failed, and what to do about that.
+//! The errors of the store, with hints for their readers.
 
 use super::Loss;
 use codemode_spec::{ErrorCode, ErrorReport};
@@ -33,7 +33,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The defect.
         cause: String,
     },
     /// A newer codemode wrote the store.

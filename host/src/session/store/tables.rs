@@ -1,4 +1,4 @@
-//! The rows of a store, as one transaction sees them.
+//! The interface to the rows of a store within one transaction.
 
 use super::{
     StoreError,
@@ -6,15 +6,16 @@ use super::{
 };
 use crate::session::rules::{LeaseName, LeaseRecord, Moment, SessionRecord, Waiter};
 
-/// Reads and writes rows within one transaction. It decides nothing: each operation loads the rows
-/// that a rule needs, asks the rule, and writes what the rule says.
+/// Reads and writes rows within one transaction. It decides nothing: each operation loads the rows that a rule needs,
+/// applies the rule, and writes its result.
 ///
-/// Invariant: what is read holds until the transaction is committed. If the transaction fails, nothing of it was written.
+/// Invariant: what is read stays valid until the transaction is committed. If the transaction fails, nothing is
+/// written.
 ///
 /// # Errors
 /// All methods fail when the database does.
 pub trait Tables {
-    /// The moment at which the transaction happens: the same for all of it.
+    /// The time of the transaction: the same for all its operations.
     fn now(&self) -> &Moment;
 
     /// The row of a lease.
@@ -35,7 +36,7 @@ pub trait Tables {
     /// The largest token of the leases whose rows were removed.
     fn token_floor(&mut self) -> Result<u64, StoreError>;
 
-    /// Writes that token.
+    /// Writes the token floor.
     fn token_floor_put(&mut self, token: u64) -> Result<(), StoreError>;
 
     /// The queue of a lease, in the order in which its executions came.
@@ -44,7 +45,7 @@ pub trait Tables {
     /// The queues of all leases.
     fn waiters_of_all(&mut self) -> Result<Vec<(LeaseName, Waiter)>, StoreError>;
 
-    /// Writes the row of a waiter: at the end of the queue, or in the place that this execution has.
+    /// Writes the row of a waiter: at the end of the queue, or in the place that this execution has already.
     fn waiter_put(&mut self, name: &LeaseName, waiter: &Waiter) -> Result<(), StoreError>;
 
     /// Removes an execution from a queue. `false` if the execution was not in the queue.
@@ -74,7 +75,7 @@ pub trait Tables {
     /// Removes the row of a session.
     fn session_remove(&mut self, id: &str) -> Result<(), StoreError>;
 
-    /// What the audit ends with; `None` if even that was removed, which no operation does.
+    /// The head of the audit; `None` if it was removed, which no operation does.
     fn audit_head(&mut self) -> Result<Option<AuditHead>, StoreError>;
 
     /// Writes the head of the audit. A head that was removed is not written again:
@@ -87,12 +88,12 @@ pub trait Tables {
     /// Adds a row to the audit.
     fn audit_put(&mut self, row: &AuditRow) -> Result<(), StoreError>;
 
-    /// Removes the rows of the audit up to this row; gives their number.
+    /// Removes the rows of the audit up to and including this row; returns their number.
     fn audit_remove_up_to(&mut self, id: u64) -> Result<usize, StoreError>;
 
     /// The last rows of the audit that pass the filter, oldest first.
     fn audit_rows(&mut self, filter: &AuditFilter) -> Result<Vec<AuditRow>, StoreError>;
 
-    /// Shows each row of the audit in order, until `visit` answers `false`: all of them are too many to have at once.
+    /// Visits the rows of the audit in order, until `visit` returns `false`: there are too many rows to load at once.
     fn audit_visit(&mut self, visit: &mut dyn FnMut(AuditRow) -> bool) -> Result<(), StoreError>;
 }

@@ -1,7 +1,7 @@
 //! `codemode audit`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -11,35 +11,35 @@ use crate::{
 use clap::{Args, Subcommand};
 use std::{process::ExitCode, time::Duration};
 
-/// How far back can be asked for.
+/// The largest value of `--since`.
 const AGE_MS_MAX: u64 = 10 * 365 * 24 * 3_600_000;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
-    /// Show what happened, oldest first
+    /// Show audit rows, oldest first
     Show(ShowArgs),
-    /// Check that no row was edited, removed or moved
+    /// Verify that no row was edited, removed or moved
     Verify(VerifyArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
-    /// To the browser of this key
+    /// Only rows about the browser of this session key
     #[arg(long)]
     key: Option<String>,
-    /// To this session
+    /// Only rows about this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// By or to this execution
+    /// Only rows about this execution
     #[arg(long, value_name = "ID")]
     execution: Option<String>,
-    /// In the last time, as 30m or 2d
+    /// Only rows of the last period, as 30m or 2d
     #[arg(long, value_parser = age, value_name = "TIME")]
     since: Option<u64>,
-    /// Before this row
+    /// Only rows before this one
     #[arg(long, value_name = "ROW")]
     before: Option<u64>,
-    /// The last rows, at most so many [default: 1000]
+    /// Show at most this many, the latest ones [default: 1000]
     #[arg(long, value_name = "ROWS")]
     limit: Option<usize>,
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(super) struct ShowArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct VerifyArgs {
-    /// Check also that this row is still what it was: as an earlier check told it, PLACE:HASH
+    /// Also check this row against an earlier verification: ROW:HASH, as that one printed it
     #[arg(long, value_name = "ROW")]
     expect: Option<KnownRow>,
     #[command(flatten)]
@@ -59,22 +59,22 @@ fn age(text: &str) -> Result<u64, String> {
     text::milliseconds(text, 0..=AGE_MS_MAX)
 }
 
-pub(super) async fn run(asked: &Asked, command: AuditCommand) -> ExitCode {
+pub(super) async fn run(context: &Context, command: AuditCommand) -> ExitCode {
     match command {
         AuditCommand::Show(ShowArgs { key, session, execution, since, before, limit, output }) => {
             let query = AuditQuery { key, session, execution, since_ms: since, before, limit };
-            let work = async { asked.config.service()?.audit_show(query).await };
-            answered("audit show", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.audit_show(query).await };
+            answered("audit show", output, unless_stopped(&context.stop, work)).await
         }
         AuditCommand::Verify(VerifyArgs { expect, output }) => {
-            let work = async { asked.config.service()?.audit_verify(expect).await };
-            answered("audit verify", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.audit_verify(expect).await };
+            answered("audit verify", output, unless_stopped(&context.stop, work)).await
         }
     }
 }
 
 impl Answer for AuditShown {
-    /// A line a row.
+    /// A table with one line per row.
     fn words(&self, words: &mut Text, _: Duration) {
         if self.rows.is_empty() {
             text::line(&mut words.err, "nothing of that kind happened");

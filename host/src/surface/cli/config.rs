@@ -1,7 +1,7 @@
 //! `codemode config`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered},
 };
 use crate::surface::{
@@ -13,13 +13,13 @@ use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ConfigCommand {
-    /// Show each setting as it is now, from flags, variables, the file of defaults, or by default
+    /// Show the effective value of each setting, from flags, variables, the configuration file, or its default
     Show(ShowArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
-    /// Say of each where that is from
+    /// Show where each value comes from
     #[arg(long)]
     origin: bool,
     #[command(flatten)]
@@ -28,9 +28,9 @@ pub(super) struct ShowArgs {
     serve: ServeArgs,
 }
 
-pub(super) async fn run(asked: Asked, command: ConfigCommand) -> ExitCode {
+pub(super) async fn run(context: Context, command: ConfigCommand) -> ExitCode {
     let ConfigCommand::Show(ShowArgs { origin, output, serve }) = command;
-    let shown = asked.config.and(serve).read().map(|said| said.shown());
+    let shown = context.config.and(serve).read().map(|resolved| resolved.shown());
     if origin {
         answered("config show", output, async { shown.map(WithOrigins) }).await
     } else {
@@ -38,13 +38,13 @@ pub(super) async fn run(asked: Asked, command: ConfigCommand) -> ExitCode {
     }
 }
 
-/// The same, shown with where each is from.
+/// The settings, rendered with the origin of each value.
 #[derive(serde::Serialize)]
 #[serde(transparent)]
 struct WithOrigins(ConfigShown);
 
 impl Answer for ConfigShown {
-    /// A line a setting, as the file has it.
+    /// A table with one row per setting, named as in the file.
     fn words(&self, words: &mut Text, _: Duration) {
         let rows: Vec<_> = self.settings.iter().map(|setting| vec![setting.name.to_owned(), value(setting)]).collect();
         words.out = text::table(&rows);
@@ -52,7 +52,7 @@ impl Answer for ConfigShown {
 }
 
 impl Answer for WithOrigins {
-    /// The same with a column more.
+    /// The same table with a column for the origin.
     fn words(&self, words: &mut Text, _: Duration) {
         let mut rows = vec![["SETTING", "VALUE", "ORIGIN"].map(str::to_owned).to_vec()];
         rows.extend(self.0.settings.iter().map(|setting| {

@@ -1,7 +1,7 @@
 //! `codemode debug`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -13,26 +13,29 @@ use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum DebugCommand {
-    /// Tell of one execution what a report of a defect needs, without scripts, results, paths and keys
+    /// Dump what a bug report needs of one execution, without scripts, results, paths and keys
     Dump(DumpArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct DumpArgs {
-    /// As the answer's context.execution_id names it
+    /// The execution's id: `context.execution_id` of its answer
     #[arg(value_name = "EXECUTION")]
     execution: String,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, DebugCommand::Dump(DumpArgs { execution, output }): DebugCommand) -> ExitCode {
-    let work = async { asked.config.service()?.dump_execution(&execution).await };
-    answered("debug dump", output, unless_stopped(&asked.stop, work)).await
+pub(super) async fn run(
+    context: &Context,
+    DebugCommand::Dump(DumpArgs { execution, output }): DebugCommand,
+) -> ExitCode {
+    let work = async { context.config.service()?.dump_execution(&execution).await };
+    answered("debug dump", output, unless_stopped(&context.stop, work)).await
 }
 
 impl Answer for ExecutionDump {
-    /// A line a fact, then the rows of the audit.
+    /// One line per fact, then the audit rows.
     fn words(&self, words: &mut Text, took: Duration) {
         let Self { version, system, processors, browser, confine, audit, rows, files } = self;
         text::line(&mut words.out, format_args!("codemode {version}, {system}, {processors} processors"));

@@ -1,7 +1,7 @@
 //! `codemode demo`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered},
 };
 use crate::{
@@ -14,29 +14,28 @@ use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Args)]
 pub(super) struct DemoArgs {
-    /// Only serve the site, for scripts of your own
+    /// Only serve the demo site, for your own scripts
     #[arg(long)]
     serve: bool,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, DemoArgs { serve, output }: DemoArgs) -> ExitCode {
-    let stop = asked.stop.clone();
+pub(super) async fn run(context: &Context, DemoArgs { serve, output }: DemoArgs) -> ExitCode {
+    let stop = context.stop.clone();
     if serve {
-        return answered("demo", output, service::serve_site(&asked.progress, stop)).await;
+        return answered("demo", output, service::serve_site(&context.progress, stop)).await;
     }
-    let work = async { asked.config.service()?.demo(&asked.progress, stop).await };
+    let work = async { context.config.service()?.demo(&context.progress, stop).await };
     answered("demo", output, work).await
 }
 
 impl Answer for SiteServed {
-    /// The address was told while the site was served.
+    /// Nothing: the address was already reported as progress while the site was served.
     fn words(&self, _: &mut Text, _: Duration) {}
 }
 
 impl Answer for DemoData {
-    /// The script, what it answered, and how long it took.
     fn words(&self, words: &mut Text, _: Duration) {
         let Self { script, answer, timings_ms } = self;
         text::line(&mut words.out, "--- script");

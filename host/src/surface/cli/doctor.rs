@@ -1,7 +1,7 @@
 //! `codemode doctor`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered},
 };
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 use codemode_spec::ErrorReport;
 use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
-    let work = async { Ok(asked.config.service()?.doctor(&asked.progress, asked.stop.clone()).await) };
+pub(super) async fn run(context: &Context, output: Output) -> ExitCode {
+    let work = async { Ok(context.config.service()?.doctor(&context.progress, context.stop.clone()).await) };
     answered("doctor", output, work).await
 }
 
 impl Answer for Diagnosis {
-    /// A line a check, and its remedy below it.
+    /// One line per check, with its remedy below.
     fn words(&self, words: &mut Text, _: Duration) {
         for check in &self.checks {
             let status = match check.status {
@@ -37,7 +37,7 @@ impl Answer for Diagnosis {
         Self::failure(self)
     }
 
-    /// The remedies stand with the checks.
+    /// Without the hint: the remedies are printed with the checks.
     fn error(error: &ErrorReport) -> String {
         format!("error {}: {}", error.code, indented(&error.message))
     }

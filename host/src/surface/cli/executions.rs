@@ -1,7 +1,7 @@
 //! `codemode executions`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -13,21 +13,21 @@ use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ExecutionsCommand {
-    /// List the executions that the audit knows, the last that began first
+    /// List the executions in the audit, latest start first
     List(ListArgs),
-    /// Show one execution, with its rows of the audit and its files
+    /// Show one execution, with its audit rows and its files
     Show(ShowArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct ListArgs {
-    /// Of this session key
+    /// Only executions with this session key
     #[arg(long)]
     key: Option<String>,
-    /// That began before this row of the audit
+    /// Only executions that started before this audit row
     #[arg(long, value_name = "ROW")]
     before: Option<u64>,
-    /// The last, at most so many [default: 100]
+    /// List at most this many, the latest ones [default: 100]
     #[arg(long, value_name = "EXECUTIONS")]
     limit: Option<usize>,
     #[command(flatten)]
@@ -36,29 +36,29 @@ pub(super) struct ListArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct ShowArgs {
-    /// As the answer's context.execution_id names it
+    /// The execution's id: `context.execution_id` of its answer
     #[arg(value_name = "EXECUTION")]
     execution: String,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, command: ExecutionsCommand) -> ExitCode {
+pub(super) async fn run(context: &Context, command: ExecutionsCommand) -> ExitCode {
     match command {
         ExecutionsCommand::List(ListArgs { key, before, limit, output }) => {
             let query = ExecutionsQuery { running: false, key, before, limit };
-            let work = async { asked.config.service()?.executions_list(query).await };
-            answered("executions list", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.executions_list(query).await };
+            answered("executions list", output, unless_stopped(&context.stop, work)).await
         }
         ExecutionsCommand::Show(ShowArgs { execution, output }) => {
-            let work = async { asked.config.service()?.executions_show(&execution).await };
-            answered("executions show", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.executions_show(&execution).await };
+            answered("executions show", output, unless_stopped(&context.stop, work)).await
         }
     }
 }
 
 impl Answer for ExecutionsListed {
-    /// A table, a line an execution.
+    /// A table with one row per execution.
     fn words(&self, words: &mut Text, _: Duration) {
         if self.executions.is_empty() {
             text::line(&mut words.err, "there are no executions");
@@ -72,7 +72,7 @@ impl Answer for ExecutionsListed {
 }
 
 impl Answer for ExecutionShown {
-    /// The execution, its files, then its rows.
+    /// The execution, its files, then its audit rows.
     fn words(&self, words: &mut Text, took: Duration) {
         words.out = table(std::slice::from_ref(&self.execution));
         for file in &self.files {

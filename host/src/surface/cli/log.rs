@@ -1,4 +1,5 @@
-//! Where events and spans go: to standard error, and to a collector if there is one.
+//! Sets up logging: events go to standard error, and events and spans to an OpenTelemetry collector if one is
+//! configured.
 
 use crate::{
     surface::{
@@ -15,8 +16,8 @@ use tracing_subscriber::{
 };
 use url::Url;
 
-/// What others log of their messages is left out: it holds scripts, arguments and cookies. For `rmcp::service` each client
-/// that goes away is an error.
+/// Filters for libraries that log the messages they carry, which contain scripts, arguments and cookies.
+/// `rmcp::service` is off because it logs every client that disconnects as an error.
 const QUIET: [&str; 6] = [
     "rmcp=error",
     "rmcp::service=off",
@@ -26,8 +27,8 @@ const QUIET: [&str; 6] = [
     "chromiumoxide=error",
 ];
 
-/// Logs to standard error, as standard output is data. Gives the exporters to the collector of these settings, which are to
-/// be flushed at the end of the program; their requests run on this runtime.
+/// Starts logging to standard error (standard output is data). Returns the exporters to the configured collector, if
+/// any; the caller flushes them before the program exits. Their requests run on this runtime.
 pub(super) fn start(values: LogValues, runtime: &Handle) -> Option<Otlp> {
     let LogValues { filter, format, otlp } = values;
     let wanted = filter.or_else(|| env::var("RUST_LOG").ok());
@@ -44,7 +45,7 @@ pub(super) fn start(values: LogValues, runtime: &Handle) -> Option<Otlp> {
 }
 
 fn stderr<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync> {
-    // Without colours: what is an escape of ours, and what one of a page, could not be told apart.
+    // No colours: escape sequences written by codemode could not be told from those in a page's text.
     let stderr = fmt::layer().with_ansi(false).with_writer(Log::new);
     match format {
         LogFormat::Text => stderr.boxed(),
@@ -52,7 +53,7 @@ fn stderr<S: Subscriber + for<'a> LookupSpan<'a>>(format: LogFormat) -> Box<dyn 
     }
 }
 
-/// Those that are wanted.
+/// The filter of events, with [`QUIET`] applied on top.
 fn events(wanted: &str) -> EnvFilter {
     let quiet = QUIET.into_iter().filter_map(|directive| directive.parse().ok());
     quiet.fold(EnvFilter::new(wanted), EnvFilter::add_directive)

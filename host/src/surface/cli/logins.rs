@@ -1,7 +1,7 @@
-//! `codemode logins`. Scripts save and load; here an operator sees what there is, and removes it.
+//! `codemode logins`: lists and removes saved login states. Only scripts save and load them.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -13,38 +13,38 @@ use std::{process::ExitCode, time::Duration};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum LoginsCommand {
-    /// List names and session keys
+    /// List the saved login states with their session keys
     List(Output),
-    /// Remove one
+    /// Remove a login state
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct RemoveArgs {
-    /// Its name
+    /// Name of the login state
     name: String,
-    /// The session key that it belongs to
+    /// Session key that it belongs to
     #[arg(long)]
     key: String,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, command: LoginsCommand) -> ExitCode {
+pub(super) async fn run(context: &Context, command: LoginsCommand) -> ExitCode {
     match command {
         LoginsCommand::List(output) => {
-            let work = async { asked.config.service()?.logins_list().await };
-            answered("logins list", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.logins_list().await };
+            answered("logins list", output, unless_stopped(&context.stop, work)).await
         }
         LoginsCommand::Remove(RemoveArgs { name, key, output }) => {
-            let work = async { asked.config.service()?.logins_remove(&name, &key).await };
-            answered("logins remove", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.logins_remove(&name, &key).await };
+            answered("logins remove", output, unless_stopped(&context.stop, work)).await
         }
     }
 }
 
 impl Answer for LoginsListed {
-    /// A table, a line a state.
+    /// A table with one row per login state.
     fn words(&self, words: &mut Text, _: Duration) {
         if self.logins.is_empty() {
             text::line(&mut words.err, "there are no login states");

@@ -1,12 +1,14 @@
-//! The command line. Standard output is data, standard error is for people.
+//! The command line: one module per subcommand, each of which calls the service and prints its answer. Standard output
+//! is data, standard error is for people.
 
-mod asked;
 mod audit;
 mod config;
+mod context;
 mod debug;
 mod demo;
 mod doctor;
 mod executions;
+mod file_watch;
 mod log;
 mod logins;
 mod render;
@@ -18,7 +20,6 @@ mod setup;
 mod start;
 mod types;
 mod warm;
-mod watched;
 
 pub use start::main;
 
@@ -27,9 +28,9 @@ use super::{
     mcp, text,
 };
 use crate::service;
-use asked::{Asked, Output};
 use clap::{Parser, Subcommand};
 use codemode_spec::ErrorReport;
+use context::{Context, Output};
 use render::say;
 use std::{
     process::{self, ExitCode},
@@ -56,96 +57,96 @@ enum Command {
     Run(run::RunArgs),
     /// Serve the tool `browser_execute` over MCP on standard input and output
     Mcp,
-    /// Serve the tool over HTTP to many clients, until a signal ends it
+    /// Serve the tool over HTTP to many clients, until a signal stops it
     Serve(ServeArgs),
-    /// Check everything that an execution needs, and say what to do about what is missing
+    /// Check everything that an execution needs, and say how to fix what is missing
     Doctor(Output),
-    /// Log in to a small site of its own, and show script, answer and timings
+    /// Run a script that logs in to a built-in demo site, and show script, answer and timings
     Demo(demo::DemoArgs),
-    /// Install a browser, unless there is one
+    /// Install a browser, unless one is found
     Setup(Output),
-    /// Prepare the sandbox image, so that the first execution need not
+    /// Compile the sandbox image ahead of time, so that the first execution need not wait for it
     Warm(Output),
-    /// Print what scripts can use, as TypeScript declarations
+    /// Print the API that scripts can use, as TypeScript declarations
     Types,
-    /// See and end browser sessions
+    /// List, inspect and end browser sessions
     #[command(subcommand)]
     Sessions(sessions::SessionsCommand),
-    /// See what was executed
+    /// List and inspect executions
     #[command(subcommand)]
     Executions(executions::ExecutionsCommand),
-    /// Keep values that scripts put into pages and never see
+    /// Store values that scripts put into pages without seeing them
     #[command(subcommand)]
     Secrets(secrets::SecretsCommand),
-    /// See and remove what scripts have saved of logins
+    /// List and remove the login states that scripts have saved
     #[command(subcommand)]
     Logins(logins::LoginsCommand),
-    /// Read the audit, and check that it was not changed
+    /// Read the audit log, and verify that it was not altered
     #[command(subcommand)]
     Audit(audit::AuditCommand),
-    /// See the settings
+    /// Show the effective settings
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Help to report a defect
+    /// Collect what a bug report needs
     #[command(subcommand)]
     Debug(debug::DebugCommand),
-    /// Keep one browser: started by codemode itself
+    /// Run the keeper of one browser; started by codemode itself
     #[command(hide = true)]
     Keep,
 }
 
 impl Cli {
-    /// Whether one thread is enough.
-    const fn is_small(&self) -> bool {
+    /// Whether a single-threaded runtime is enough.
+    const fn is_single_threaded(&self) -> bool {
         matches!(self.command, Command::Keep)
     }
 
-    /// What is logged. A keeper has no collector: it logs to nobody but its host.
+    /// The log settings. A keeper exports nothing to a collector: its log goes only to the host that started it.
     fn log(&self) -> LogValues {
         let log = self.config.log();
-        if self.is_small() { LogValues { otlp: None, ..log } } else { log }
+        if self.is_single_threaded() { LogValues { otlp: None, ..log } } else { log }
     }
 
-    /// Carries out the command and prints its answer.
+    /// Executes the command and prints its answer.
     async fn run(self) -> ExitCode {
         let Self { config, command } = self;
-        // A keeper is not stopped: it ends when its browser has.
+        // A keeper handles signals itself: it exits when its browser has.
         let stop = match command {
             Command::Keep => CancellationToken::new(),
-            // A hangup tells a host that serves to read its settings again.
+            // SIGHUP makes a serving host reload its settings.
             Command::Serve(_) => stop_on_signal(false),
             _ => stop_on_signal(true),
         };
-        let asked = Asked { config, progress: Arc::new(say), stop };
+        let context = Context { config, progress: Arc::new(say), stop };
         match command {
-            Command::Run(args) => run::run(&asked, args).await,
-            Command::Doctor(output) => doctor::run(&asked, output).await,
-            Command::Demo(args) => demo::run(&asked, args).await,
-            Command::Setup(output) => setup::run(&asked, output).await,
-            Command::Warm(output) => warm::run(&asked, output).await,
-            Command::Types => types::print(&asked),
-            Command::Sessions(command) => sessions::run(&asked, command).await,
-            Command::Executions(command) => executions::run(&asked, command).await,
-            Command::Secrets(command) => secrets::run(&asked, command).await,
-            Command::Logins(command) => logins::run(&asked, command).await,
-            Command::Audit(command) => audit::run(&asked, command).await,
-            Command::Config(command) => config::run(asked, command).await,
-            Command::Debug(command) => debug::run(&asked, command).await,
-            Command::Serve(args) => ended(serve::run(asked, args).await),
-            Command::Keep => match asked.config.state_dir() {
-                Ok(state_dir) => ended(service::keep(state_dir).await),
-                Err(error) => ended(Err(error)),
+            Command::Run(args) => run::run(&context, args).await,
+            Command::Doctor(output) => doctor::run(&context, output).await,
+            Command::Demo(args) => demo::run(&context, args).await,
+            Command::Setup(output) => setup::run(&context, output).await,
+            Command::Warm(output) => warm::run(&context, output).await,
+            Command::Types => types::print(&context),
+            Command::Sessions(command) => sessions::run(&context, command).await,
+            Command::Executions(command) => executions::run(&context, command).await,
+            Command::Secrets(command) => secrets::run(&context, command).await,
+            Command::Logins(command) => logins::run(&context, command).await,
+            Command::Audit(command) => audit::run(&context, command).await,
+            Command::Config(command) => config::run(context, command).await,
+            Command::Debug(command) => debug::run(&context, command).await,
+            Command::Serve(args) => exit_code(serve::run(context, args).await),
+            Command::Keep => match context.config.state_dir() {
+                Ok(state_dir) => exit_code(service::keep(state_dir).await),
+                Err(error) => exit_code(Err(error)),
             },
-            Command::Mcp => match asked.config.service() {
-                Ok(service) => ended(mcp::serve(service, asked.stop).await),
-                Err(error) => ended(Err(error)),
+            Command::Mcp => match context.config.service() {
+                Ok(service) => exit_code(mcp::serve(service, context.stop).await),
+                Err(error) => exit_code(Err(error)),
             },
         }
     }
 }
 
-/// How a command ends that prints no answer of its own.
-fn ended(outcome: Result<(), ErrorReport>) -> ExitCode {
+/// The exit code of a command that prints no answer; an error goes to standard error.
+fn exit_code(outcome: Result<(), ErrorReport>) -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -155,12 +156,13 @@ fn ended(outcome: Result<(), ErrorReport>) -> ExitCode {
     }
 }
 
-/// Cancelled by the first signal to end; the second ends the process at once.
+/// A token that the first SIGINT or SIGTERM cancels; the second one exits the process at once. SIGHUP counts as well if
+/// `hang_up_ends`.
 fn stop_on_signal(hang_up_ends: bool) -> CancellationToken {
     let stop = CancellationToken::new();
-    let told = stop.clone();
+    let cancelled = stop.clone();
     tokio::spawn(async move {
-        // Fails only without a runtime that listens to signals.
+        // Fails only on a runtime without a signal driver.
         let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
         else {
             return;
@@ -174,7 +176,7 @@ fn stop_on_signal(hang_up_ends: bool) -> CancellationToken {
             }
         };
         signalled().await;
-        told.cancel();
+        cancelled.cancel();
         let number = signalled().await;
         process::exit(128 + number);
     });

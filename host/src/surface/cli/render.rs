@@ -1,7 +1,7 @@
-//! From a typed answer to what is printed: words for people, or the envelope in one line. A reader that has gone away is no
-//! reason to fail.
+//! Renders typed answers: as text for people, or as the JSON envelope in one line. A closed output pipe is not a
+//! failure.
 
-use super::asked::Output;
+use super::context::Output;
 use crate::{
     service,
     surface::{terminal::shown, text},
@@ -15,32 +15,32 @@ use std::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// The words of an answer.
+/// An answer rendered as text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Text {
     /// Data, for standard output.
     pub out: String,
-    /// What is said beside it, for standard error.
+    /// Remarks and errors, for standard error.
     pub err: String,
 }
 
-/// What a command answers. As JSON it is the `data` of the envelope.
+/// The answer of a command. Serialised, it is the `data` of the envelope.
 pub(super) trait Answer: Serialize {
-    /// Adds the words of the answer; `took` is how long the command took.
+    /// Appends the answer as text; `took` is the command's duration.
     fn words(&self, text: &mut Text, took: Duration);
 
-    /// Why the command failed, though there is an answer.
+    /// The error of a command that failed although it has an answer.
     fn failure(&self) -> Option<ErrorReport> {
         None
     }
 
-    /// A failure in words.
+    /// The text of an error.
     fn error(error: &ErrorReport) -> String {
         text::error(error)
     }
 }
 
-/// Carries out a command and prints its answer.
+/// Executes a command and prints its answer.
 pub(super) async fn answered<T: Answer>(
     command: &str,
     output: Output,
@@ -64,7 +64,7 @@ pub(super) async fn answered<T: Answer>(
     print(&envelope, words)
 }
 
-/// The work, if it is not stopped before: for what leaves nothing behind when it is dropped.
+/// Runs the work until `stop` is cancelled. Only for work that leaves nothing half done when it is dropped.
 pub(super) async fn unless_stopped<T>(
     stop: &CancellationToken,
     work: impl Future<Output = Result<T, ErrorReport>>,
@@ -75,7 +75,7 @@ pub(super) async fn unless_stopped<T>(
     }
 }
 
-/// Prints an answer, as words or as JSON in one line, and says how the process ends.
+/// Prints an answer, as text or as JSON in one line, and returns the exit code.
 pub(super) fn print(envelope: &Envelope, words: Option<Text>) -> ExitCode {
     let Text { out, err } = words.unwrap_or_else(|| Text {
         out: serde_json::to_string(envelope).expect("plain data can be written as JSON"),
@@ -86,7 +86,7 @@ pub(super) fn print(envelope: &Envelope, words: Option<Text>) -> ExitCode {
     if envelope.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Data to standard output, ending with a line's end.
+/// Writes data to standard output, terminated by a newline.
 pub(super) fn data(text: &str) {
     if text.is_empty() {
         return;
@@ -102,7 +102,7 @@ pub(super) fn data(text: &str) {
     }
 }
 
-/// A line to standard error.
+/// Writes a line to standard error.
 pub(super) fn say(line: &str) {
     if !line.is_empty() {
         let mut err = io::stderr().lock();

@@ -1,7 +1,7 @@
 //! `codemode run`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Text, print},
 };
 use crate::{
@@ -42,11 +42,11 @@ pub(super) struct RunArgs {
     #[arg(long, value_parser = milliseconds, value_name = "TIME")]
     timeout: Option<u64>,
 
-    /// Characters of the result in the answer; what is cut is kept whole in a file [default: 24000]
+    /// Most characters of the result in the answer; a longer result is also stored whole in a file [default: 24000]
     #[arg(long, value_parser = value_parser!(u64).range(RESULT_CHARS_MIN as u64..=RESULT_CHARS_MAX as u64), value_name = "NUMBER")]
     result_chars: Option<u64>,
 
-    /// Put the answer's images and files, and a result that was cut, into this folder
+    /// Write the answer's images and files, and a result that was cut, into this folder
     #[arg(long = "output", value_name = "DIR")]
     folder: Option<PathBuf>,
 
@@ -57,33 +57,33 @@ pub(super) struct RunArgs {
 /// The browser session to run in.
 #[derive(Debug, Args)]
 struct SessionArgs {
-    /// How the browser lives: one-shot, reuse or dynamic [default: reuse if there is a key, else one-shot]
+    /// Lifetime of the browser: one-shot, reuse or dynamic [default: reuse if there is a key, else one-shot]
     #[arg(long, value_name = "MODE", requires_ifs = [("reuse", "session_key"), ("dynamic", "session_key")])]
     session_mode: Option<SessionMode>,
 
-    /// Names the browser that is reused
+    /// Key of the browser to reuse
     #[arg(long, value_parser = checked_key, value_name = "KEY")]
     session_key: Option<String>,
 
-    /// How long it is kept unused, as 10m [default: 10m]
-    #[arg(long, value_parser = kept, value_name = "TIME")]
+    /// How long the browser may stay idle before it is closed, as 10m [default: 10m]
+    #[arg(long, value_parser = idle_time, value_name = "TIME")]
     session_ttl: Option<u64>,
 
-    /// How long to wait for it while another execution uses it [default: 30s]
-    #[arg(long, value_parser = milliseconds_or_none, value_name = "TIME")]
+    /// How long to wait for the browser while another execution uses it [default: 30s]
+    #[arg(long, value_parser = lease_wait, value_name = "TIME")]
     session_wait: Option<u64>,
 
-    /// What pages may reach, and nothing else: a host, *.HOST, an address or a CIDR, each with :PORT; may be repeated
+    /// Allow pages to reach only this: a host, *.HOST, an address or a CIDR, each with :PORT; may be repeated
     #[arg(long, value_name = "PATTERN")]
     net_allow: Vec<String>,
 
-    /// What pages may not reach; may be repeated
+    /// Forbid pages to reach this; may be repeated
     #[arg(long, value_name = "PATTERN")]
     net_deny: Vec<String>,
 }
 
 impl SessionArgs {
-    /// What was asked for; `None` leaves it to the host.
+    /// The requested session; `None` leaves the choice to the host's settings.
     fn request(self) -> Option<SessionRequest> {
         let Self { session_mode, session_key, session_ttl, session_wait, net_allow: allow, net_deny: deny } = self;
         let network = (!allow.is_empty() || !deny.is_empty()).then_some(NetworkLists { allow, deny });
@@ -98,7 +98,7 @@ impl SessionArgs {
         let implied = if session_key.is_some() { SessionMode::Reuse } else { SessionMode::OneShot };
         let mode = session_mode.unwrap_or(implied);
         if mode == SessionMode::OneShot && session_key.is_some() {
-            // The one combination that clap has no attribute for.
+            // Clap has no attribute for this combination.
             let message = "the argument '--session-mode one-shot' cannot be used with '--session-key <KEY>'";
             let mut command = RunArgs::augment_args(Command::new("codemode run"));
             command.error(ErrorKind::ArgumentConflict, message).exit();
@@ -114,14 +114,14 @@ impl SessionArgs {
     }
 }
 
-pub(super) async fn run(asked: &Asked, args: RunArgs) -> ExitCode {
+pub(super) async fn run(context: &Context, args: RunArgs) -> ExitCode {
     let output = args.output;
-    let (envelope, saved) = execute(asked, args).await.unwrap_or_else(|error| (service::refused(error), Vec::new()));
+    let (envelope, saved) = execute(context, args).await.unwrap_or_else(|error| (service::refused(error), Vec::new()));
     print(&envelope, (!output.json).then(|| words(&envelope, &saved)))
 }
 
-/// Puts the answer's images and files into the folder, and says where they are. That this fails is the answer's error, if it
-/// has none.
+/// Writes the answer's images and files into the folder, and returns their paths. A failure becomes the answer's error,
+/// unless the answer has one already.
 async fn save(service: &Service, envelope: &mut Envelope, folder: &Path) -> Vec<PathBuf> {
     let (Some(execution), Some(data)) = (&envelope.context.execution_id, executed(envelope)) else {
         return Vec::new();
@@ -133,13 +133,13 @@ async fn save(service: &Service, envelope: &mut Envelope, folder: &Path) -> Vec<
     })
 }
 
-/// What the script has left, if it has run.
+/// The data of the execution, if the script has run.
 fn executed(envelope: &Envelope) -> Option<ExecutionData> {
     envelope.data.clone().and_then(|data| serde_json::from_value(data).ok())
 }
 
-/// The answer of the tool, and what of it was put into a folder; an error means that the script has not begun.
-async fn execute(asked: &Asked, args: RunArgs) -> Result<(Envelope, Vec<PathBuf>), ErrorReport> {
+/// The tool's answer and the paths of its saved files; an error means that the script did not start.
+async fn execute(context: &Context, args: RunArgs) -> Result<(Envelope, Vec<PathBuf>), ErrorReport> {
     let session = args.session.request();
     let cancelled = || ErrorReport::new(ErrorCode::Cancelled, "the call was cancelled before the script began");
     let code = match args.code {
@@ -149,14 +149,14 @@ async fn execute(asked: &Asked, args: RunArgs) -> Result<(Envelope, Vec<PathBuf>
             let read = tokio::task::spawn_blocking(move || read(&file));
             tokio::select! {
                 source = read => source.unwrap_or_else(|_| Err(cancelled()))?,
-                () = asked.stop.cancelled() => return Err(cancelled()),
+                () = context.stop.cancelled() => return Err(cancelled()),
             }
         }
     };
-    let service = asked.config.service()?;
-    service.ready(&*asked.progress, &asked.stop).await?;
+    let service = context.config.service()?;
+    service.ready(&*context.progress, &context.stop).await?;
     let request = ExecuteRequest { code, timeout_ms: args.timeout, result_chars: args.result_chars, session };
-    let mut envelope = service.execute(request, Arc::new(NoObserver), asked.stop.clone()).await;
+    let mut envelope = service.execute(request, Arc::new(NoObserver), context.stop.clone()).await;
     let saved = match args.folder {
         Some(folder) => save(&service, &mut envelope, &folder).await,
         None => Vec::new(),
@@ -164,7 +164,7 @@ async fn execute(asked: &Asked, args: RunArgs) -> Result<(Envelope, Vec<PathBuf>
     Ok((envelope, saved))
 }
 
-/// The result on standard output; what was written to the console, remarks and errors on standard error.
+/// The result for standard output; console lines, remarks and errors for standard error.
 fn words(envelope: &Envelope, saved: &[PathBuf]) -> Text {
     let data = executed(envelope).unwrap_or_default();
     let mut words = Text::default();
@@ -184,7 +184,7 @@ fn words(envelope: &Envelope, saved: &[PathBuf]) -> Text {
     words
 }
 
-/// Reads a script, and no more of it than can be accepted.
+/// Reads a script, up to the size limit of sources.
 fn read(file: &Path) -> Result<String, ErrorReport> {
     let failed = |error: io::Error| {
         let code =
@@ -203,16 +203,16 @@ fn read(file: &Path) -> Result<String, ErrorReport> {
     String::from_utf8(source).map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8")))
 }
 
-/// A wall time.
+/// Parses a wall time.
 fn milliseconds(text: &str) -> Result<u64, String> {
     text::milliseconds(text, WALL_MS_MIN..=WALL_MS_MAX)
 }
 
-fn milliseconds_or_none(text: &str) -> Result<u64, String> {
+fn lease_wait(text: &str) -> Result<u64, String> {
     text::milliseconds(text, 0..=LEASE_WAIT_MS_MAX)
 }
 
-fn kept(text: &str) -> Result<u64, String> {
+fn idle_time(text: &str) -> Result<u64, String> {
     text::milliseconds(text, SESSION_IDLE_MS_MIN..=SESSION_IDLE_MS_MAX)
 }
 

@@ -1,7 +1,8 @@
-//! `codemode secrets`. A value comes on standard input and never as an argument, which other users of the machine could see.
+//! `codemode secrets`. A value is read from standard input and never from an argument, which other users of the machine
+//! could see.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, say, unless_stopped},
 };
 use crate::{
@@ -19,19 +20,19 @@ use std::{
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SecretsCommand {
-    /// Keep a value that scripts put into pages of one origin and never see; it is read from standard input
+    /// Store a value that scripts put into pages of one origin without seeing it; read from standard input
     Set(SetArgs),
-    /// List names and origins
+    /// List the secrets with their origins; values are never shown
     List(Output),
-    /// Forget a secret
+    /// Delete a secret
     Remove(RemoveArgs),
 }
 
 #[derive(Debug, Args)]
 pub(super) struct SetArgs {
-    /// The name by which scripts ask for it
+    /// Name by which scripts use the secret
     name: String,
-    /// The origin of the pages that it is for, as https://shop.example
+    /// Origin of the pages that may receive it, as https://shop.example
     #[arg(long)]
     origin: String,
     #[command(flatten)]
@@ -40,42 +41,43 @@ pub(super) struct SetArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct RemoveArgs {
-    /// Its name
+    /// Name of the secret
     name: String,
     #[command(flatten)]
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, command: SecretsCommand) -> ExitCode {
+pub(super) async fn run(context: &Context, command: SecretsCommand) -> ExitCode {
     match command {
         SecretsCommand::Set(SetArgs { name, origin, output }) => {
             let work = async {
-                let service = asked.config.service()?;
+                let service = context.config.service()?;
                 service.secrets_set(&name, &origin, typed_value(&name).await?).await
             };
-            answered("secrets set", output, unless_stopped(&asked.stop, work)).await
+            answered("secrets set", output, unless_stopped(&context.stop, work)).await
         }
         SecretsCommand::List(output) => {
-            let work = async { asked.config.service()?.secrets_list().await };
-            answered("secrets list", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.secrets_list().await };
+            answered("secrets list", output, unless_stopped(&context.stop, work)).await
         }
         SecretsCommand::Remove(RemoveArgs { name, output }) => {
-            let work = async { asked.config.service()?.secrets_remove(&name).await };
-            answered("secrets remove", output, unless_stopped(&asked.stop, work)).await
+            let work = async { context.config.service()?.secrets_remove(&name).await };
+            answered("secrets remove", output, unless_stopped(&context.stop, work)).await
         }
     }
 }
 
-/// The value, from standard input: a line that a terminal does not show, or all that comes, without the last line's end.
+/// Reads the value from standard input, without its last line terminator: one unechoed line from a terminal, otherwise
+/// everything up to the end of the input.
 async fn typed_value(name: &str) -> Result<String, ErrorReport> {
     let failed = |error: &dyn std::fmt::Display| {
         ErrorReport::new(ErrorCode::IoError, format!("the value cannot be read from standard input: {error}"))
     };
-    // Dropped when the command is stopped as well, while the thread below still reads.
-    let _unseen = Unseen::begin(name);
+    // Restores the echo also when the command is stopped while the thread below is still reading.
+    let _echo_off = EchoOff::begin(name);
     let read = tokio::task::spawn_blocking(|| {
         let mut bytes = Vec::new();
-        // Two more than a value may have, so that a longer one is told from one with a line's end.
+        // Room for `\r\n` and one byte more, so that a value that is too long is recognised.
         let mut input = io::stdin().lock().take(SECRET_BYTES_MAX as u64 + 3);
         if io::stdin().is_terminal() {
             input.read_until(b'\n', &mut bytes).map(|_| bytes)
@@ -93,26 +95,26 @@ async fn typed_value(name: &str) -> Result<String, ErrorReport> {
     Ok(value)
 }
 
-/// A terminal that does not show what is typed, for as long as this lives.
-struct Unseen {
+/// Turns off the terminal's echo until it is dropped.
+struct EchoOff {
     before: Option<Termios>,
 }
 
-impl Unseen {
+impl EchoOff {
     fn begin(name: &str) -> Self {
         let stdin = io::stdin();
         let before = stdin.is_terminal().then(|| tcgetattr(&stdin).ok()).flatten();
         if let Some(before) = &before {
-            let mut unseen = before.clone();
-            unseen.local_modes -= LocalModes::ECHO;
-            let _ = tcsetattr(&stdin, OptionalActions::Flush, &unseen);
+            let mut silent = before.clone();
+            silent.local_modes -= LocalModes::ECHO;
+            let _ = tcsetattr(&stdin, OptionalActions::Flush, &silent);
             say(&format!("The value of {name}, which is not shown:"));
         }
         Self { before }
     }
 }
 
-impl Drop for Unseen {
+impl Drop for EchoOff {
     fn drop(&mut self) {
         if let Some(before) = &self.before {
             let _ = tcsetattr(io::stdin(), OptionalActions::Flush, before);
@@ -128,7 +130,7 @@ impl Answer for SecretStored {
 }
 
 impl Answer for SecretsListed {
-    /// A table, a line a secret.
+    /// A table with one row per secret.
     fn words(&self, words: &mut Text, _: Duration) {
         if self.secrets.is_empty() {
             text::line(&mut words.err, "there are no secrets");

@@ -1,10 +1,10 @@
-//! `codemode serve`.
+//! `codemode serve`: runs the HTTP host, and reloads its settings on SIGHUP or when their files change.
 
-use super::{asked::Asked, render::say, watched::Watched};
+use super::{context::Context, file_watch::FileWatch, render::say};
 use crate::{
     service::{Service, Settings},
     surface::{
-        config::{Config, Said, ServeArgs},
+        config::{Config, ResolvedConfig, ServeArgs},
         http::{Options, Reload, Server},
     },
 };
@@ -15,17 +15,18 @@ use tokio::{
     time::MissedTickBehavior,
 };
 
-pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport> {
-    let config = asked.config.and(args);
-    // Before anything else: until then the signal would end the process.
+pub(super) async fn run(context: Context, args: ServeArgs) -> Result<(), ErrorReport> {
+    let config = context.config.and(args);
+    // Installed first: until then SIGHUP would kill the process.
     let hang_up = signal(SignalKind::hangup());
-    // As they are before they are read: what is written meanwhile is a change.
-    let mut watched = Watched::of(config.file());
-    let said = config.read()?;
-    watched.also(said.serve().token_file);
-    let service = Service::builder(settings(&said)?).build()?;
-    let server = Server::bind(service.clone(), options(&said)).await?;
-    // Data: what a program that started this one needs to know. Nobody need read it.
+    // Stamped before the files are read, so that a write in between counts as a change.
+    let mut watched = FileWatch::new(config.file());
+    let resolved = config.read()?;
+    watched.add(resolved.serve().token_file);
+    let service = Service::builder(settings(&resolved)?).build()?;
+    let server = Server::bind(service.clone(), options(&resolved)).await?;
+    // The address is data for the program that started this one. A failed write is ignored: the output need not be
+    // read.
     let _ = writeln!(std::io::stdout().lock(), "http://{}", server.address());
     if let Some(address) = server.vnext_address() {
         let _ = writeln!(std::io::stdout().lock(), "vnext http://{address}");
@@ -35,41 +36,41 @@ pub(super) async fn run(asked: Asked, args: ServeArgs) -> Result<(), ErrorReport
     let reload = server.reload();
     let reloading = async {
         let Ok(mut hang_up) = hang_up else { return std::future::pending().await };
-        let mut look = tokio::time::interval(Duration::from_millis(CONFIG_LOOK_MS));
-        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut poll = tokio::time::interval(Duration::from_millis(CONFIG_LOOK_MS));
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                told = hang_up.recv() => {
-                    if told.is_none() {
+                signal = hang_up.recv() => {
+                    if signal.is_none() {
                         return;
                     }
-                    watched.look();
+                    watched.mark_read();
                 }
-                _ = look.tick() => {
-                    if !watched.have_changed() {
+                _ = poll.tick() => {
+                    if !watched.poll_changed() {
                         continue;
                     }
                     tracing::info!("a file of settings has changed");
                 }
             }
-            if let Some(again) = reloaded(&config, &said, &service, &reload) {
-                watched.only([config.file(), again.serve().token_file].into_iter().flatten());
+            if let Some(again) = reloaded(&config, &resolved, &service, &reload) {
+                watched.replace([config.file(), again.serve().token_file].into_iter().flatten());
             }
         }
     };
     tokio::select! {
-        () = server.run(asked.stop) => {}
+        () = server.run(context.stop) => {}
         () = reloading => {}
     }
     Ok(())
 }
 
-fn settings(said: &Said) -> Result<Settings, ErrorReport> {
-    Ok(Settings { insight: !said.serve().no_insight, ..said.settings()? })
+fn settings(resolved: &ResolvedConfig) -> Result<Settings, ErrorReport> {
+    Ok(Settings { insight: !resolved.serve().no_insight, ..resolved.settings()? })
 }
 
-fn options(said: &Said) -> Options {
-    let serve = said.serve();
+fn options(resolved: &ResolvedConfig) -> Options {
+    let serve = resolved.serve();
     Options {
         listen: serve.listen.expect("it is declared with a default"),
         token: serve.token,
@@ -85,10 +86,10 @@ fn options(said: &Said) -> Options {
     }
 }
 
-/// Reads the file of defaults and the file of tokens again, and takes over what a host that runs can. All stays as it was if
-/// either is wrong. What is told to need a restart is what is other than at the start. What was read, if all
-/// of it is right.
-fn reloaded(config: &Config, at_start: &Said, service: &Service, reload: &Reload) -> Option<Said> {
+/// Reads the configuration file and the token file again and applies the settings that can change at run time. If
+/// either file is invalid, nothing changes. Logs the settings that differ from those at the start and need a restart.
+/// Returns the new settings, if they are valid.
+fn reloaded(config: &Config, at_start: &ResolvedConfig, service: &Service, reload: &Reload) -> Option<ResolvedConfig> {
     let again = config.read().and_then(|again| {
         let serve = again.serve();
         let callers = reload.tokens(serve.token.as_ref(), serve.token_file.as_deref())?;

@@ -1,7 +1,7 @@
 //! `codemode sessions`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -12,14 +12,14 @@ use clap::{Args, Subcommand};
 use codemode_spec::ErrorReport;
 use std::{process::ExitCode, time::Duration};
 
-/// Pages of a session that are shown in a list.
+/// The number of page URLs of a session that are shown in a list.
 const URLS_SHOWN: usize = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum SessionsCommand {
-    /// List the sessions that live: who holds which browser, since when
+    /// List live sessions: which execution holds which browser, and since when
     List {
-        /// Those that ended as well
+        /// Include sessions that have ended
         #[arg(long)]
         ended: bool,
         #[command(flatten)]
@@ -27,11 +27,11 @@ pub(super) enum SessionsCommand {
     },
     /// Show one session
     Show(Named),
-    /// End a session, its browser and what is kept of its key, even while it is used
+    /// End a session with its browser, and delete the profile of its key, even while an execution uses it
     Close(Named),
-    /// Take a session away from the execution that uses it; a shared browser stays
+    /// Revoke the lease of the execution that uses a session; a shared browser keeps running
     Revoke(Named),
-    /// End what no execution may use any more, and remove what dead hosts left
+    /// End sessions that no execution can use any more, and clean up after hosts that died
     Sweep(Output),
 }
 
@@ -44,38 +44,39 @@ pub(super) struct Named {
     output: Output,
 }
 
-pub(super) async fn run(asked: &Asked, command: SessionsCommand) -> ExitCode {
+pub(super) async fn run(context: &Context, command: SessionsCommand) -> ExitCode {
     match command {
         SessionsCommand::List { ended, output } => {
-            told("sessions list", asked, output, async |service| service.sessions_list(ended).await).await
+            run_and_print("sessions list", context, output, async |service| service.sessions_list(ended).await).await
         }
         SessionsCommand::Show(Named { name, output }) => {
-            told("sessions show", asked, output, async |service| service.sessions_show(&name).await).await
+            run_and_print("sessions show", context, output, async |service| service.sessions_show(&name).await).await
         }
         SessionsCommand::Close(Named { name, output }) => {
-            told("sessions close", asked, output, async |service| service.sessions_close(&name).await).await
+            run_and_print("sessions close", context, output, async |service| service.sessions_close(&name).await).await
         }
         SessionsCommand::Revoke(Named { name, output }) => {
-            told("sessions revoke", asked, output, async |service| service.sessions_revoke(&name).await).await
+            run_and_print("sessions revoke", context, output, async |service| service.sessions_revoke(&name).await)
+                .await
         }
         SessionsCommand::Sweep(output) => {
-            told("sessions sweep", asked, output, async |service| service.sessions_sweep().await).await
+            run_and_print("sessions sweep", context, output, async |service| service.sessions_sweep().await).await
         }
     }
 }
 
-async fn told<T: Answer>(
+async fn run_and_print<T: Answer>(
     command: &str,
-    asked: &Asked,
+    context: &Context,
     output: Output,
     work: impl AsyncFnOnce(Service) -> Result<T, ErrorReport>,
 ) -> ExitCode {
-    let work = async { work(asked.config.service()?).await };
-    answered(command, output, unless_stopped(&asked.stop, work)).await
+    let work = async { work(context.config.service()?).await };
+    answered(command, output, unless_stopped(&context.stop, work)).await
 }
 
 impl Answer for SessionsListed {
-    /// A table, a line a session.
+    /// A table with one row per session.
     fn words(&self, words: &mut Text, _: Duration) {
         if self.sessions.is_empty() {
             text::line(&mut words.err, "there are no sessions");
@@ -121,7 +122,7 @@ fn word(value: &impl serde::Serialize) -> String {
 }
 
 impl Answer for SessionShown {
-    /// A line a field, by the names that JSON has for them.
+    /// One line per field, named as in JSON.
     fn words(&self, words: &mut Text, _: Duration) {
         let session = serde_json::to_value(&self.session).expect("plain data can be written as JSON");
         let fields = session.as_object().into_iter().flatten();

@@ -1,7 +1,7 @@
 //! `codemode setup`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{
@@ -10,13 +10,12 @@ use crate::{
 };
 use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
-    let work = async { asked.config.service()?.setup(&asked.progress).await };
-    answered("setup", output, unless_stopped(&asked.stop, work)).await
+pub(super) async fn run(context: &Context, output: Output) -> ExitCode {
+    let work = async { context.config.service()?.setup(&context.progress).await };
+    answered("setup", output, unless_stopped(&context.stop, work)).await
 }
 
 impl Answer for BrowserReady {
-    /// Which browser there is now.
     fn words(&self, words: &mut Text, _: Duration) {
         let how = if self.installed { "installed" } else { "found" };
         let path = self.path.display();

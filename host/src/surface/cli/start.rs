@@ -1,15 +1,17 @@
-//! From the start of the process to its exit code. Here and not in the program, which would compile all of it once more.
+//! The program's `main`: from the command line to the exit code. It is part of the library because the binary crate
+//! would otherwise compile all of it a second time.
 
 use super::{Cli, log, render};
 use clap::Parser as _;
 use std::process::ExitCode;
 use tokio::runtime::Builder;
 
-/// What the program `codemode` does.
+/// The entry point of the program `codemode`.
 #[must_use]
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    let mut runtime = if cli.is_small() { Builder::new_current_thread() } else { Builder::new_multi_thread() };
+    let mut runtime =
+        if cli.is_single_threaded() { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     let runtime = match runtime.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -22,7 +24,7 @@ pub fn main() -> ExitCode {
     if let Some(otlp) = otlp {
         otlp.flush();
     }
-    // Not waited for: a read of standard input may never end.
+    // Without waiting for blocking tasks: a read of standard input may never return.
     runtime.shutdown_background();
     code
 }

@@ -1,11 +1,11 @@
 //! `codemode types`.
 
-use super::{asked::Asked, render};
+use super::{context::Context, render};
 use crate::surface::text;
 use std::process::ExitCode;
 
-pub(super) fn print(asked: &Asked) -> ExitCode {
-    let declared = asked.config.service().map(|service| text::declarations(service.manifests()));
+pub(super) fn print(context: &Context) -> ExitCode {
+    let declared = context.config.service().map(|service| text::declarations(service.manifests()));
     match declared {
         Ok(declarations) => {
             render::data(&declarations);

@@ -1,19 +1,18 @@
 //! `codemode warm`.
 
 use super::{
-    asked::{Asked, Output},
+    context::{Context, Output},
     render::{Answer, Text, answered, unless_stopped},
 };
 use crate::{service::ImageReady, surface::text};
 use std::{process::ExitCode, time::Duration};
 
-pub(super) async fn run(asked: &Asked, output: Output) -> ExitCode {
-    let work = async { asked.config.service()?.warm_up(&asked.progress).await };
-    answered("warm", output, unless_stopped(&asked.stop, work)).await
+pub(super) async fn run(context: &Context, output: Output) -> ExitCode {
+    let work = async { context.config.service()?.warm_up(&context.progress).await };
+    answered("warm", output, unless_stopped(&context.stop, work)).await
 }
 
 impl Answer for ImageReady {
-    /// Where the image is.
     fn words(&self, words: &mut Text, took: Duration) {
         let how = if self.made { "made" } else { "there already" };
         let (folder, took) = (self.folder.display(), took.as_millis());

@@ -1,5 +1,6 @@
-//! Every setting, declared once: its name, which is its place in the file of defaults, flag, variable, default and what it is.
-//! The command line, the reading of variables and of the file, `codemode config show` and `spec/CONFIG.md` come from here.
+//! The declaration of every setting: its name, which is its path in the configuration file, and its flag, variable,
+//! default and description. The command line, the reading of variables and of the file, `codemode config show` and
+//! `spec/CONFIG.md` are derived from this table.
 
 use crate::surface::text;
 use clap::{Arg, ArgAction, builder::ValueParser};
@@ -15,62 +16,62 @@ use url::Url;
 /// One setting.
 #[derive(Debug)]
 pub struct Setting {
-    /// Its place in the file, as `browser.confine`.
+    /// Its path in the configuration file, as `browser.confine`.
     pub name: &'static str,
-    /// Its flag, without dashes.
+    /// Its command-line flag, without dashes.
     pub flag: Option<&'static str>,
     /// Its environment variable.
     pub variable: Option<&'static str>,
-    /// Whether the file may have it.
+    /// Whether the configuration file may set it.
     pub in_file: bool,
-    /// What it is when nobody says.
-    pub usual: Usual,
-    /// What it is, in words.
+    /// The default value.
+    pub default: DefaultValue,
+    /// Its description.
     pub about: &'static str,
-    /// Whether it is not shown.
+    /// Whether its value must not be shown.
     pub is_secret: bool,
-    /// Whether it is for tests and for codemode itself.
+    /// Whether it is only for tests and for codemode itself, and so left out of help texts.
     pub is_hidden: bool,
-    /// Whether a host that serves takes it over while it runs.
+    /// Whether a running host applies a change of it on reload.
     pub reloads: bool,
-    /// Whether only a host that serves has it.
+    /// Whether only `codemode serve` has it.
     pub of_serve: bool,
     kind: Kind,
     value_name: &'static str,
 }
 
-/// What a setting is when nobody says.
+/// The default value of a setting.
 #[derive(Clone, Copy, Debug)]
-pub enum Usual {
-    /// Nothing.
+pub enum DefaultValue {
+    /// Not set.
     Nothing,
     /// A number.
     Number(u64),
     /// A text.
     Text(&'static str),
-    /// No.
+    /// A switch that is off.
     Off,
-    /// A list with nothing in it.
+    /// An empty list.
     Empty,
-    /// Found out when it is needed: how, in words.
+    /// Determined when it is needed, as this text describes.
     Found(&'static str),
 }
 
-/// How a flag or a variable says it.
+/// How the value is written in a flag or a variable.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Text,
-    /// A text that something else can be read from.
+    /// A text that is validated.
     Checked(fn(&str) -> Result<(), String>),
     /// One of these words.
     Word(&'static [&'static str]),
     Switch,
     Number,
-    /// A time with its unit, kept in milliseconds.
+    /// A time with a unit, converted to milliseconds; at most this many.
     Time(u64),
-    /// Several. Of secrets nothing is checked here: what the command line refuses, it shows.
+    /// A list, one value per flag. Secrets are not validated here: the parser would show the value that it refuses.
     List,
-    /// Several, in one word between commas.
+    /// A list, separated by commas.
     Words,
 }
 
@@ -81,7 +82,7 @@ impl Setting {
             flag: None,
             variable: None,
             in_file: true,
-            usual: Usual::Nothing,
+            default: DefaultValue::Nothing,
             about,
             is_secret: false,
             is_hidden: false,
@@ -100,8 +101,8 @@ impl Setting {
         Self { variable: Some(variable), ..self }
     }
 
-    const fn usual(self, usual: Usual) -> Self {
-        Self { usual, ..self }
+    const fn default(self, default: DefaultValue) -> Self {
+        Self { default, ..self }
     }
 
     const fn not_in_file(self) -> Self {
@@ -124,11 +125,11 @@ impl Setting {
         Self { of_serve: true, ..self }
     }
 
-    /// Its argument of the command line, if it has a flag.
+    /// Its command-line argument, if it has a flag.
     pub(super) fn arg(&self) -> Option<Arg> {
         let mut help = self.about.to_owned();
-        if let Some(usual) = self.usual.words() {
-            help = format!("{help} [default: {usual}]");
+        if let Some(default) = self.default.text() {
+            help = format!("{help} [default: {default}]");
         }
         let arg = Arg::new(self.name).long(self.flag?).help(help).hide(self.is_hidden).hide_env_values(self.is_secret);
         let arg = match self.variable {
@@ -158,7 +159,7 @@ impl Setting {
         })
     }
 
-    /// Whether it takes no value, or several.
+    /// Whether it takes no value.
     pub(super) const fn is_switch(&self) -> bool {
         matches!(self.kind, Kind::Switch)
     }
@@ -172,10 +173,10 @@ fn number(text: &str) -> Result<Value, String> {
     text.parse::<u32>().map(|number| Value::Integer(number.into())).map_err(|error| error.to_string())
 }
 
-impl Usual {
-    /// In words; none if there is nothing to say.
+impl DefaultValue {
+    /// The default as text; `None` if there is none worth showing.
     #[must_use]
-    pub fn words(self) -> Option<String> {
+    pub fn text(self) -> Option<String> {
         match self {
             Self::Nothing | Self::Off | Self::Empty => None,
             Self::Number(number) => Some(number.to_string()),
@@ -183,7 +184,7 @@ impl Usual {
         }
     }
 
-    /// As a value; none if it is found out when it is needed.
+    /// The default as a value; `None` if it is not set or determined when it is needed.
     pub(super) fn value(self) -> Option<Value> {
         match self {
             Self::Nothing | Self::Found(_) => None,
@@ -199,7 +200,7 @@ fn address(text: &str) -> Result<(), String> {
     text.parse::<SocketAddr>().map(drop).map_err(|error| error.to_string())
 }
 
-/// Whether it is the base URL of a collector. An empty one, as a variable may be, is none.
+/// Checks the base URL of a collector. An empty text, as an environment variable may be, means no collector.
 pub(super) fn collector(text: &str) -> Result<(), String> {
     if text.is_empty() {
         return Ok(());
@@ -214,31 +215,31 @@ pub(super) fn collector(text: &str) -> Result<(), String> {
     }
 }
 
-/// All of them.
+/// All settings, in the order of the reference.
 pub const SETTINGS: &[Setting] = &[
-    Setting::new("config", Kind::Text, "The file of defaults")
+    Setting::new("config", Kind::Text, "The configuration file")
         .flag("config", "FILE")
         .variable("CODEMODE_CONFIG")
         .not_in_file()
-        .usual(Usual::Found("$XDG_CONFIG_HOME/codemode/config.toml, or ~/.config/codemode/config.toml")),
-    Setting::new("state_dir", Kind::Text, "The folder of everything that codemode keeps")
+        .default(DefaultValue::Found("$XDG_CONFIG_HOME/codemode/config.toml, or ~/.config/codemode/config.toml")),
+    Setting::new("state_dir", Kind::Text, "The folder in which codemode stores its state")
         .flag("state-dir", "FOLDER")
         .variable("CODEMODE_STATE_DIR")
-        .usual(Usual::Found("$XDG_STATE_HOME/codemode, or ~/.local/state/codemode")),
+        .default(DefaultValue::Found("$XDG_STATE_HOME/codemode, or ~/.local/state/codemode")),
     Setting::new("image_dir", Kind::Text, "The folder of prepared sandbox images")
         .flag("image-dir", "FOLDER")
         .variable("CODEMODE_IMAGE_DIR")
         .hidden()
-        .usual(Usual::Found("images in the state folder")),
-    Setting::new("keeper", Kind::Text, "The program that keeps browsers")
+        .default(DefaultValue::Found("images in the state folder")),
+    Setting::new("keeper", Kind::Text, "The program that runs the keepers of browsers")
         .flag("keeper", "FILE")
         .variable("CODEMODE_KEEPER")
         .hidden()
-        .usual(Usual::Found("this one")),
+        .default(DefaultValue::Found("this one")),
     Setting::new("browser.path", Kind::Text, "The Chromium to use")
         .flag("browser", "FILE")
         .variable("CODEMODE_BROWSER")
-        .usual(Usual::Found("found on PATH and in the usual places")),
+        .default(DefaultValue::Found("found on PATH and in the usual places")),
     Setting::new(
         "browser.cdp_url",
         Kind::Text,
@@ -251,81 +252,81 @@ pub const SETTINGS: &[Setting] = &[
         .flag("cdp-header", "HEADER")
         .variable("CODEMODE_CDP_HEADER")
         .secret()
-        .usual(Usual::Empty),
+        .default(DefaultValue::Empty),
     Setting::new("browser.headed", Kind::Switch, "Show the browser's window")
         .flag("headed", "")
         .variable("CODEMODE_HEADED")
-        .usual(Usual::Off),
+        .default(DefaultValue::Off),
     Setting::new(
         "browser.confine",
         Kind::Word(&["require", "try", "off"]),
-        "Whether browsers are kept from the machine's files: require, try or off",
+        "Whether browsers are confined from the machine's files: require, try or off",
     )
     .flag("confine", "MODE")
     .variable("CODEMODE_CONFINE")
-    .usual(Usual::Text("try")),
-    Setting::new("browser.readable", Kind::List, "Files and folders that browsers may read besides their own")
-        .usual(Usual::Empty),
-    Setting::new("network.allow", Kind::List, "What pages may reach; if it names anything, nothing else").usual(Usual::Empty),
-    Setting::new("network.deny", Kind::List, "What pages may not reach; it goes before what is allowed").usual(Usual::Empty),
-    Setting::new("policy.device_permissions", Kind::List, "What scripts may let pages have of this machine's devices")
-        .usual(Usual::Empty),
-    Setting::new("session.mode", Kind::Text, "How the session lives, of executions that ask for none")
+    .default(DefaultValue::Text("try")),
+    Setting::new("browser.readable", Kind::List, "Additional files and folders that confined browsers may read")
+        .default(DefaultValue::Empty),
+    Setting::new("network.allow", Kind::List, "Network patterns that pages may reach; if any are given, all others are refused").default(DefaultValue::Empty),
+    Setting::new("network.deny", Kind::List, "Network patterns that pages may not reach; they take precedence over the allowed ones").default(DefaultValue::Empty),
+    Setting::new("policy.device_permissions", Kind::List, "Device permissions that scripts may grant to pages")
+        .default(DefaultValue::Empty),
+    Setting::new("session.mode", Kind::Text, "The session mode of executions that request none")
         .reloads()
-        .usual(Usual::Text("one-shot")),
-    Setting::new("session.key", Kind::Text, "Its key").reloads(),
-    Setting::new("session.ttl_ms", Kind::Number, "How long its browser is kept unused, in milliseconds")
+        .default(DefaultValue::Text("one-shot")),
+    Setting::new("session.key", Kind::Text, "The session key of executions that request no session").reloads(),
+    Setting::new("session.ttl_ms", Kind::Number, "How long that session's browser may stay idle, in milliseconds")
         .reloads()
-        .usual(Usual::Number(SESSION_IDLE_MS_DEFAULT)),
-    Setting::new("session.wait_ms", Kind::Number, "How long is waited for its browser while another uses it, in milliseconds")
+        .default(DefaultValue::Number(SESSION_IDLE_MS_DEFAULT)),
+    Setting::new("session.wait_ms", Kind::Number, "How long to wait for that session's browser while another execution uses it, in milliseconds")
         .reloads()
-        .usual(Usual::Number(LEASE_WAIT_MS_DEFAULT)),
-    Setting::new("session.network.allow", Kind::List, "What its pages may reach, within what all may").reloads().usual(Usual::Empty),
-    Setting::new("session.network.deny", Kind::List, "What its pages may not reach").reloads().usual(Usual::Empty),
-    Setting::new("result.chars", Kind::Number, "Characters of a result in an answer, unless a call says otherwise")
+        .default(DefaultValue::Number(LEASE_WAIT_MS_DEFAULT)),
+    Setting::new("session.network.allow", Kind::List, "Network patterns that its pages may reach, within `network.allow`").reloads().default(DefaultValue::Empty),
+    Setting::new("session.network.deny", Kind::List, "Network patterns that its pages may not reach").reloads().default(DefaultValue::Empty),
+    Setting::new("result.chars", Kind::Number, "Most characters of a result in an answer, unless a call specifies it")
         .reloads()
-        .usual(Usual::Number(RESULT_CHARS_DEFAULT as u64)),
-    Setting::new("keep.sessions_ms", Kind::Number, "How long ended sessions are remembered, in milliseconds")
-        .usual(Usual::Number(SESSION_ABANDONED_MS)),
-    Setting::new("keep.logins_ms", Kind::Number, "How long unused profiles and saved logins are kept, in milliseconds")
-        .usual(Usual::Number(LOGINS_KEPT_MS)),
-    Setting::new("keep.audit_rows", Kind::Number, "Rows of the audit that are kept, at least a thousand")
-        .usual(Usual::Number(AUDIT_ROWS_MAX)),
-    Setting::new("lease.ttl_ms", Kind::Number, "How long a lease holds that is not renewed, in milliseconds")
+        .default(DefaultValue::Number(RESULT_CHARS_DEFAULT as u64)),
+    Setting::new("keep.sessions_ms", Kind::Number, "How long records of ended sessions are retained, in milliseconds")
+        .default(DefaultValue::Number(SESSION_ABANDONED_MS)),
+    Setting::new("keep.logins_ms", Kind::Number, "How long unused profiles and saved logins are retained, in milliseconds")
+        .default(DefaultValue::Number(LOGINS_KEPT_MS)),
+    Setting::new("keep.audit_rows", Kind::Number, "Audit rows that are retained, at least a thousand")
+        .default(DefaultValue::Number(AUDIT_ROWS_MAX)),
+    Setting::new("lease.ttl_ms", Kind::Number, "How long a lease is valid without renewal, in milliseconds")
         .flag("lease-ttl-ms", "MS")
         .variable("CODEMODE_LEASE_TTL_MS")
         .hidden()
-        .usual(Usual::Number(LEASE_TTL_MS)),
-    Setting::new("executions.concurrent", Kind::Number, "Executions that run at the same time, 32 at most")
+        .default(DefaultValue::Number(LEASE_TTL_MS)),
+    Setting::new("executions.concurrent", Kind::Number, "Executions that may run at the same time, 32 at most")
         .flag("concurrent", "NUMBER")
         .variable("CODEMODE_CONCURRENT")
-        .usual(Usual::Number(EXECUTIONS_CONCURRENT_MAX as u64)),
-    Setting::new("executions.queued", Kind::Number, "Executions that wait for a place, 64 at most")
+        .default(DefaultValue::Number(EXECUTIONS_CONCURRENT_MAX as u64)),
+    Setting::new("executions.queued", Kind::Number, "Executions that may wait in the queue, 64 at most")
         .flag("queued", "NUMBER")
         .variable("CODEMODE_QUEUED")
-        .usual(Usual::Number(EXECUTIONS_QUEUED_MAX as u64)),
+        .default(DefaultValue::Number(EXECUTIONS_QUEUED_MAX as u64)),
     Setting::new("log.filter", Kind::Text, "What is logged to standard error, as `warn` or `codemode_host=debug`")
         .flag("log", "FILTER")
         .variable("CODEMODE_LOG")
-        .usual(Usual::Text("warn")),
-    Setting::new("log.format", Kind::Word(&["text", "json"]), "How it is logged: text, or json, an object a line")
+        .default(DefaultValue::Text("warn")),
+    Setting::new("log.format", Kind::Word(&["text", "json"]), "The log format: text, or json with one object per line")
         .flag("log-format", "FORMAT")
         .variable("CODEMODE_LOG_FORMAT")
-        .usual(Usual::Text("text")),
+        .default(DefaultValue::Text("text")),
     Setting::new(
         "log.otlp",
         Kind::Checked(collector),
-        "The base URL of an OpenTelemetry collector, as `http://127.0.0.1:4318`: it gets the spans of executions, and the log at \
-         `info` unless a filter is given, by OTLP over HTTP",
+        "The base URL of an OpenTelemetry collector, as `http://127.0.0.1:4318`: it receives the spans of executions, and the \
+         log at `info` unless a filter is given, by OTLP over HTTP",
     )
     .flag("otlp", "URL")
     .variable("CODEMODE_OTLP"),
-    Setting::new("serve.listen", Kind::Checked(address), "Where to listen; port 0 is any free one")
+    Setting::new("serve.listen", Kind::Checked(address), "The address to listen on; port 0 is any free one")
         .flag("listen", "ADDRESS")
         .variable("CODEMODE_LISTEN")
         .of_serve()
-        .usual(Usual::Text("127.0.0.1:8222")),
-    Setting::new("serve.token", Kind::Text, "The one token of a host that needs no names")
+        .default(DefaultValue::Text("127.0.0.1:8222")),
+    Setting::new("serve.token", Kind::Text, "The token of a host with a single unnamed caller")
         .variable("CODEMODE_TOKEN")
         .not_in_file()
         .secret()
@@ -333,7 +334,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "serve.token_file",
         Kind::Text,
-        "The file of named tokens; needed, or CODEMODE_TOKEN, where others than this machine can call",
+        "The file of named tokens; it, or CODEMODE_TOKEN, is required where other machines can connect",
     )
     .flag("token-file", "FILE")
     .variable("CODEMODE_TOKEN_FILE")
@@ -342,12 +343,12 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "serve.allowed_hosts",
         Kind::Words,
-        "A name of this host besides localhost and the address; may be repeated",
+        "An accepted host name, in addition to localhost and the address; may be repeated",
     )
     .flag("allowed-host", "NAME")
     .variable("CODEMODE_ALLOWED_HOST")
     .of_serve()
-    .usual(Usual::Empty),
+    .default(DefaultValue::Empty),
     Setting::new(
         "serve.allowed_origins",
         Kind::Words,
@@ -356,43 +357,43 @@ pub const SETTINGS: &[Setting] = &[
     .flag("allowed-origin", "ORIGIN")
     .variable("CODEMODE_ALLOWED_ORIGIN")
     .of_serve()
-    .usual(Usual::Empty),
+    .default(DefaultValue::Empty),
     Setting::new(
         "serve.grace_ms",
         Kind::Time(SERVE_GRACE_MS_MAX),
-        "Time that running executions are given to end when the host is told to stop, in milliseconds; the flag has a unit, as 30s",
+        "Grace period of running executions when the host stops, in milliseconds; the flag has a unit, as 30s",
     )
     .flag("grace", "TIME")
     .variable("CODEMODE_GRACE")
     .of_serve()
-    .usual(Usual::Number(SERVE_GRACE_MS_DEFAULT)),
-    Setting::new("serve.vnext", Kind::Checked(address), "Serve the contract browser control vNext too, on this address, as 127.0.0.1:8223")
+    .default(DefaultValue::Number(SERVE_GRACE_MS_DEFAULT)),
+    Setting::new("serve.vnext", Kind::Checked(address), "Also serve the contract browser control vNext, on this address, as 127.0.0.1:8223")
         .flag("vnext", "ADDRESS")
         .variable("CODEMODE_VNEXT")
         .of_serve(),
-    Setting::new("serve.no_evaluate", Kind::Switch, "Clients of vNext may evaluate no functions in pages")
+    Setting::new("serve.no_evaluate", Kind::Switch, "Forbid clients of vNext to evaluate functions in pages")
         .flag("no-evaluate", "")
         .variable("CODEMODE_NO_EVALUATE")
         .of_serve()
-        .usual(Usual::Off),
-    Setting::new("serve.no_insight", Kind::Switch, "Administrators see no scripts, calls, console lines and pages of executions; nothing of them is kept in memory")
+        .default(DefaultValue::Off),
+    Setting::new("serve.no_insight", Kind::Switch, "Hide scripts, calls, console lines and pages of executions from administrators; none of them are held in memory")
         .flag("no-insight", "")
         .variable("CODEMODE_NO_INSIGHT")
         .of_serve()
-        .usual(Usual::Off),
-    Setting::new("serve.uploads", Kind::Text, "The folder whose files clients of vNext and ABP may give to pages")
+        .default(DefaultValue::Off),
+    Setting::new("serve.uploads", Kind::Text, "The folder whose files clients of vNext and ABP may upload to pages")
         .flag("uploads", "FOLDER")
         .variable("CODEMODE_UPLOADS")
         .of_serve(),
-    Setting::new("serve.no_history", Kind::Switch, "Nothing is noted of what clients of ABP do")
+    Setting::new("serve.no_history", Kind::Switch, "Record no history of what clients of ABP do")
         .flag("no-history", "")
         .variable("CODEMODE_NO_HISTORY")
         .of_serve()
-        .usual(Usual::Off),
-    Setting::new("serve.patience_ms", Kind::Number, "How long clients may keep a host waiting at most, in milliseconds")
+        .default(DefaultValue::Off),
+    Setting::new("serve.patience_ms", Kind::Number, "How long the host waits for a client at most, in milliseconds")
         .flag("patience-ms", "MS")
         .variable("CODEMODE_PATIENCE_MS")
         .of_serve()
         .hidden()
-        .usual(Usual::Found("as the bounds say")),
+        .default(DefaultValue::Found("as the bounds say")),
 ];

@@ -1,17 +1,17 @@
-//! What was said of the settings, and where: flag before variable before file before default.
+//! The sources of the settings, and their precedence: flag before variable before file before default.
 
 use super::declared::{SETTINGS, Setting};
 use clap::{ArgMatches, parser::ValueSource};
 use std::{env, fmt, path::PathBuf};
 use toml::{Table, Value};
 
-/// Where a setting's value is from.
+/// The kind of source of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// Nobody said anything.
+    /// No source sets it.
     Default,
-    /// The file of defaults.
+    /// The configuration file.
     File,
     /// The environment.
     Variable,
@@ -19,7 +19,7 @@ pub enum Origin {
     Flag,
 }
 
-/// What a flag or a variable says of a setting.
+/// The value that a flag or a variable gives a setting.
 #[derive(Clone)]
 pub struct Given {
     pub(super) setting: &'static Setting,
@@ -34,7 +34,7 @@ impl fmt::Debug for Given {
     }
 }
 
-/// What the command line and the environment say of these settings.
+/// The values that the command line and the environment give these settings.
 pub(super) fn given(matches: &ArgMatches, of_serve: bool) -> Vec<Given> {
     let settings = SETTINGS.iter().filter(|setting| setting.of_serve == of_serve);
     settings.filter_map(|setting| given_of(matches, setting)).collect()
@@ -42,7 +42,7 @@ pub(super) fn given(matches: &ArgMatches, of_serve: bool) -> Vec<Given> {
 
 fn given_of(matches: &ArgMatches, setting: &'static Setting) -> Option<Given> {
     if setting.flag.is_none() {
-        // No flag: other users of the machine could see it.
+        // Secrets have no flag: other users of the machine could see it.
         let value = env::var(setting.variable?).ok().filter(|value| !value.is_empty())?;
         return Some(Given { setting, value: Value::from(value), origin: Origin::Variable });
     }
@@ -61,34 +61,34 @@ fn given_of(matches: &ArgMatches, setting: &'static Setting) -> Option<Given> {
     Some(Given { setting, value, origin })
 }
 
-/// All that was said.
+/// All sources of settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layers {
     pub given: Vec<Given>,
-    /// The file of defaults, if there is one.
+    /// The configuration file, if there is one.
     pub path: Option<PathBuf>,
     pub file: Table,
 }
 
 impl Layers {
-    /// The value of a setting, and where it is from.
+    /// The effective value of a setting, and its origin.
     pub(super) fn value(&self, setting: &Setting) -> (Option<Value>, Origin) {
         if let Some(given) = self.given.iter().find(|given| given.setting.name == setting.name) {
             return (Some(given.value.clone()), given.origin);
         }
         match at(&self.file, setting.name) {
             Some(value) => (Some(value.clone()), Origin::File),
-            None => (setting.usual.value(), Origin::Default),
+            None => (setting.default.value(), Origin::Default),
         }
     }
 
-    /// The file's table, with what was given in its places. Below it are the defaults of a host that serves; others are the
-    /// service's own.
+    /// The file's table, overridden by flags and variables, and completed by the defaults of `codemode serve`. All
+    /// other defaults are those of the service.
     pub(super) fn merged(&self) -> Table {
         let mut table = self.file.clone();
         for setting in SETTINGS.iter().filter(|setting| setting.of_serve && at(&self.file, setting.name).is_none()) {
-            if let Some(usual) = setting.usual.value() {
-                put(&mut table, setting.name, usual);
+            if let Some(default) = setting.default.value() {
+                put(&mut table, setting.name, default);
             }
         }
         for Given { setting, value, .. } in self.given.iter().filter(|given| given.setting.name != "config") {
@@ -97,7 +97,7 @@ impl Layers {
         table
     }
 
-    /// The settings whose values are other ones there.
+    /// The settings whose values differ in `other`.
     pub(super) fn changed(&self, other: &Self) -> Vec<&'static Setting> {
         SETTINGS.iter().filter(|setting| self.value(setting).0 != other.value(setting).0).collect()
     }
@@ -122,7 +122,7 @@ fn put(table: &mut Table, name: &str, value: Value) {
     }
 }
 
-/// Names in a table that no setting has in the file.
+/// The names in a table that are not settings of the configuration file.
 pub(super) fn unknown(table: &Table) -> Vec<String> {
     fn walk(table: &Table, before: &str, unknown: &mut Vec<String>) {
         for (name, value) in table {
@@ -140,7 +140,8 @@ pub(super) fn unknown(table: &Table) -> Vec<String> {
     found
 }
 
-/// Secrets of a table that are no texts: what would be said of their types would show them.
+/// The secrets in a table that have the wrong type. They are refused here because the deserialiser's message would show
+/// the value.
 pub(super) fn misshapen_secrets(table: &Table) -> Vec<&'static str> {
     let secrets = SETTINGS.iter().filter(|setting| setting.is_secret);
     let is_misshapen = |setting: &&Setting| match at(table, setting.name) {
@@ -151,7 +152,7 @@ pub(super) fn misshapen_secrets(table: &Table) -> Vec<&'static str> {
     secrets.filter(is_misshapen).map(|setting| setting.name).collect()
 }
 
-/// Whether settings lie below a name.
+/// Whether a name is a table that contains settings.
 fn is_section(name: &str) -> bool {
     SETTINGS.iter().any(|setting| setting.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')))
 }

@@ -1,4 +1,4 @@
-//! The settings as typed values: what the file of defaults may say, and with it flags and variables.
+//! The settings as typed values, deserialised from the merged configuration file, flags and variables.
 
 use super::declared;
 use crate::service::{ConfineMode, DevicePermission, NetworkLists, NetworkRules, SessionRequest};
@@ -9,7 +9,7 @@ use codemode_spec::{
 use serde::Deserialize;
 use std::{fmt, net::SocketAddr, path::PathBuf, str::FromStr};
 
-/// A value that must not be shown: its `Debug` prints a name.
+/// A value that must not be shown: its `Debug` prints a placeholder.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub String);
@@ -20,13 +20,13 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// An HTTP header of an endpoint, written `Name: value`.
+/// An HTTP header sent to a CDP endpoint, written `Name: value`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Header {
-    /// Its name.
+    /// The header's name.
     pub name: String,
-    /// Its value.
+    /// The header's value.
     pub value: Secret,
 }
 
@@ -52,7 +52,7 @@ impl TryFrom<String> for Header {
     }
 }
 
-/// Everything that can be set; each field has the place of its setting.
+/// All settings; the field path of each is its name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Values {
@@ -71,7 +71,7 @@ pub(super) struct Values {
     pub serve: ServeValues,
 }
 
-/// What answers carry of results, of calls that do not say.
+/// The default size of results in answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ResultValues {
@@ -79,7 +79,7 @@ pub(super) struct ResultValues {
     pub chars: Option<u64>,
 }
 
-/// How long what is over is remembered.
+/// How long records are retained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Keep {
@@ -98,7 +98,7 @@ pub(super) struct LeaseValues {
     pub ttl_ms: Option<u64>,
 }
 
-/// How many executions there may be.
+/// The bounds on concurrent and queued executions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Executions {
@@ -108,14 +108,14 @@ pub(super) struct Executions {
     pub queued: Option<u64>,
 }
 
-/// What scripts may do beyond what all may.
+/// Additional permissions of scripts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Policy {
     pub device_permissions: Vec<DevicePermission>,
 }
 
-/// Which browsers there are, and how they are started.
+/// The browser to use, and how it is started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct BrowserValues {
@@ -127,30 +127,30 @@ pub(super) struct BrowserValues {
     pub readable: Vec<PathBuf>,
 }
 
-/// What is logged, and how.
+/// The log settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogValues {
-    /// Which events.
+    /// The filter of events.
     pub filter: Option<String>,
-    /// How they are written.
+    /// The output format.
     pub format: LogFormat,
-    /// The base URL of the collector that gets them too; none, or an empty one, if there is none.
+    /// The base URL of the OpenTelemetry collector; `None` or empty if there is none.
     pub otlp: Option<String>,
 }
 
-/// How events are written.
+/// The output format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LogFormat {
-    /// For people.
+    /// Text for people.
     #[default]
     Text,
-    /// An object a line, for programs.
+    /// One JSON object per line, for programs.
     Json,
 }
 
-/// How a host serves.
+/// The settings of `codemode serve`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(in crate::surface) struct ServeValues {
@@ -171,7 +171,7 @@ pub(in crate::surface) struct ServeValues {
 }
 
 impl Values {
-    /// Everything that is wrong with them.
+    /// All faults of the values that deserialisation does not detect.
     pub(super) fn faults(&self) -> Vec<String> {
         let mut faults = self.session.faults();
         let of_session = self.session.network.iter().filter_map(|lists| NetworkRules::parse(lists).err());

@@ -1,10 +1,11 @@
-//! Administration as JSON, below `/admin/v1`: what the command line does with sessions, leases, executions, the audit, files
-//! of answers, logins and secrets, by the same methods of the service, in the same envelopes.
+//! The administration API, below `/admin/v1`: sessions, leases, executions, the audit, files of answers, logins and
+//! secrets. It calls the same methods of the service as the command line, and answers with the same envelopes.
 //!
-//! `routes` has a handler for each route, `asked` what a request says, `document` what OpenAPI tells of it.
+//! `routes` has a handler for each route, `params` the parameters of requests, `document` the OpenAPI schemas of
+//! answers.
 
-mod asked;
 mod document;
+mod params;
 mod routes;
 
 use super::guard::refusal;
@@ -17,12 +18,12 @@ use axum::{
 };
 use std::sync::Arc;
 
-/// The routes, for callers who may administer.
+/// The routes, restricted to callers with the permission to administer.
 pub(super) fn router(service: Service) -> Router {
     routes::router(service).layer(middleware::from_fn(administered))
 }
 
-/// Lets those through who may administer.
+/// Middleware: refuses callers without the permission to administer.
 async fn administered(Extension(caller): Extension<Arc<Caller>>, request: Request, next: Next) -> Response {
     match caller.check_administers() {
         Ok(()) => next.run(request).await,

@@ -1,5 +1,5 @@
-//! The dashboard at `/`: a page, a script and a style sheet, the same for all, which ask `/admin/v1` for what they show, with the
-//! token that the operator gives them. They hold nothing that is secret, so they need no token themselves.
+//! The dashboard at `/`: a static page, script and style sheet. The script requests its data from `/admin/v1` with the
+//! token that the operator enters. The files contain no secrets, so they are served without a token.
 
 use super::guard::Guard;
 use axum::{
@@ -19,9 +19,10 @@ use std::sync::Arc;
 const PAGE: &str = include_str!("dashboard/index.html");
 const SCRIPT: &str = include_str!("dashboard/app.js");
 const STYLE: &str = include_str!("dashboard/style.css");
-/// Stands in the page where it says whether callers need a token.
+/// The attribute of the page that tells the script whether callers need a token.
 const TOKENS: &str = "data-tokens=\"no\"";
-/// Nothing but what comes from here runs or is loaded; pictures of pages are data. No other page may hold this one in a frame.
+/// Scripts, styles and requests only from this host; images only as `data:` URLs (pictures of pages). No framing by
+/// other pages.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; \
                       trusted-types 'none'";
@@ -48,7 +49,7 @@ fn sent(kind: &'static str, text: impl Into<axum::body::Body>) -> Response {
         (REFERRER_POLICY, "no-referrer"),
         (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
-        // A host that is replaced by a newer one has a newer dashboard.
+        // Revalidated, so that a newer host does not run with an older dashboard.
         (CACHE_CONTROL, "no-cache"),
     ];
     let mut response = text.into().into_response();
@@ -70,7 +71,7 @@ mod tests {
                 assert!(!text.contains(word), "{word} in {name}");
             }
         }
-        // The policy lets neither run.
+        // The content security policy blocks inline styles and event handlers.
         assert!(!PAGE.contains("<style") && !PAGE.contains("style=") && !PAGE.contains(" on"), "{PAGE}");
         assert_eq!(PAGE.matches("<script").count(), 1);
     }

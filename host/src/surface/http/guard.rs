@@ -1,5 +1,5 @@
-//! What every request passes before it is answered: the host that it names, the page that it comes from, its token, its
-//! body.
+//! The checks that every request passes before its handler runs: its Host, its Origin, its token and the size and time
+//! of its body.
 
 use super::{sessions::CALLER, tokens::Tokens};
 use crate::service::{self, BROWSER_VIA, Caller};
@@ -24,22 +24,22 @@ use std::{
 };
 use tokio::{sync::Semaphore, time::timeout};
 
-/// Time after which a client that was refused for want of room may ask again, in seconds.
+/// The `Retry-After` of a request that was refused for lack of capacity, in seconds.
 const RETRY_AFTER_S: u64 = 1;
-/// Where a request of a browser comes from, as the browser says (Fetch Metadata).
+/// The relation between the page that sent a request and this host, as reported by the browser (Fetch Metadata).
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
-/// Names under which a machine's own programs reach it.
+/// The host names of loopback.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// What requests are judged by.
+/// The state against which requests are checked.
 pub(super) struct Guard {
     tokens: RwLock<Tokens>,
     /// Host names, without ports.
     hosts: Vec<String>,
     origins: Vec<String>,
-    /// Room for bodies; a permit is a byte.
+    /// Bounds the memory of bodies being read; one permit per byte.
     bodies: Semaphore,
-    /// How long a body may take.
+    /// How long reading a body may take.
     patience: Duration,
 }
 
@@ -58,17 +58,18 @@ impl Guard {
         !self.tokens.read().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Takes other tokens: from the next request on.
+    /// Replaces the tokens, effective from the next request.
     pub(super) fn set_tokens(&self, tokens: Tokens) {
         *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = tokens;
     }
 
-    /// Host names that requests may name.
+    /// The accepted host names.
     pub(super) fn hosts(&self) -> &[String] {
         &self.hosts
     }
 
-    /// Refuses a request that names another host: a page of a foreign name that was made to lead here sends its own.
+    /// Refuses a request with an unknown Host. This stops DNS rebinding: a page whose name resolves to this machine
+    /// sends its own name as Host.
     fn check_host(&self, host: &str) -> Result<(), ErrorReport> {
         let name = host.parse::<Authority>().map(|authority| authority.host().to_ascii_lowercase());
         if name.is_ok_and(|name| self.hosts.contains(&name)) {
@@ -78,7 +79,7 @@ impl Guard {
             .with_hint("Use the address that `codemode serve` printed, or start it with --allowed-host NAME."))
     }
 
-    /// Refuses a request of a foreign page.
+    /// Refuses a request from a page of an origin that is not allowed.
     fn check_origin(&self, origin: Option<&HeaderValue>, host: &str) -> Result<(), ErrorReport> {
         let Some(origin) = origin else { return Ok(()) };
         let origin = origin.to_str().unwrap_or_default().to_ascii_lowercase();
@@ -90,7 +91,7 @@ impl Guard {
             .with_hint("Start it with --allowed-origin ORIGIN if they should."))
     }
 
-    /// Refuses a request that names another host, or comes from a page that is not this host's, or from a browser of codemode.
+    /// Refuses a request with an unknown Host, from a page of a foreign origin, or from a browser of codemode.
     fn check_source(&self, request: &Request) -> Result<(), ErrorReport> {
         let host = named_host(request.uri(), request.headers());
         self.check_host(&host)?;
@@ -98,9 +99,9 @@ impl Guard {
         check_browser(request.headers())
     }
 
-    /// The caller whose token the request has.
+    /// Authenticates the caller by the request's token.
     fn caller(&self, headers: &HeaderMap) -> Result<Arc<Caller>, ErrorReport> {
-        // Nothing panics while it is held.
+        // No code panics while holding the lock.
         let tokens = self.tokens.read().unwrap_or_else(PoisonError::into_inner);
         if tokens.is_empty() {
             return Ok(Arc::default());
@@ -119,7 +120,7 @@ impl Guard {
             .ok_or_else(|| ErrorReport::new(ErrorCode::Unauthenticated, "the request's token is not known"))
     }
 
-    /// The request with its whole body.
+    /// Reads the whole body into memory, within the bounds on size, time and total memory.
     async fn whole(&self, request: Request) -> Result<Request, ErrorReport> {
         let too_large = || {
             let message = format!("the request has more than {HTTP_BODY_BYTES_MAX} bytes");
@@ -152,7 +153,7 @@ impl Guard {
     }
 }
 
-/// Whether a body could not be read because it is too long.
+/// Whether reading a body failed because of the size limit.
 fn is_limit(error: &axum::Error) -> bool {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -164,7 +165,7 @@ fn is_limit(error: &axum::Error) -> bool {
     false
 }
 
-/// Lets a request through to what every caller may have, with or without a token, unless it comes from where no caller is.
+/// Middleware for public routes: checks Host and Origin, but no token.
 pub(super) async fn public(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     match guard.check_source(&request) {
         Ok(()) => next.run(request).await,
@@ -172,13 +173,13 @@ pub(super) async fn public(State(guard): State<Arc<Guard>>, request: Request, ne
     }
 }
 
-/// Lets a request through on behalf of its caller, or refuses it.
+/// Middleware for all other routes: checks Host, Origin and token, reads the body and sets the caller.
 pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Request, next: Next) -> Response {
     let admitted = async {
         guard.check_source(&request)?;
         let caller = guard.caller(request.headers())?;
         request.extensions_mut().insert(Arc::clone(&caller));
-        // The token is for this place alone.
+        // Only this check needs the token; handlers must not see it.
         request.headers_mut().remove(AUTHORIZATION);
         Ok((caller, guard.whole(request).await?))
     };
@@ -188,8 +189,8 @@ pub(super) async fn guarded(State(guard): State<Arc<Guard>>, mut request: Reques
     }
 }
 
-/// Refuses what a page has a browser send without saying which page, as for an image (Fetch Metadata), and all that comes from
-/// a browser of codemode: a script reaches its host by the tool alone.
+/// Refuses requests that a foreign page makes without an Origin, as for an image (recognised by Fetch Metadata), and
+/// all requests from browsers of codemode: a script must reach its host only through its namespaces.
 fn check_browser(headers: &HeaderMap) -> Result<(), ErrorReport> {
     let is = |name: HeaderName, of: &[&str]| {
         headers.get_all(name).iter().any(|value| of.iter().any(|of| value.as_bytes().ends_with(of.as_bytes())))
@@ -205,23 +206,23 @@ fn check_browser(headers: &HeaderMap) -> Result<(), ErrorReport> {
     Ok(())
 }
 
-/// The host that a request names, with its port.
+/// The host and port that a request names; empty if there is none or more than one.
 fn named_host(uri: &Uri, headers: &HeaderMap) -> String {
     let mut named = headers.get_all(HOST).iter();
     match (uri.authority(), named.next(), named.next()) {
         (Some(authority), _, None) => authority.to_string(),
         (None, Some(host), None) => host.to_str().unwrap_or_default().to_owned(),
-        // None, or two of which another program might believe the other.
+        // None, or two: another program in the chain might use the other one.
         _ => String::new(),
     }
 }
 
-/// The answer to a request that is not carried out.
+/// The error answer to a refused request.
 pub(super) fn refusal(error: ErrorReport) -> Response {
     enveloped(&refused(error))
 }
 
-/// The answer to a request of a method that its path is not for.
+/// The answer to a request with a method that the path does not support.
 pub(super) fn not_for_this_method() -> Response {
     let error = ErrorReport::new(ErrorCode::UnknownRoute, "this path is not for this method");
     with_status(StatusCode::METHOD_NOT_ALLOWED, &refused(error))
@@ -231,7 +232,7 @@ fn refused(error: ErrorReport) -> Envelope {
     service::answer::<()>("serve", Err(error), Duration::ZERO)
 }
 
-/// An envelope with the status of its code.
+/// The response for an envelope, with the HTTP status of its error code.
 pub(super) fn enveloped(envelope: &Envelope) -> Response {
     let status = envelope.error.as_ref().map_or(200, |error| error.code.http_status());
     with_status(StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), envelope)
@@ -248,7 +249,7 @@ fn with_status(status: StatusCode, envelope: &Envelope) -> Response {
     response
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub(super) fn json(status: StatusCode, value: &impl serde::Serialize) -> Response {
     let text = serde_json::to_string(value).expect("plain data can be written as JSON");
     (status, [(CONTENT_TYPE, "application/json")], text).into_response()

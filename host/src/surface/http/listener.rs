@@ -1,4 +1,5 @@
-//! Connections: how many, how long their heads may take, and how little a client may read.
+//! Accepts connections within bounds: their number, the time and size of request headers, and how long a write may
+//! stall.
 
 use axum::Router;
 use codemode_spec::limits::{
@@ -17,14 +18,15 @@ use tokio::{
 use tokio_io_timeout::TimeoutStream;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long accepting rests when the process has no descriptor left.
+/// The pause after a failed accept, such as when the process has no file descriptors left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves connections, whose clients may keep it waiting for so long, until `closing`; then no more are accepted, and those that are open end with their next answer.
-/// Returns when all have ended.
+/// Serves connections until `closing` is cancelled; then none are accepted any more, and open ones close after the
+/// answer in progress. Returns when all are closed. `patience` bounds the time that a client may take to send its
+/// headers or to read.
 ///
 /// # Cancellation
-/// When the future is dropped, no more connections are accepted, and those that are open go on.
+/// When the future is dropped, no more connections are accepted, and open ones continue.
 pub(super) async fn serve(listener: TcpListener, router: Router, patience: Duration, closing: &CancellationToken) {
     let places = Arc::new(Semaphore::new(HTTP_CONNECTIONS_MAX));
     let connections = TaskTracker::new();
@@ -67,7 +69,7 @@ async fn serve_one(stream: TcpStream, router: Router, patience: Duration, closin
         }
     };
     if let Err(error) = served {
-        // Clients that go away are no event; of what they send, nothing is logged.
+        // Only at debug level: disconnecting clients are normal. Nothing of their messages is logged.
         tracing::debug!(%error, "a connection ended early");
     }
 }

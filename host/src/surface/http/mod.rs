@@ -1,13 +1,15 @@
-//! HTTP: one host for many clients. MCP at `/mcp`, ABP below `/api/v1` and at `/abp/mcp`, health at `/healthz` and `/readyz`,
-//! numbers at `/metrics`, administration below `/admin/v1`, and its dashboard at `/`.
+//! The HTTP server of `codemode serve`: one host for many clients. It serves MCP at `/mcp`, ABP below `/api/v1` and at
+//! `/abp/mcp`, health at `/healthz` and `/readyz`, metrics at `/metrics`, administration below `/admin/v1`, and the
+//! dashboard at `/`. The contract vNext has its own listener.
 //!
-//! `listener` has connections, `guard` what every request passes, `tokens` who may call, `sessions` those of MCP clients
-//! with a handshake, `admin` administration, `dashboard` its pages for browsers. What is answered comes from the service.
+//! `listener` bounds connections, `guard` checks every request, `tokens` authenticates callers, `sessions` holds the
+//! sessions of MCP clients with a handshake, `admin` is the administration, `dashboard` its web page. All answers come
+//! from the service.
 
 mod abp;
 mod admin;
+mod contract;
 mod dashboard;
-mod face;
 mod guard;
 mod listener;
 mod sessions;
@@ -52,57 +54,57 @@ use tokio_util::{
 };
 use vnext::Vnext;
 
-/// The type of numbers for a monitoring system.
+/// The content type of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-/// How long clients may take to read what they are told last.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+/// How long clients may take to read their last answers before the host exits.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
-/// How a host is served.
+/// The settings of the server.
 #[derive(Debug)]
 pub(super) struct Options {
     pub listen: SocketAddr,
-    /// A token of the environment.
+    /// The token from the environment.
     pub token: Option<Secret>,
     /// The file of named tokens.
     pub token_file: Option<PathBuf>,
-    /// Names of this host besides those of loopback.
+    /// Accepted host names, in addition to those of loopback.
     pub allowed_hosts: Vec<String>,
-    /// Origins whose pages may use it.
+    /// Origins whose pages may send requests.
     pub allowed_origins: Vec<String>,
-    /// Time that running executions are given when the host is told to stop.
+    /// The grace period of running executions when the host stops.
     pub grace: Duration,
-    /// How long clients may keep it waiting; what the bounds say, if that is less.
+    /// How long the host waits for a client to send or read; capped by the bounds in the limits.
     pub patience: Duration,
-    /// Where the contract vNext is served.
+    /// The address of the contract vNext, if it is served.
     pub vnext: Option<SocketAddr>,
-    /// Whether its clients may evaluate functions in pages.
+    /// Whether clients of vNext may evaluate functions in pages.
     pub evaluates: bool,
-    /// The folder whose files clients may give to pages.
+    /// The folder whose files clients may upload to pages.
     pub uploads: Option<PathBuf>,
-    /// Whether there is a history of what clients of ABP do.
+    /// Whether the actions of ABP clients are recorded in a history.
     pub keeps_history: bool,
 }
 
-/// A host that listens.
+/// A server that is bound to its addresses.
 pub(super) struct Server {
     shared: Shared,
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
     guard: Arc<Guard>,
-    /// The contract vNext, on a listener of its own.
-    vnext: Option<Face>,
+    /// The contract vNext, on its own listener.
+    vnext: Option<VnextServer>,
     abp: Arc<Abp>,
-    /// Answers that are being sent.
+    /// Tracks the answers that are being sent.
     answers: TaskTracker,
-    /// Ends what clients of MCP have open.
+    /// Cancels the sessions and streams of MCP clients.
     mcp: CancellationToken,
     grace: Duration,
     patience: Duration,
 }
 
-/// A contract on a listener of its own.
-struct Face {
+/// The server of the contract vNext, with its own listener.
+struct VnextServer {
     vnext: Arc<Vnext>,
     listener: TcpListener,
     address: SocketAddr,
@@ -110,11 +112,11 @@ struct Face {
 }
 
 impl Server {
-    /// Listens, and answers nobody yet.
+    /// Binds the addresses; no request is answered before [`Self::run`].
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when there is no token though others than this machine could call, or tokens are wrong;
-    /// `IO_ERROR` when the address cannot be listened on.
+    /// `INVALID_ARGUMENT` when there is no token although other machines can reach an address, or the tokens are
+    /// invalid; `IO_ERROR` when an address cannot be bound.
     pub(super) async fn bind(service: Service, options: Options) -> Result<Self, ErrorReport> {
         let Options { listen, token, token_file, allowed_hosts, allowed_origins, .. } = options;
         let Options { grace, patience, vnext, evaluates, uploads, keeps_history, .. } = options;
@@ -127,7 +129,7 @@ impl Server {
         let (listener, address) = listening(listen, "--listen").await?;
         let guard = Arc::new(Guard::new(tokens, &hosts, &allowed_origins, patience));
         let (shared, answers, mcp) = (Shared::new(service), TaskTracker::new(), CancellationToken::new());
-        let face = match vnext {
+        let vnext_server = match vnext {
             Some(listen) => {
                 let (listener, address) = listening(listen, "--vnext").await?;
                 let vnext = Vnext::new(shared.service.clone(), vnext::Options { evaluates, uploads: uploads.clone() });
@@ -135,7 +137,7 @@ impl Server {
                     .layer(middleware::from_fn_with_state(shared.clone(), unless_closing))
                     .layer(middleware::from_fn_with_state(answers.clone(), tracked))
                     .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded));
-                Some(Face { vnext, listener, address, router })
+                Some(VnextServer { vnext, listener, address, router })
             }
             None => None,
         };
@@ -156,28 +158,28 @@ impl Server {
             .route("/readyz", get(readyz).with_state(shared.clone()))
             .fallback(async || refusal(ErrorReport::new(ErrorCode::UnknownRoute, "there is nothing at this path")))
             .method_not_allowed_fallback(async || not_for_this_method());
-        Ok(Self { shared, listener, address, router, guard, vnext: face, abp, answers, mcp, grace, patience })
+        Ok(Self { shared, listener, address, router, guard, vnext: vnext_server, abp, answers, mcp, grace, patience })
     }
 
-    /// The address on which the contract vNext is served.
+    /// The bound address of the contract vNext.
     pub(super) fn vnext_address(&self) -> Option<SocketAddr> {
-        self.vnext.as_ref().map(|face| face.address)
+        self.vnext.as_ref().map(|server| server.address)
     }
 
-    /// The address that it listens on.
+    /// The bound address.
     pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What can be reloaded while it serves.
+    /// A handle to reload the tokens while the server runs.
     pub(super) fn reload(&self) -> Reload {
         let vnext = self.vnext_address().map(|address| address.ip());
         let addresses = [Some(self.address.ip()), vnext].into_iter().flatten().collect();
         Reload { guard: Arc::clone(&self.guard), addresses }
     }
 
-    /// Serves until it is told to stop. Then new executions are refused; those that run have their grace, after which they
-    /// are cancelled and their callers told so.
+    /// Serves until `stop` is cancelled. Then new executions are refused; running ones may finish within the grace
+    /// period, after which they are cancelled and their calls answered with that error.
     pub(super) async fn run(self, stop: CancellationToken) {
         let Self { shared, listener, address: _, router, guard: _, vnext, abp, answers, mcp, grace, patience } = self;
         let Shared { service, executions, closing, ending, .. } = shared;
@@ -188,8 +190,9 @@ impl Server {
             }
         });
         let closed = CancellationToken::new();
-        let (face, vnext) = vnext.map(|Face { vnext, listener, router, .. }| ((listener, router), vnext)).unzip();
-        let face = face.map(|(listener, router)| {
+        let (server, vnext) =
+            vnext.map(|VnextServer { vnext, listener, router, .. }| ((listener, router), vnext)).unzip();
+        let server = server.map(|(listener, router)| {
             let closed = closed.clone();
             AbortOnDropHandle::new(tokio::spawn(
                 async move { listener::serve(listener, router, patience, &closed).await },
@@ -208,9 +211,9 @@ impl Server {
                 if timeout(clean_up, executions.wait()).await.is_err() {
                     tracing::warn!("executions did not end in time");
                 }
-                let _ = timeout(LAST_WORDS, answers.wait()).await;
+                let _ = timeout(LAST_ANSWERS, answers.wait()).await;
             }
-            // Their browsers stay with their keepers.
+            // Only the executions end: their browsers keep running under their keepers.
             let ends = async {
                 tokio::join!(abp.end(), async {
                     if let Some(vnext) = &vnext {
@@ -221,17 +224,17 @@ impl Server {
             let _ = timeout(Duration::from_millis(DISPOSE_MS_MAX), ends).await;
             mcp.cancel();
             closed.cancel();
-            tokio::time::sleep(LAST_WORDS).await;
+            tokio::time::sleep(LAST_ANSWERS).await;
         };
         tokio::select! {
             () = listener::serve(listener, router, patience, &closed) => {}
             () = stopping => tracing::warn!("some clients did not read their last answer"),
         }
-        drop(face);
+        drop(server);
     }
 }
 
-/// The tokens of a host that listens on these addresses.
+/// Reads the tokens of a host that listens on these addresses.
 fn tokens(token: Option<&Secret>, file: Option<&Path>, addresses: &[IpAddr]) -> Result<Tokens, ErrorReport> {
     let tokens = Tokens::read(token, file)?;
     if let Some(address) = addresses.iter().find(|address| tokens.is_empty() && !address.is_loopback()) {
@@ -242,17 +245,19 @@ fn tokens(token: Option<&Secret>, file: Option<&Path>, addresses: &[IpAddr]) -> 
     Ok(tokens)
 }
 
-/// What a host that serves takes over while it does.
+/// Reloads the tokens of a running server.
 pub(super) struct Reload {
     guard: Arc<Guard>,
     addresses: Vec<IpAddr>,
 }
 
 impl Reload {
-    /// Reads the tokens again; those of before hold if these are wrong. How many callers there are.
+    /// Reads the tokens again and returns the number of callers. The previous tokens stay in force if the new ones are
+    /// invalid.
     ///
     /// # Errors
-    /// As [`Server::bind`] of tokens; and when none are left where there were some: nobody may come in by a slip.
+    /// As [`Server::bind`] for tokens; also when no token is left although there were some, so that an accidentally
+    /// emptied file does not open the host to everyone.
     pub(super) fn tokens(&self, token: Option<&Secret>, file: Option<&Path>) -> Result<usize, ErrorReport> {
         let tokens = tokens(token, file, &self.addresses)?;
         let callers = tokens.len();
@@ -265,7 +270,7 @@ impl Reload {
     }
 }
 
-/// Listens on an address.
+/// Binds an address.
 async fn listening(address: SocketAddr, flag: &str) -> Result<(TcpListener, SocketAddr), ErrorReport> {
     let listener = TcpListener::bind(address).await.map_err(|error| {
         ErrorReport::new(ErrorCode::IoError, format!("{address} cannot be listened on: {error}"))
@@ -275,26 +280,27 @@ async fn listening(address: SocketAddr, flag: &str) -> Result<(TcpListener, Sock
     Ok((listener, address))
 }
 
-/// Refuses requests once the host is told to stop, and ends those that are left when their grace is over.
+/// Middleware: refuses requests once the host is stopping, and cancels those still running when the grace period is
+/// over.
 async fn unless_closing(State(shared): State<Shared>, request: axum::extract::Request, next: Next) -> Response {
     if shared.closing.is_cancelled() {
-        return face::failed(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
+        return contract::failed(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
     }
     tokio::select! {
         answer = next.run(request) => answer,
         () = shared.ending.cancelled() => {
-            face::failed(ErrorReport::new(ErrorCode::Cancelled, "the host is stopping, and the call was cancelled"))
+            contract::failed(ErrorReport::new(ErrorCode::Cancelled, "the host is stopping, and the call was cancelled"))
         }
     }
 }
 
-/// MCP over HTTP, by the library: revision 2025-11-25 with sessions, 2026-07-28 without.
+/// The library's MCP service over HTTP: revision 2025-11-25 with sessions, 2026-07-28 without.
 fn mcp_service<H: ServerHandler>(
     handler: impl Fn() -> H + Send + Sync + 'static,
     guard: &Guard,
     cancel: &CancellationToken,
 ) -> StreamableHttpService<H, Sessions> {
-    // The library has a wall of its own against foreign hosts.
+    // The library checks the Host header as well, so it needs the same names as the guard.
     let config = StreamableHttpServerConfig::default()
         .with_allowed_hosts(guard.hosts().iter().map(|host| host.trim_matches(['[', ']'])))
         .with_max_request_body_bytes(HTTP_BODY_BYTES_MAX)
@@ -302,7 +308,8 @@ fn mcp_service<H: ServerHandler>(
     StreamableHttpService::new(move || Ok(handler()), Arc::new(Sessions::new()), config)
 }
 
-/// Counts answers to calls until they are sent. Streams that a client holds open to be told things are none.
+/// Middleware: tracks each answer until its body is sent. GET requests are not tracked: clients hold them open as event
+/// streams.
 async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Request, next: Next) -> Response {
     if request.method() == Method::GET {
         return next.run(request).await;
@@ -316,7 +323,7 @@ async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Req
     Response::from_parts(parts, Body::from_stream(body))
 }
 
-/// Numbers for a monitoring system.
+/// Metrics in the OpenMetrics format.
 async fn metrics(State(shared): State<Shared>) -> Response {
     match shared.service.metrics().await {
         Ok(text) => ([(CONTENT_TYPE, OPEN_METRICS)], text).into_response(),
@@ -324,12 +331,12 @@ async fn metrics(State(shared): State<Shared>) -> Response {
     }
 }
 
-/// Whether the process answers.
+/// Liveness: answers as long as the process does.
 async fn healthz() -> Response {
     json(StatusCode::OK, &serde_json::json!({"ok": true}))
 }
 
-/// Whether an execution could begin now.
+/// Readiness: whether an execution could start now.
 async fn readyz(State(shared): State<Shared>) -> Response {
     let mut readiness = shared.service.readiness().await;
     if shared.closing.is_cancelled() {

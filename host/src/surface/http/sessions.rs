@@ -1,4 +1,5 @@
-//! The sessions of MCP clients with a handshake: each is its caller's alone, and a caller has a bounded number.
+//! The sessions of MCP clients with a handshake. A session can be used only by the caller that created it, and each
+//! caller has a bounded number of them.
 
 use crate::service::Caller;
 use codemode_spec::limits::{MCP_SESSION_IDLE_MS_MAX, MCP_SESSIONS_PER_CALLER_MAX};
@@ -18,11 +19,11 @@ use std::{
 };
 
 tokio::task_local! {
-    /// On whose behalf the request is that is being answered.
+    /// The caller of the request that is being answered.
     pub(super) static CALLER: Arc<Caller>;
 }
 
-/// The library's sessions, with their owners.
+/// The library's session manager, with an owner for each session.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     owned: Mutex<Owned>,
@@ -30,7 +31,7 @@ pub(super) struct Sessions {
 
 #[derive(Default)]
 struct Owned {
-    /// Counts up with each use of a session.
+    /// A logical clock, incremented with each use of a session.
     uses: u64,
     sessions: HashMap<SessionId, OwnedSession>,
 }
@@ -41,7 +42,7 @@ struct OwnedSession {
 }
 
 impl Owned {
-    /// Notes that a caller's session is used; `false` if it is not that caller's.
+    /// Records a use of a session; `false` if the caller does not own it.
     fn touch(&mut self, id: &SessionId, caller: &str) -> bool {
         self.uses += 1;
         match self.sessions.get_mut(id).filter(|session| session.caller == caller) {
@@ -53,7 +54,7 @@ impl Owned {
         }
     }
 
-    /// The session of a caller that is to end so that another one has room.
+    /// The caller's least recently used session, if it must be closed to make room for another one.
     fn surplus(&self, caller: &str) -> Option<SessionId> {
         let own = || self.sessions.iter().filter(|(_, session)| session.caller == caller);
         if own().count() < MCP_SESSIONS_PER_CALLER_MAX {
@@ -77,7 +78,7 @@ impl Sessions {
     }
 }
 
-/// The name of the caller that is answered; `None` when the library ends a session by itself.
+/// The name of the current caller; `None` when the library closes a session on its own.
 fn caller() -> Option<String> {
     CALLER.try_with(|caller| caller.name.clone()).ok()
 }
@@ -109,7 +110,7 @@ impl SessionManager for Sessions {
         self.inner.initialize_session(id, message).await
     }
 
-    /// Whether it is there and the caller's: another caller's session is not there.
+    /// Whether the session exists and belongs to the caller; the session of another caller is reported as missing.
     async fn has_session(&self, id: &SessionId) -> Result<bool, Self::Error> {
         let is_own = self.owned().touch(id, &caller().unwrap_or_default());
         Ok(is_own && self.inner.has_session(id).await?)

@@ -1,7 +1,7 @@
-//! Who may call: named tokens, each with what its caller may have.
+//! Authentication: named tokens, each with the limits and permissions of its caller.
 //!
-//! A token is kept as its hash, so that comparing takes the same time however much of it is right, and nothing that is
-//! printed can hold it.
+//! Tokens are stored as hashes, so that the time of a comparison does not depend on how much of a token is right, and
+//! no output can contain a token.
 
 use super::super::config::Secret;
 use crate::service::{Caller, KeyPattern, NetworkLists};
@@ -14,9 +14,9 @@ use rustix::fs::{Mode, OFlags};
 use serde::Deserialize;
 use std::{collections::BTreeMap, fs::File, io::Read as _, os::unix::fs::MetadataExt as _, path::Path, sync::Arc};
 
-/// The name of the caller whose token is in the environment.
+/// The name of the caller whose token is set in the environment.
 const CALLER_OF_ENVIRONMENT: &str = "default";
-/// Characters of a caller's name.
+/// The maximum length of a caller's name.
 const NAME_CHARS_MAX: usize = 64;
 
 /// The tokens of a host.
@@ -25,7 +25,7 @@ pub(super) struct Tokens {
     callers: Vec<(blake3::Hash, Arc<Caller>)>,
 }
 
-/// The file: a table for each caller.
+/// The token file: one table per caller.
 type TokensFile = BTreeMap<String, Entry>;
 
 /// One caller.
@@ -46,11 +46,11 @@ struct Entry {
 }
 
 impl Tokens {
-    /// Reads the tokens of the environment and of the file.
+    /// Reads the tokens from the environment and the file.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` when a token could be guessed or is there twice, or the file could be read by others, cannot be
-    /// read or says what it must not. No error shows a token.
+    /// `INVALID_ARGUMENT` when a token is too short or not unique, or when the file is readable by other users, cannot
+    /// be read or is invalid. No error shows a token.
     pub(super) fn read(of_environment: Option<&Secret>, file: Option<&Path>) -> Result<Self, ErrorReport> {
         let mut tokens = Self::default();
         if let Some(Secret(token)) = of_environment {
@@ -59,13 +59,13 @@ impl Tokens {
         if let Some(path) = file {
             let of_file = |fault: String| wrong(format!("the file of tokens {} is wrong: {fault}", path.display()));
             let text = read_private(path).map_err(of_file)?;
-            // The library's words may show the line, and with it the token.
+            // The parser's message is not used: it may show the line, and with it the token.
             let entries: TokensFile = toml::from_str(&text).map_err(|error| {
                 let line = error.span().map_or(1, |span| text[..span.start].lines().count().max(1));
                 of_file(format!("line {line} is not as it must be"))
             })?;
             if entries.is_empty() {
-                // Not a host that asks for none.
+                // Otherwise an empty file would make a host without authentication.
                 return Err(of_file("it names no caller".to_owned()));
             }
             for (name, entry) in entries {
@@ -77,22 +77,22 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// Whether callers need none.
+    /// Whether there are no tokens, so that callers need none.
     pub(super) fn is_empty(&self) -> bool {
         self.callers.is_empty()
     }
 
-    /// How many there are.
+    /// The number of callers.
     pub(super) fn len(&self) -> usize {
         self.callers.len()
     }
 
-    /// The caller of a token. Takes the same time whichever it is, and whether there is one.
+    /// The caller of a token. The time does not depend on which caller it is, or whether there is one.
     pub(super) fn caller(&self, token: &[u8]) -> Option<Arc<Caller>> {
         let hash = blake3::hash(token);
         let mut found = None;
         for (of, caller) in &self.callers {
-            // The comparison of hashes takes the same time for all.
+            // Hashes are compared in constant time.
             if *of == hash {
                 found = Some(caller);
             }
@@ -141,7 +141,7 @@ impl Entry {
     }
 }
 
-/// The text of a file that is only its user's.
+/// Reads a file that only its owner, this user, can access.
 fn read_private(path: &Path) -> Result<String, String> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty());
     let file = File::from(opened.map_err(|error| error.to_string())?);

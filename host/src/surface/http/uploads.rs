@@ -1,4 +1,4 @@
-//! Files that clients name and pages get: those of one folder that the operator has chosen, and no others.
+//! Reads the files that clients upload to pages, only from the one folder that the operator has configured.
 
 use codemode_spec::{
     ErrorCode, ErrorReport, Value,
@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files as the verbs take them. A path is one within the folder, or begins with it. Blocks.
+/// Reads files into the form that the verbs take. A path is relative to the folder, or absolute within it. Blocks.
 pub(super) fn read(folder: &Path, paths: &[String]) -> Result<Vec<Value>, ErrorReport> {
     if paths.len() > UPLOAD_FILES_MAX {
         let message = format!("{} files are too many: at most {UPLOAD_FILES_MAX} are taken", paths.len());
@@ -29,7 +29,7 @@ fn file(folder: &Path, path: &str, left: &mut usize) -> Result<Value, ErrorRepor
     let within: PathBuf = Path::new(path).strip_prefix(folder).map_or_else(|_| path.into(), Path::to_path_buf);
     let folder = open(folder, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty());
     let folder = folder.map_err(|_| refused("the folder of uploads is not there"))?;
-    // The kernel keeps the way within the folder, through links too: what lies there may change at any time.
+    // The kernel confines the lookup to the folder and follows no links: checking the path beforehand would be a race.
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = openat2(&folder, &within, flags, Mode::empty(), resolve);

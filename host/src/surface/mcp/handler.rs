@@ -1,4 +1,5 @@
-//! What a server of MCP does, whatever its messages come by.
+//! The MCP request handler, independent of the transport.
+
 use super::{notices, tool, trace_context};
 use crate::service::{self, Caller, ExecuteRequest, Service, TOOL};
 use axum::http::request::Parts;
@@ -22,19 +23,19 @@ use std::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-/// How long a client may keep the list of tools: it is the same for as long as this program is.
+/// How long a client may cache the list of tools, which does not change while the program runs.
 const TOOLS_TTL_MS: u64 = 3_600_000;
 
-/// What all clients of a host share.
+/// The state that all clients of a host share.
 #[derive(Clone)]
 pub(in crate::surface) struct Shared {
     pub(in crate::surface) service: Service,
     tool: Tool,
-    /// The executions that run.
+    /// The running executions.
     pub(in crate::surface) executions: TaskTracker,
-    /// When it is cancelled, calls that come are refused.
+    /// Once cancelled, new calls are refused.
     pub(in crate::surface) closing: CancellationToken,
-    /// When it is cancelled, executions that run are cancelled; their calls are answered.
+    /// Once cancelled, running executions are cancelled; their calls are still answered.
     pub(in crate::surface) ending: CancellationToken,
 }
 
@@ -46,7 +47,7 @@ impl Shared {
     }
 }
 
-/// One client's, or one request's where there is no handshake.
+/// The handler of one client, or of one request where there is no handshake.
 pub(in crate::surface) struct Handler {
     shared: Shared,
     /// The least severe [`LoggingLevel`] that a client of a revision with a handshake wants to see.
@@ -63,7 +64,7 @@ impl Handler {
         let service = &self.shared.service;
         let cancel = context.ct.child_token();
         let execution = async {
-            // What an early call waits for is told as its progress.
+            // A call that arrives before the sandbox is ready gets the preparation reported as its progress.
             match service.ready(&|text| reporter.preparing(text), &cancel).await {
                 Ok(()) => service.execute_for(&caller(context), request, reporter.clone(), cancel.clone()).await,
                 Err(error) => service::refused(error),
@@ -81,7 +82,7 @@ impl Handler {
         envelope
     }
 
-    /// Which console lines the client wants to see while the script runs.
+    /// The least severe console level that the client wants to see while the script runs.
     fn least_level(&self, context: &RequestContext<RoleServer>) -> Option<u8> {
         if is_stateless(context) {
             return context.meta.log_level().map(|level| level as u8);
@@ -90,13 +91,13 @@ impl Handler {
     }
 }
 
-/// On whose behalf a message comes: over HTTP the one whose token it has.
+/// The caller of a message: over HTTP, the one that its token identifies.
 fn caller(context: &RequestContext<RoleServer>) -> Arc<Caller> {
     let parts = context.extensions.get::<Parts>();
     parts.and_then(|parts| parts.extensions.get::<Arc<Caller>>()).cloned().unwrap_or_default()
 }
 
-/// Whether the client speaks the revision without a handshake, in which every request says all that matters to it.
+/// Whether the client uses the revision without a handshake, in which every request is self-contained.
 fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| !version.has_initialize())
 }

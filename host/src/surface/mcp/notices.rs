@@ -1,7 +1,7 @@
-//! What a client is told while a script runs: how many calls it has made, and what it writes to the console.
+//! Notifications to a client while a script runs: progress, as the number of calls made, and console lines.
 //!
-//! A client that reads slowly is told less, and delays nothing: the newest progress replaces what was not yet sent, and
-//! console lines for which there is no room are left out here. The answer has them all the same.
+//! A client that reads slowly gets fewer notifications and delays nothing: newer progress replaces progress that is not
+//! yet sent, and console lines are dropped when the queue is full. The answer contains all of them.
 
 use crate::service::Observer;
 use codemode_spec::message::{ConsoleLine, Level};
@@ -17,20 +17,20 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Console lines that wait to be sent.
+/// The number of console lines that are queued for sending.
 const LINES_WAITING_MAX: usize = 256;
-/// The least time between two notifications of progress.
+/// The minimum interval between two progress notifications.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How far an execution is.
+/// The progress of an execution.
 #[derive(Clone, Debug, Default)]
 struct Progress {
-    /// Grows. Below one while the sandbox is prepared, then the number of calls.
+    /// Increases monotonically: below one while the sandbox is prepared, then the number of calls.
     at: f64,
     message: String,
 }
 
-/// The end that an execution reports to.
+/// The sending end, to which an execution reports.
 pub(super) struct Reporter {
     lines: mpsc::Sender<(LoggingLevel, String)>,
     progress: watch::Sender<Progress>,
@@ -38,7 +38,7 @@ pub(super) struct Reporter {
 }
 
 impl Reporter {
-    /// The sandbox is being prepared.
+    /// Reports that the sandbox is being prepared.
     pub(super) fn preparing(&self, text: &str) {
         self.progress.send_modify(|progress| {
             progress.at = f64::midpoint(progress.at, 1.0);
@@ -56,7 +56,7 @@ impl Observer for Reporter {
             Level::Error => LoggingLevel::Error,
         };
         if self.least_level.is_some_and(|least| level as u8 >= least) {
-            // No room: the answer has it.
+            // Dropped if the queue is full: the answer contains the line.
             let _ = self.lines.try_send((level, line.text.clone()));
         }
     }
@@ -67,7 +67,7 @@ impl Observer for Reporter {
     }
 }
 
-/// The end that tells the client.
+/// The receiving end, which notifies the client.
 pub(super) struct Notices {
     lines: mpsc::Receiver<(LoggingLevel, String)>,
     progress: watch::Receiver<Progress>,
@@ -76,7 +76,7 @@ pub(super) struct Notices {
     cancel: CancellationToken,
 }
 
-/// Both ends, for one call.
+/// Creates both ends for one call.
 pub(super) fn channel(context: &RequestContext<RoleServer>, least_level: Option<u8>) -> (Arc<Reporter>, Notices) {
     let (lines_sender, lines) = mpsc::channel(LINES_WAITING_MAX);
     let (progress_sender, progress) = watch::channel(Progress::default());
@@ -92,8 +92,8 @@ pub(super) fn channel(context: &RequestContext<RoleServer>, least_level: Option<
 }
 
 impl Notices {
-    /// Tells the client what is reported while something runs. All lines reported before its end are sent before this
-    /// returns, unless the client cancelled.
+    /// Forwards reports to the client while `execution` runs. All lines reported before it completes are sent before
+    /// this returns, unless the client has cancelled the call.
     pub(super) async fn during<T>(mut self, execution: impl Future<Output = T>) -> T {
         let ended = CancellationToken::new();
         let cancel = self.cancel.clone();
@@ -102,17 +102,17 @@ impl Notices {
             ended.cancel();
             outcome
         };
-        let telling = async {
+        let forwarding = async {
             tokio::select! {
-                () = self.tell(&ended) => {}
-                // A client that cancelled does not listen any more, and may not even read.
+                () = self.forward(&ended) => {}
+                // A client that has cancelled the call ignores its notifications, and may not even read.
                 () = cancel.cancelled() => {}
             }
         };
-        tokio::join!(execution, telling).0
+        tokio::join!(execution, forwarding).0
     }
 
-    async fn tell(&mut self, ended: &CancellationToken) {
+    async fn forward(&mut self, ended: &CancellationToken) {
         let mut next_progress = Instant::now();
         loop {
             let progress = async {
@@ -123,23 +123,23 @@ impl Notices {
                 biased;
                 Some((level, text)) = self.lines.recv() => {
                     let line = LoggingMessageNotificationParam::new(level, text.into()).with_logger("script");
-                    self.tell_line(line).await;
+                    self.send_line(line).await;
                 }
                 () = ended.cancelled() => return,
                 Ok(()) = progress, if self.token.is_some() => {
                     next_progress = Instant::now() + PROGRESS_INTERVAL;
-                    self.tell_progress().await;
+                    self.send_progress().await;
                 }
             }
         }
     }
 
-    async fn tell_line(&self, line: LoggingMessageNotificationParam) {
-        // A client that cannot be reached is gone, and that ends the execution elsewhere.
+    async fn send_line(&self, line: LoggingMessageNotificationParam) {
+        // A failure means that the client has disconnected, which cancels the execution elsewhere.
         let _ = self.peer.notify_logging_message(line).await;
     }
 
-    async fn tell_progress(&mut self) {
+    async fn send_progress(&mut self) {
         let Some(token) = self.token.clone() else { return };
         let Progress { at, message } = self.progress.borrow_and_update().clone();
         let progress = ProgressNotificationParam::new(token, at).with_message(message);

@@ -1,7 +1,7 @@
-//! Standard input and output as MCP has them: a message a line.
+//! The stdio transport of MCP: one message per line.
 //!
-//! The library's own transport drops a line that it cannot read, and lets a second request take the place of one with the
-//! same id. Here each gets its answer: no request is left waiting.
+//! The library's own transport drops lines that it cannot parse, and lets a second request replace one with the same
+//! id. This one answers each of them with an error, so that no request is left without an answer.
 
 use codemode_spec::{
     limits::{KIB, MCP_CANCELLED_IDS_MAX, MCP_LINE_BYTES_MAX, MCP_REQUESTS_MAX},
@@ -27,15 +27,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-/// Lines that wait to be written. Their senders wait with them.
+/// The number of lines queued for writing. Senders wait until their line is written.
 const LINES_WAITING_MAX: usize = 16;
-/// Room that is kept between two messages.
+/// The largest buffer that is reused for the next message.
 const LINE_BYTES_KEPT: usize = 64 * KIB;
-/// Some programs begin a stream of UTF-8 with it.
+/// The UTF-8 byte order mark, with which some programs start a stream.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// One of the two streams; cancels the token when it ends. Without it, what runs would learn of the client's going only
-/// when it had answered.
+/// An input that cancels the token at its end. Otherwise a running execution would notice that the client has
+/// disconnected only when it answers.
 struct Watched<T> {
     inner: T,
     gone: CancellationToken,
@@ -57,32 +57,34 @@ impl<T: AsyncRead + Unpin> AsyncRead for Watched<T> {
     }
 }
 
-/// A line to be written, and who waits for that.
+/// A line to be written, and the sender to notify once it is.
 type Outgoing = (Vec<u8>, oneshot::Sender<()>);
 
-/// Messages in lines, from a client and to it.
+/// The transport: reads and writes messages as lines.
 pub(super) struct Lines<R> {
     input: BufReader<R>,
-    /// What has come of the next line. It stays here when [`Transport::receive`] is dropped in the middle.
+    /// The part of the next line that was read so far. It is stored here so that dropping [`Transport::receive`] loses
+    /// nothing.
     line: Vec<u8>,
-    /// The rest of a line that was too long is being left out.
+    /// Whether the rest of a line that was too long is being discarded.
     is_skipping: bool,
-    /// What is to be said of a line before the next is read.
+    /// An error answer to send before the next line is read.
     refusal: Option<Vec<u8>>,
     output: Option<mpsc::Sender<Outgoing>>,
     requests: Arc<Mutex<Requests>>,
 }
 
-/// The requests that have no answer yet.
+/// The requests that are not answered yet.
 #[derive(Debug, Default)]
 struct Requests {
     in_flight: HashSet<RequestId>,
-    /// Those that were cancelled last. They get no answer; but until their handler has ended, which is not seen here, it
-    /// would be taken for that of another request of the same id.
+    /// The requests that were cancelled last. They get no answer, but their ids stay reserved: a handler may still be
+    /// running, which is not visible here, and its answer would be taken for that of a new request with the same id.
     cancelled: VecDeque<RequestId>,
 }
 
-/// Standard input and output. Their end cancels the token: the client is gone.
+/// The transport over standard input and output. The end of either means that the client has disconnected, and cancels
+/// the token.
 pub(super) fn lines(gone: &CancellationToken) -> Lines<impl AsyncRead + Unpin + Send + use<>> {
     let (input, output) = stdio_pipes();
     Lines::new(Watched { inner: input, gone: gone.clone() }, output, gone.clone())
@@ -102,10 +104,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// The next line, without its end; `None` at the end of the input, where a line without an end is none.
+    /// Reads the next line, without its terminator; `None` at the end of the input. An unterminated last line is
+    /// ignored.
     ///
     /// # Cancellation
-    /// May be dropped at any time: what was read stays.
+    /// May be dropped at any time: what was read so far is kept in `self.line`.
     async fn next_line(&mut self) -> Option<Result<Vec<u8>, Refusal>> {
         loop {
             let Self { input, line, is_skipping, .. } = self;
@@ -130,13 +133,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// What a line says, unless it is refused or left out.
-    fn understood(&self, line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
+    /// Parses a line and registers its request; `None` if it is ignored.
+    fn accept(&self, line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
         let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         if line.is_empty() {
             return Ok(None);
         }
-        let Some(message) = parsed(line)? else { return Ok(None) };
+        let Some(message) = parse_message(line)? else { return Ok(None) };
         match &message {
             JsonRpcMessage::Request(request) => self.requests().begin(&request.id)?,
             JsonRpcMessage::Notification(notification) => {
@@ -165,38 +168,38 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
             JsonRpcMessage::Error(error) => error.id.as_ref(),
             _ => None,
         };
-        // Before it is written: a client that has read the answer may use the id again.
+        // The id is released before the answer is written: a client that has read the answer may reuse it at once.
         if let Some(id) = answered {
             self.requests().end(id);
         }
         let (output, line) = (self.output.clone(), serde_json::to_vec(&message));
         async move {
             let closed = || io::Error::new(io::ErrorKind::NotConnected, "the client is gone");
-            let (written, told) = oneshot::channel();
-            output.ok_or_else(closed)?.send((line?, written)).await.map_err(|_| closed())?;
-            told.await.map_err(|_| closed())
+            let (sender, written) = oneshot::channel();
+            output.ok_or_else(closed)?.send((line?, sender)).await.map_err(|_| closed())?;
+            written.await.map_err(|_| closed())
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             if self.refusal.is_some() {
-                // A client that does not read its answers is not read either.
+                // Backpressure: while the client does not read its answers, no further line is read.
                 let place = self.output.as_ref()?.reserve().await.ok()?;
                 place.send((self.refusal.take()?, oneshot::channel().0));
             }
-            let understood = match self.next_line().await? {
+            let accepted = match self.next_line().await? {
                 Ok(line) => {
-                    let understood = self.understood(&line);
+                    let accepted = self.accept(&line);
                     if line.capacity() <= LINE_BYTES_KEPT && self.line.capacity() == 0 {
                         self.line = line;
                         self.line.clear();
                     }
-                    understood
+                    accepted
                 }
                 Err(refusal) => Err(refusal),
             };
-            match understood {
+            match accepted {
                 Ok(Some(message)) => return Some(message),
                 Ok(None) => {}
                 Err(refusal) => self.refusal = Some(refusal.line()),
@@ -210,9 +213,9 @@ impl<R: AsyncRead + Unpin + Send> Transport<RoleServer> for Lines<R> {
     }
 }
 
-/// Writes lines until all senders are gone, or a line cannot be written.
+/// Writes lines until all senders are dropped, or a write fails.
 async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Outgoing>, gone: CancellationToken) {
-    while let Some((mut line, told)) = lines.recv().await {
+    while let Some((mut line, sender)) = lines.recv().await {
         line.push(b'\n');
         let written = async {
             output.write_all(&line).await?;
@@ -222,8 +225,8 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut lines: mpsc::Receiver<Ou
             gone.cancel();
             return;
         }
-        // The sender of a refusal does not wait.
-        let _ = told.send(());
+        // Fails for an error answer, whose sender does not wait.
+        let _ = sender.send(());
     }
 }
 
@@ -257,7 +260,7 @@ impl Requests {
     }
 }
 
-/// What a client is told of a line that is no message of this protocol.
+/// The error answer to a line that is not a valid message.
 #[derive(Debug, PartialEq)]
 struct Refusal {
     id: Json,
@@ -285,8 +288,8 @@ impl Refusal {
     }
 }
 
-/// The message in a line; `None` for a notification that is not of this protocol, which gets no answer.
-fn parsed(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
+/// Parses the message in a line; `None` for an unknown notification, which gets no answer.
+fn parse_message(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> {
     match serde_json::from_slice(line) {
         Ok(message) => return Ok(Some(message)),
         Err(error) if error.classify() != Category::Data => return Err(unreadable(&error)),
@@ -303,14 +306,14 @@ fn parsed(line: &[u8]) -> Result<Option<RxJsonRpcMessage<RoleServer>>, Refusal> 
     }
 }
 
-/// Only where: what stands there may be a script.
+/// Reports only the position: the text at it may be a script.
 fn unreadable(error: &serde_json::Error) -> Refusal {
     let kind = if error.is_eof() { "it ends too early" } else { "there is an error" };
     Refusal::unreadable(&format!("{kind} at column {}", error.column()))
 }
 
 fn lock(requests: &Mutex<Requests>) -> MutexGuard<'_, Requests> {
-    // Nothing panics while it is held.
+    // No code panics while holding the lock.
     requests.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -319,8 +322,8 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt as _, duplex};
 
-    /// What is received of some bytes, and what is said to them.
-    async fn heard(bytes: &[u8]) -> (Vec<RxJsonRpcMessage<RoleServer>>, Vec<Json>) {
+    /// The messages received from some input bytes, and the error answers sent for them.
+    async fn received(bytes: &[u8]) -> (Vec<RxJsonRpcMessage<RoleServer>>, Vec<Json>) {
         let (output, mut answers) = duplex(1 << 20);
         let mut lines = Lines::new(bytes, output, CancellationToken::new());
         let mut messages = Vec::new();
@@ -355,15 +358,15 @@ mod tests {
             ("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", -32600, json!(null)),
         ];
         for (line, code, id) in wrong {
-            let (messages, answers) = heard(format!("{line}\n{}", ping("1")).as_bytes()).await;
+            let (messages, answers) = received(format!("{line}\n{}", ping("1")).as_bytes()).await;
             assert_eq!((messages.len(), codes(&answers)), (1, vec![(id, code)]), "{line:.40}");
         }
         let (messages, answers) =
-            heard(b"\xff\xfe{\0\n\n\r\n\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n").await;
+            received(b"\xff\xfe{\0\n\n\r\n\xEF\xBB\xBF{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n").await;
         assert_eq!((messages.len(), codes(&answers)), (1, vec![(json!(null), -32700)]));
         let unknown =
             b"{\"jsonrpc\":\"2.0\",\"method\":\"$/other\",\"params\":7}\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"pi";
-        let (messages, answers) = heard(unknown).await;
+        let (messages, answers) = received(unknown).await;
         let what = "a notification of others gets no answer, and a line without an end is none";
         assert!(messages.len() <= 1 && answers.is_empty(), "{what}: {messages:?} {answers:?}");
     }
@@ -371,10 +374,10 @@ mod tests {
     #[tokio::test]
     async fn a_line_that_is_too_long_is_not_kept_and_the_next_is_read() {
         let long = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n", "x".repeat(MCP_LINE_BYTES_MAX));
-        let (messages, answers) = heard(format!("{long}{}", ping("2")).as_bytes()).await;
+        let (messages, answers) = received(format!("{long}{}", ping("2")).as_bytes()).await;
         assert_eq!((messages.len(), codes(&answers)), (1, vec![(json!(null), -32700)]));
         let longest = "x".repeat(MCP_LINE_BYTES_MAX - ping("1").len());
-        let (messages, answers) = heard(ping("1").replace("ping", &format!("ping{longest}")).as_bytes()).await;
+        let (messages, answers) = received(ping("1").replace("ping", &format!("ping{longest}")).as_bytes()).await;
         assert_eq!((messages.len(), answers.len()), (1, 0));
     }
 
@@ -382,7 +385,7 @@ mod tests {
     async fn an_id_in_flight_is_refused_until_it_is_answered_and_one_cancelled_for_longer() {
         let cancel = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":1}}\n";
         let lines = [&*ping("1"), &*ping("1.0"), &*ping("\"1\""), cancel, &*ping("1")].concat();
-        let (messages, answers) = heard(lines.as_bytes()).await;
+        let (messages, answers) = received(lines.as_bytes()).await;
         assert_eq!((messages.len(), codes(&answers)), (3, vec![(json!(1), -32600), (json!(1), -32600)]));
 
         let (output, _answers) = duplex(1 << 20);

@@ -1,4 +1,4 @@
-//! The tool as a model sees it: its description, and its answers.
+//! The MCP tool as the model sees it: its definition, and its answers.
 
 use super::super::text;
 use crate::service::{ExecuteRequest, TOOL};
@@ -6,7 +6,7 @@ use codemode_spec::{Envelope, Manifest, envelope::ExecutionData, limits::RESULT_
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value as Json, json};
 
-/// The tool.
+/// The definition of the tool, with the declarations of its namespaces.
 pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     let Json::Object(schema) = ExecuteRequest::schema() else { unreachable!("a schema of an object is an object") };
     let declarations = text::brief_declarations(manifests);
@@ -21,7 +21,7 @@ pub(super) fn definition(manifests: &[Manifest]) -> Tool {
     Tool::new(TOOL, description, schema).with_annotations(annotations)
 }
 
-/// The answer: words and images for the model, the envelope for programs.
+/// The answer to a call: text and images for the model, the envelope as structured content for programs.
 pub(super) fn answer(mut envelope: Envelope) -> CallToolResult {
     let images = take_images(&mut envelope);
     let mut content = vec![ContentBlock::text(words(&envelope))];
@@ -31,10 +31,10 @@ pub(super) fn answer(mut envelope: Envelope) -> CallToolResult {
     result
 }
 
-/// The compact form.
+/// The answer as compact text.
 fn words(envelope: &Envelope) -> String {
     let fields = envelope.data.as_ref().and_then(Json::as_object).into_iter().flatten();
-    // The images are content of their own.
+    // Images are separate content blocks.
     let fields = fields.filter(|(name, _)| *name != "images").map(|(name, value)| (name.clone(), value.clone()));
     let data = serde_json::from_value::<ExecutionData>(Json::Object(fields.collect())).unwrap_or_default();
     let mut words = match &envelope.error {
@@ -54,7 +54,7 @@ fn words(envelope: &Envelope) -> String {
     words
 }
 
-/// The images as content; of each, the envelope keeps where it stood, its type and its size.
+/// Moves the images out of the envelope into content blocks; the envelope retains the path, type and size of each.
 fn take_images(envelope: &mut Envelope) -> Vec<ContentBlock> {
     let images = envelope.data.as_mut().and_then(|data| data.get_mut("images")).and_then(Json::as_array_mut);
     let take = |image: &mut Json| {

@@ -1,12 +1,12 @@
-//! The trace that a call belongs to, as a client says in the `_meta` of its request: W3C Trace Context in the keys
-//! `traceparent` and `tracestate` (revision 2026-07-28 of MCP, and SEP-414).
+//! Extracts the trace context of a call from the `_meta` of its request: W3C Trace Context in the keys `traceparent`
+//! and `tracestate` (revision 2026-07-28 of MCP, and SEP-414).
 
 use codemode_spec::limits::TRACE_STATE_CHARS_MAX;
 use opentelemetry::{Context, propagation::Extractor, propagation::TextMapPropagator as _};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use rmcp::model::JsonObject;
 
-/// The context of spans that are made for a request with this `_meta`. What is no trace context is passed over.
+/// The parent context for the spans of a request with this `_meta`. Invalid values are ignored.
 pub(super) fn of(meta: &JsonObject) -> Context {
     TraceContextPropagator::new().extract_with_context(&Context::new(), &Meta(meta))
 }

@@ -1,28 +1,28 @@
-//! One execution as a host lives it, without a sandbox.
+//! One execution as a host runs it, without a sandbox.
 
 use super::call;
 use crate::{Ending, ExecutionContext, Provider, ProviderRuntime, ServiceProvider, ServiceRuntime, restore, suspend};
 use codemode_spec::{ErrorReport, Value, envelope::Context};
 use std::sync::Arc;
 
-/// The services and the one runtime of an execution, in the order in which a host makes and disposes of them.
+/// The services and the single runtime of an execution, created and disposed of in the same order as by a host.
 pub struct TestExecution {
     /// The provider.
     pub provider: Arc<dyn Provider>,
-    /// Its runtime.
+    /// The provider's runtime.
     pub runtime: Arc<dyn ProviderRuntime>,
-    /// What the runtime was given.
+    /// The context that the runtime received.
     pub context: ExecutionContext,
     services: Vec<Arc<dyn ServiceRuntime>>,
-    /// What the runtime kept when it was suspended.
+    /// The state of the suspended runtime.
     kept: Option<Vec<u8>>,
 }
 
 impl TestExecution {
-    /// Makes the services, then the runtime.
+    /// Creates the services, then the runtime.
     ///
     /// # Errors
-    /// When one of them cannot be made, or a service is missing that the provider needs.
+    /// When one of them cannot be created, or a service that the provider requires is missing.
     ///
     /// # Cancellation
     /// May be dropped at any time: nothing is opened yet.
@@ -37,21 +37,21 @@ impl TestExecution {
         Ok(Self { provider, runtime, context, services, kept: None })
     }
 
-    /// Calls a method as a host would: the arguments are checked against the manifest first.
+    /// Calls a method as a host would: the arguments are validated against the manifest first.
     ///
     /// # Errors
-    /// As the check or the call.
+    /// As the validation or the call.
     pub async fn call(&self, method: &str, arguments: Vec<Value>) -> Result<Value, ErrorReport> {
         call(&self.provider, &self.runtime, method, arguments).await
     }
 
-    /// The execution parks: the runtime is suspended, then the services.
+    /// Suspends the execution: the runtime first, then the services.
     ///
     /// # Errors
-    /// As the first part that cannot park. When that is the runtime, nothing has changed.
+    /// The error of the first part that cannot be suspended. If that is the runtime, nothing has changed.
     ///
     /// # Cancellation
-    /// Must not be dropped: some parts would be parked and others not.
+    /// Must not be dropped: some parts would be suspended and others not.
     pub async fn suspend(&mut self) -> Result<(), ErrorReport> {
         self.kept = Some(suspend(&self.provider.manifest().namespace, &*self.runtime).await?);
         for service in self.services.iter().rev() {
@@ -60,16 +60,17 @@ impl TestExecution {
         Ok(())
     }
 
-    /// The parked execution goes on: the services first, then a runtime that is restored from what the suspended one kept.
+    /// Resumes the suspended execution: the services first, then a runtime that is restored from the suspended one's
+    /// state.
     ///
     /// # Errors
-    /// As the first part that cannot go on.
+    /// The error of the first part that cannot be resumed.
     ///
     /// # Cancellation
     /// Must not be dropped, as [`Self::suspend`].
     ///
     /// # Panics
-    /// When the execution is not parked.
+    /// When the execution is not suspended.
     pub async fn resume(&mut self) -> Result<(), ErrorReport> {
         for service in &self.services {
             service.resume().await?;
@@ -82,7 +83,7 @@ impl TestExecution {
     /// Disposes of the runtime, then of the services.
     ///
     /// # Errors
-    /// With the first failure; the rest is disposed of all the same.
+    /// The first failure; the remaining parts are disposed of nevertheless.
     pub async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport> {
         let mut disposed = self.runtime.dispose(ending).await;
         for service in self.services.iter().rev() {
@@ -91,7 +92,7 @@ impl TestExecution {
         disposed
     }
 
-    /// What the answer would say that the execution was about: the first service that knows a session.
+    /// The context that the answer would report: that of the first service with a session, or else that of the runtime.
     #[must_use]
     pub fn describe(&self) -> Context {
         let described = self.services.iter().map(|service| service.describe());

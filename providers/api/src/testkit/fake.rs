@@ -1,4 +1,4 @@
-//! A provider that does as it is told and remembers everything.
+//! A configurable fake provider that records what happens to it.
 
 use crate::{CallContext, Ending, ExecutionContext, Provider, ProviderRuntime, not_a_state};
 use async_trait::async_trait;
@@ -13,45 +13,45 @@ use std::{
     time::Duration,
 };
 
-/// Something that happened to a fake provider.
+/// An event in the life of a fake provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
-    /// A runtime was made.
+    /// A runtime was created.
     Created,
-    /// A runtime was to be made, and was not.
+    /// The creation of a runtime failed.
     CreateFailed,
-    /// A call of this method began.
+    /// A call of this method started.
     Called(String),
-    /// A call of this method ended by itself.
+    /// A call of this method ran to its end.
     Ended(String),
     /// A call of this method was dropped before it ended.
     Dropped(String),
-    /// The execution parked, and the runtime was asked for what it keeps.
+    /// The execution was suspended, and the runtime was asked for its state.
     Suspended,
-    /// A runtime was made of what another one kept.
+    /// A runtime was restored from a suspended state.
     Restored,
     /// The runtime was disposed of.
     Disposed(Ending),
 }
 
-/// What happened, in order: to one provider, or to several that share it.
+/// A record of the moments, in order, of one provider or of several that share the journal.
 #[derive(Clone, Debug, Default)]
 pub struct Journal(Arc<Mutex<Vec<(String, Moment)>>>);
 
 impl Journal {
-    /// Everything so far: the namespace, and what happened.
+    /// All moments so far, each with its namespace.
     #[must_use]
     pub fn moments(&self) -> Vec<(String, Moment)> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How often something happened to a namespace.
+    /// How often a moment was recorded for a namespace.
     #[must_use]
     pub fn count(&self, namespace: &str, wanted: &Moment) -> usize {
         self.moments().iter().filter(|(name, moment)| name == namespace && moment == wanted).count()
     }
 
-    /// How many runtimes of a namespace were disposed of, whatever the ending.
+    /// How many runtimes of a namespace were disposed of, with any ending.
     #[must_use]
     pub fn disposals(&self, namespace: &str) -> usize {
         let disposed = |moment: &Moment| matches!(moment, Moment::Disposed(_));
@@ -76,7 +76,7 @@ struct Behaviour {
 }
 
 /// A provider with the methods `echo(value)`, `wait(ms, value?)`, `fail(code, message?)`, `write(value)` and `hang()`,
-/// that notes in its journal whatever happens to it.
+/// which records its moments in its journal.
 #[derive(Clone, Debug)]
 pub struct FakeProvider {
     manifest: Manifest,
@@ -85,34 +85,34 @@ pub struct FakeProvider {
 }
 
 impl FakeProvider {
-    /// A provider of this namespace that does everything right and at once.
+    /// A provider of this namespace that succeeds at everything without delay.
     #[must_use]
     pub fn new(namespace: &str) -> Self {
         Self { manifest: manifest(namespace), behaviour: Behaviour::default(), journal: Journal::default() }
     }
 
-    /// Writes into a journal that others share, so that the order among them can be seen.
+    /// Records into a shared journal, which shows the order among several providers.
     #[must_use]
     pub fn with_journal(mut self, journal: &Journal) -> Self {
         self.journal = journal.clone();
         self
     }
 
-    /// With a manifest of one's own; its methods beyond those of the fake return their arguments as an array.
+    /// Replaces the manifest; methods other than those of the fake return their arguments as an array.
     #[must_use]
     pub fn with_manifest(mut self, manifest: Manifest) -> Self {
         self.manifest = manifest;
         self
     }
 
-    /// Making a runtime takes this long.
+    /// Creating a runtime takes this long.
     #[must_use]
     pub fn with_create_delay(mut self, delay: Duration) -> Self {
         self.behaviour.create_delay = delay;
         self
     }
 
-    /// Making a runtime fails.
+    /// Creating a runtime fails.
     #[must_use]
     pub fn with_create_error(mut self, error: ErrorReport) -> Self {
         self.behaviour.create_error = Some(error);
@@ -133,15 +133,15 @@ impl FakeProvider {
         self
     }
 
-    /// Disposing fails, after it is noted.
+    /// Disposing fails, after it is recorded.
     #[must_use]
     pub fn with_dispose_error(mut self, error: ErrorReport) -> Self {
         self.behaviour.dispose_error = Some(error);
         self
     }
 
-    /// With two more methods: `remember(value)` returns its argument and keeps it, also while the execution is suspended;
-    /// `recall()` returns what was kept last.
+    /// Adds two methods: `remember(value)` stores its argument, which survives suspension, and returns it; `recall()`
+    /// returns the value that was stored last.
     #[must_use]
     pub fn with_memory(mut self) -> Self {
         let any = |optional| Param { name: "value".into(), schema: json!({}), optional };
@@ -160,21 +160,21 @@ impl FakeProvider {
         self
     }
 
-    /// Parking fails.
+    /// Suspending fails.
     #[must_use]
     pub fn with_suspend_error(mut self, error: ErrorReport) -> Self {
         self.behaviour.suspend_error = Some(error);
         self
     }
 
-    /// With something to say after it was disposed of.
+    /// Adds a warning, reported after the runtime was disposed of.
     #[must_use]
     pub fn with_warning(mut self, warning: &str) -> Self {
         self.behaviour.warnings.push(warning.to_owned());
         self
     }
 
-    /// What happened so far.
+    /// The record of what happened so far.
     #[must_use]
     pub const fn journal(&self) -> &Journal {
         &self.journal
@@ -201,7 +201,8 @@ impl Provider for FakeProvider {
     async fn restore(&self, _: ExecutionContext, state: &[u8]) -> Result<Arc<dyn ProviderRuntime>, ErrorReport> {
         let namespace = &self.manifest.namespace;
         let kept: Kept = message::decode(state).map_err(|_| not_a_state(namespace))?;
-        // What was read may be less than there is: what is written of it says whether it is all.
+        // The decoder may have ignored trailing bytes: encoding the result again shows whether it consumed the whole
+        // state.
         if kept.namespace != *namespace || message::encode(&kept) != state {
             return Err(not_a_state(namespace));
         }
@@ -222,7 +223,7 @@ impl FakeProvider {
     }
 }
 
-/// What a runtime keeps while its execution is suspended.
+/// The state of a suspended runtime.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     namespace: String,
@@ -233,7 +234,7 @@ struct FakeRuntime {
     namespace: String,
     behaviour: Behaviour,
     journal: Journal,
-    /// What `remember` was given last.
+    /// The last argument of `remember`.
     memory: Mutex<Value>,
 }
 
@@ -282,7 +283,7 @@ impl ProviderRuntime for FakeRuntime {
     }
 }
 
-/// Notes how a call ended, also when its future is dropped.
+/// Records how a call ended, including when its future is dropped.
 struct RunningCall<'a> {
     runtime: &'a FakeRuntime,
     method: &'a str,
@@ -319,7 +320,7 @@ async fn answer(method: &str, mut arguments: Vec<Value>) -> Result<Value, ErrorR
     }
 }
 
-/// Not even a yield when there is nothing to wait for: an order that a test compares must not depend on it.
+/// Does not even yield for a delay of zero: an order that a test compares must not depend on it.
 async fn delay(time: Duration) {
     if !time.is_zero() {
         tokio::time::sleep(time).await;

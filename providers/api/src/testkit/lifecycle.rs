@@ -1,4 +1,4 @@
-//! The suite that every provider must pass.
+//! The life-cycle suite that every provider must pass.
 
 use super::{FakeProvider, TestExecution, context};
 use crate::{
@@ -10,9 +10,9 @@ use serde_json::json;
 use std::{future::Future, path::PathBuf, sync::Arc, time::Duration};
 use tokio::{task::JoinSet, time::Instant};
 
-/// How long a condition may take to come true.
+/// How long to wait for a condition.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
-/// Calls that run at the same time in the test of concurrency.
+/// The number of calls that run at the same time in the concurrency test.
 const CONCURRENT_CALLS: usize = 32;
 
 const ENDINGS: [Ending; 5] =
@@ -20,28 +20,28 @@ const ENDINGS: [Ending; 5] =
 
 /// A provider under test.
 pub struct Subject<'a> {
-    /// Makes the provider.
+    /// Creates the provider.
     pub make: &'a dyn Fn() -> Arc<dyn Provider>,
-    /// The services that it needs.
+    /// The services that it requires.
     pub services: &'a [Arc<dyn ServiceProvider>],
     /// The state folder of its executions.
     pub state_dir: PathBuf,
     /// Options of its executions, by namespace or service.
     pub options: serde_json::Value,
-    /// A call that opens whatever the provider opens, ends soon, and gives the same result each time.
+    /// A call that opens the provider's resources, ends soon, and returns the same result each time.
     pub opening: (&'static str, Vec<Value>),
     /// A call that does not end by itself within the test.
     pub endless: (&'static str, Vec<Value>),
-    /// A call that tells what the runtime keeps, as that one has changed it: it gives the same result after the execution
-    /// was suspended. Of a provider that keeps nothing, any call that gives the same result each time.
+    /// A call that returns the runtime's state as `opening` has changed it, with the same result after a suspension.
+    /// For a provider without state, any call that returns the same result each time.
     pub recalling: (&'static str, Vec<Value>),
-    /// Names everything outside of the test's memory that executions of this state folder hold at the moment:
-    /// processes, folders, connections. Empty for a provider that opens nothing.
+    /// Lists everything outside the test's memory that executions of this state folder currently hold: processes,
+    /// folders, connections. Empty for a provider that opens nothing.
     pub held: &'a dyn Fn() -> Vec<String>,
 }
 
-/// Puts a provider through all the turns of a life: what `Provider` and `ProviderRuntime` promise, as far as it can be
-/// seen from outside.
+/// Checks the promises of `Provider` and `ProviderRuntime` over the whole life cycle, as far as they can be observed
+/// from outside.
 ///
 /// # Panics
 /// When the provider breaks a promise.
@@ -77,7 +77,7 @@ async fn create_opens_nothing(subject: &Subject<'_>) {
         let _ = life.execution.describe();
         life.end(ending).await;
     }
-    // A create that is dropped after its first step leaves nothing either.
+    // A create that is dropped after its first step leaves nothing behind either.
     let provider = (subject.make)();
     let creating = TestExecution::begin(provider, subject.services, subject.context());
     if let Ok(created) = tokio::time::timeout(Duration::ZERO, creating).await {
@@ -115,7 +115,7 @@ async fn a_dropped_call_leaves_nothing(subject: &Subject<'_>) {
     let life = Life::begin(subject).await;
     life.open().await.expect("the call succeeds");
     for _ in 0..3 {
-        // One poll each: far enough to have begun.
+        // Long enough for the call to have started.
         let _ = tokio::time::timeout(Duration::from_millis(20), life.call(&subject.endless)).await;
         life.open().await.expect("other calls go on after one was dropped");
     }
@@ -125,8 +125,8 @@ async fn a_dropped_call_leaves_nothing(subject: &Subject<'_>) {
 }
 
 async fn a_first_call_can_be_dropped_at_any_point(subject: &Subject<'_>) {
-    // Whatever it opens is opened somewhere in these windows; where, differs from machine to machine and does not
-    // matter: nothing may be held after any of them.
+    // The call opens its resources somewhere within these windows. The exact point differs from machine to machine and
+    // does not matter: nothing may be held after any of them.
     for ms in [0, 5, 40, 150, 400] {
         let life = Life::begin(subject).await;
         let _ = tokio::time::timeout(Duration::from_millis(ms), life.open()).await;
@@ -150,7 +150,7 @@ async fn two_runtimes_are_independent(subject: &Subject<'_>) {
     second.end(Ending::Succeeded).await;
 }
 
-/// A provider may refuse to be suspended, then it goes on. If it does not refuse, nothing that it kept is lost.
+/// A provider may refuse to be suspended, and then continues. If it does not refuse, none of its state may be lost.
 async fn a_suspended_execution_goes_on_as_it_was(subject: &Subject<'_>) {
     let mut life = Life::begin(subject).await;
     life.suspend_and_resume("before anything was opened").await;
@@ -161,12 +161,12 @@ async fn a_suspended_execution_goes_on_as_it_was(subject: &Subject<'_>) {
     assert_eq!(life.open().await.as_ref(), Ok(&answer), "the call succeeds as before");
     life.suspend_and_resume("a second time").await;
     assert_eq!(life.open().await.as_ref(), Ok(&answer));
-    // The execution ends while it is suspended.
+    // End the execution while it is suspended.
     let _ = life.execution.suspend().await;
     life.end(Ending::Cancelled).await;
 }
 
-/// Bytes that are no state of this runtime are refused with a typed error, and nothing panics.
+/// Bytes that are not a state of this runtime are refused with a typed error, without a panic.
 async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
     let life = Life::begin(subject).await;
     life.open().await.expect("the call succeeds");
@@ -191,7 +191,7 @@ async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
         let error = error.unwrap_or_else(|| panic!("a runtime was made of {} bytes: {shown}", bytes.len()));
         assert_eq!(error, not_a_state(namespace), "of {} bytes: {shown}", bytes.len());
     }
-    // A changed byte may be of a value, and give another state; it must not be the end of the host.
+    // A changed byte may be part of a value and yield another valid state; it must not crash the host.
     for at in (0..state.len()).step_by(state.len() / 100 + 1) {
         let mut changed = state.clone();
         changed[at] ^= 1 << (at % 8);
@@ -202,12 +202,12 @@ async fn what_is_no_state_is_refused(subject: &Subject<'_>) {
     life.end(Ending::Succeeded).await;
 }
 
-/// The one way in which a provider may refuse to be suspended.
+/// Asserts the only error with which a provider may refuse to be suspended.
 fn assert_is_refusal(error: &ErrorReport) {
     assert_eq!(error.code, ErrorCode::UnsupportedOperation, "{error}");
 }
 
-/// One execution, as far as a provider sees it.
+/// One execution, as a provider sees it.
 struct Life<'a> {
     subject: &'a Subject<'a>,
     execution: TestExecution,
@@ -236,7 +236,7 @@ impl<'a> Life<'a> {
         Ok(reply.value().expect("a reply is a value"))
     }
 
-    /// Suspends and resumes; a refusal is fine, and leaves the execution as it was.
+    /// Suspends and resumes; a refusal is allowed, and leaves the execution unchanged.
     async fn suspend_and_resume(&mut self, when: &str) {
         match self.execution.suspend().await {
             Ok(()) => self.execution.resume().await.unwrap_or_else(|error| panic!("it goes on {when}: {error}")),
@@ -300,7 +300,7 @@ mod tests {
         let restored = journal.count("fake", &Moment::Restored);
         assert!(restored >= 3, "each of the three times, and of some changed bytes");
         assert_eq!(journal.count("fake", &Moment::Suspended), 5);
-        // A runtime that another one took the place of is not disposed of.
+        // A runtime that was replaced by a restored one is not disposed of.
         assert_eq!(journal.disposals("fake"), made + restored - 3);
         assert_eq!(journal.count("fake", &Moment::Dropped("hang".into())), 4);
     }
@@ -314,7 +314,7 @@ mod tests {
         what_is_no_state_is_refused(&subject(&|| Arc::new(fake.clone()))).await;
     }
 
-    /// Makes a new runtime of any bytes.
+    /// A faulty provider that creates a new runtime from any bytes.
     struct Careless(FakeProvider);
 
     #[async_trait]
@@ -348,7 +348,7 @@ mod tests {
         what_is_no_state_is_refused(&subject(&careless)).await;
     }
 
-    /// Keeps nothing, and says so, or too much.
+    /// A runtime whose suspended state has this many bytes.
     struct Keeping(usize);
 
     #[async_trait]

@@ -1,4 +1,4 @@
-//! A shared service that does as it is told and notes what happens to it.
+//! A configurable fake service that records what happens to it.
 
 use super::fake::{Journal, Moment};
 use crate::{Ending, ExecutionContext, ServiceProvider, ServiceRuntime};
@@ -6,11 +6,11 @@ use async_trait::async_trait;
 use codemode_spec::ErrorReport;
 use std::sync::Arc;
 
-/// What a [`FakeService`] puts into the context: its name.
+/// The value that a [`FakeService`] adds to the context: its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FakeShared(pub String);
 
-/// A service that notes in a journal what happens to it, between the moments of the providers that share the journal.
+/// A service that records its moments in a journal, interleaved with those of the providers that share the journal.
 #[derive(Clone, Debug)]
 pub struct FakeService {
     name: String,
@@ -20,13 +20,13 @@ pub struct FakeService {
 }
 
 impl FakeService {
-    /// A service of this name that does everything right and at once.
+    /// A service of this name that succeeds at everything without delay.
     #[must_use]
     pub fn new(name: &str, journal: &Journal) -> Self {
         Self { name: name.to_owned(), journal: journal.clone(), create_error: None, dispose_error: None }
     }
 
-    /// Making the service fails.
+    /// Creating the service fails.
     #[must_use]
     pub fn with_create_error(mut self, error: ErrorReport) -> Self {
         self.create_error = Some(error);

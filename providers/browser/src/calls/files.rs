@@ -1,4 +1,4 @@
-//! Of files, to a page and from it.
+//! Arguments of file uploads and downloads.
 
 use serde::{Deserialize, de::IgnoredAny};
 

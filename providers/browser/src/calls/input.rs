@@ -1,4 +1,4 @@
-//! Of the keyboard and the mouse, wherever they are.
+//! Arguments of keyboard and mouse.
 
 use serde::Deserialize;
 

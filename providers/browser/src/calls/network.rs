@@ -1,4 +1,4 @@
-//! Of requests, of what is sent with them, and of those that wait for the caller.
+//! Arguments about requests, cookies, login states, credentials and routes.
 
 use codemode_spec::{ErrorCode, ErrorReport};
 use codemode_verbs::{CookieFilter, StorageState, UrlPattern};
@@ -50,7 +50,7 @@ pub(crate) struct LoadStorage {
     pub(crate) state: Json,
 }
 
-/// A state that a script gives.
+/// Parses a storage state that a script passes.
 pub(crate) fn storage_state(state: Json) -> Result<StorageState, ErrorReport> {
     serde_json::from_value(state).map_err(|error| {
         ErrorReport::new(ErrorCode::InvalidArgument, format!("this is no storage state: {error}")).with_hint(

@@ -1,7 +1,7 @@
-// Cases of the layer, each begun by its name: the script, and in a comment what comes of it: its result or error, and the
-// calls that it made, in their order, without those of `events`. `answers` says what a call is answered: one answer, or a
-// list of which the last one stays. `emits` are events that happen before the answer, `later` after it, `wait` is its
-// duration in milliseconds, `bytes` a value of bytes. What is not named answers null, and `open` answers the page P1.
+// Test cases of the layer. Each begins with its name, followed by the script and, in a comment, the expected result or
+// error and the calls in order, except `events`. `answers` has the answers of calls: one answer, or a list whose last
+// one repeats. `emits` are events before the answer, `later` after it, `wait` is the answer's delay in milliseconds,
+// `bytes` a value of bytes. Calls that are not listed return null, and `open` returns the page P1.
 
 // case: a navigation that comes with the click
 // answers: {"click":{"emits":[{"type":"request","page":"P1","requestId":"9","url":"http://x.test/b","method":"GET","resourceType":"document","headers":{}},{"type":"response","page":"P1","requestId":"9","url":"http://x.test/b","status":200,"statusText":"OK","headers":{}},{"type":"framenavigated","page":"P1","frame":"P1","url":"http://x.test/b"}]}}

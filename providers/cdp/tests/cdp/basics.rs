@@ -1,4 +1,4 @@
-//! Pages, pictures, sessions.
+//! Pages, screenshots and sessions.
 
 use crate::support::{Execution, PATIENCE, Site, held};
 use codemode_provider::Ending;
@@ -14,7 +14,7 @@ async fn a_page_is_visited_and_read() {
     assert_eq!(execution.evaluate(&session, "document.title").await.unwrap(), "Home");
     assert_eq!(execution.evaluate(&session, "document.querySelector('h1').textContent").await.unwrap(), "Home");
 
-    // Chromium does not tell the title by itself; it is asked for when the page is loaded.
+    // Chromium does not report the title by itself; it is requested when the page is loaded.
     let deadline = Instant::now() + PATIENCE;
     while execution.life.describe().title.as_deref() != Some("Home") {
         assert!(Instant::now() < deadline, "{:?}", execution.life.describe());
@@ -57,13 +57,13 @@ async fn forty_pictures_in_a_row_of_tabs_that_take_turns() {
     execution.visit(&first, &site.url("/")).await;
     execution.visit(&second, &site.url("/other")).await;
     for round in 0..40 {
-        // Runs of one tab and turns of both.
+        // Both runs of one tab and alternations of the two.
         let session = if round % 4 < 2 { &first } else { &second };
         let picture = execution.page(session, "Page.captureScreenshot", json!({"format": "png"})).await;
         let picture = picture.unwrap_or_else(|error| panic!("picture {round}: {error}"));
         assert!(picture["data"].as_str().unwrap().starts_with("iVBORw0KGgo"), "a PNG");
     }
-    // At the same time, too: only one tab can be in front.
+    // Concurrently as well: only one tab can be in front.
     let shoot = |session| execution.page(session, "Page.captureScreenshot", json!({"format": "jpeg"}));
     let pictures = tokio::join!(shoot(&first), shoot(&second), shoot(&first), shoot(&second));
     for picture in [pictures.0, pictures.1, pictures.2, pictures.3] {
@@ -151,7 +151,7 @@ async fn a_page_cannot_make_an_answer_long() {
     let long = "x".repeat(1_000_000);
     execution.visit(&session, &format!("data:text/html,<title>{long}</title>")).await;
     execution.call("sessionInfo", json!([])).await.unwrap();
-    // As a host asks: when it is over.
+    // As a host does: at the end.
     execution.life.dispose(Ending::Succeeded).await.unwrap();
     let context = execution.life.describe();
     let (url, title) = (context.url.unwrap(), context.title.unwrap());

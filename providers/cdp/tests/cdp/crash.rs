@@ -70,7 +70,7 @@ async fn a_browser_that_is_killed_in_mid_call_is_gone() {
     let session = execution.attach().await;
     let pid = browser_pid(execution.state.path());
     let kill = async {
-        // The call below is sent by then: its answer proves that the page was asked.
+        // The call below has been sent by then: this answer proves that the page received it.
         execution.evaluate(&session, "1").await.unwrap();
         assert!(Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
     };

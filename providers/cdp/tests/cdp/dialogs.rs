@@ -25,7 +25,7 @@ async fn a_dialog_rejects_what_it_blocks_and_only_that() {
     let (_, other) = execution.open("about:blank").await;
     let target = session.strip_prefix("target:").unwrap();
 
-    // The call that opens it, and one that was under way before.
+    // The call that opens it, and one that was pending before.
     let evaluate = |expression: &'static str| execution.evaluate(&session, expression);
     let (under_way, opening) =
         tokio::join!(evaluate("new Promise(() => {})"), evaluate("alert('Hello, ' + document.title)"));
@@ -41,13 +41,13 @@ async fn a_dialog_rejects_what_it_blocks_and_only_that() {
     let url = site.url("/");
     assert_eq!(error.details, json!({"type": "alert", "message": "Hello, Home", "url": url, "targetId": target}));
 
-    // A new call, also on another session of the page, one that the script attached itself.
+    // A new call, also on another session of the page that the script attached itself.
     is_blocked(evaluate("1").await);
     is_blocked(execution.page(&session, "Page.captureScreenshot", json!({})).await);
     let raw = execution.send("Target.attachToTarget", json!({ "targetId": target })).await.unwrap();
     is_blocked(execution.evaluate(raw["sessionId"].as_str().unwrap(), "1").await);
 
-    // What it does not block.
+    // Commands that it does not block.
     assert_eq!(execution.evaluate(&other, "40 + 2").await.unwrap(), 42, "another page");
     execution.page(&session, "Page.bringToFront", json!({})).await.unwrap();
     execution.send("Target.getTargets", json!({})).await.unwrap();
@@ -67,7 +67,7 @@ async fn a_dialog_that_the_page_opens_during_a_call_is_answered_and_the_script_g
     let session = execution.attach().await;
     execution.visit(&session, &site.url("/asking")).await;
     for accept in [true, false] {
-        // The click may be answered just before the dialog opens; whatever comes next is blocked.
+        // The click may be answered just before the dialog opens; any command after that is blocked.
         let blocked = match click(&execution, &session).await {
             Ok(_) => {
                 execution.wait("Page.javascriptDialogOpening", json!({"sessionId": session})).await.unwrap();
@@ -103,7 +103,7 @@ async fn a_page_that_does_not_want_to_be_left() {
     let (execution, site) = (Execution::begin().await, Site::serve().await);
     let session = execution.attach().await;
     execution.visit(&session, &site.url("/leaving")).await;
-    // Chromium asks only where a person has touched the page.
+    // Chromium shows the dialog only if the page has had user interaction.
     click(&execution, &session).await.unwrap();
     let navigation = execution.page(&session, "Page.navigate", json!({"url": site.url("/")})).await;
     assert_eq!(is_blocked(navigation).details["type"], "beforeunload");
@@ -154,7 +154,7 @@ async fn a_dialog_of_a_popup_that_the_script_is_not_attached_to_rejects_what_it_
             opening => is_blocked(opening),
         };
         assert_eq!((&error.details["type"], &error.details["message"]), (&json!("alert"), &json!("1")), "{code}");
-        // Answered by the hint, in the popup that the error names.
+        // Answered as the hint says, in the popup that the error names.
         let popup = format!("target:{}", error.details["targetId"].as_str().unwrap());
         assert_ne!(popup, session);
         execution.page(&popup, "Page.handleJavaScriptDialog", json!({"accept": true})).await.unwrap();

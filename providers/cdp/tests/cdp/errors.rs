@@ -1,4 +1,4 @@
-//! What is wrong is said before it is sent, with its own hint.
+//! Mistakes are reported before a command is sent, each with its own hint.
 
 use crate::support::Execution;
 use codemode_spec::{ErrorCode, ErrorReport};

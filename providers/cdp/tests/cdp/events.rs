@@ -10,7 +10,7 @@ async fn an_event_that_fires_before_the_wait_is_reached_is_not_lost() {
     let session = execution.attach().await;
     execution.page(&session, "Network.enable", json!({})).await.unwrap();
     execution.page(&session, "Page.navigate", json!({"url": site.url("/fetching")})).await.unwrap();
-    // Both requests are over when the page says so: the waits below come too late for every one of these events.
+    // Both requests are over when the page reports so: the waits below start after all of these events.
     let both = "(async () => { while (performance.getEntriesByType('resource').length < 2) \
                 await new Promise(done => setTimeout(done, 1)) })()";
     execution.evaluate(&session, both).await.unwrap();
@@ -33,7 +33,7 @@ async fn successive_waits_return_successive_events_and_concurrent_ones_the_same(
     let execution = Execution::begin().await;
     let session = execution.attach().await;
     let wait = || execution.wait("Runtime.consoleAPICalled", json!({"sessionId": session}));
-    // Nothing has enabled Runtime: the wait does.
+    // Runtime is not enabled yet: the wait enables it.
     let (first, same, _) =
         tokio::join!(wait(), wait(), execution.evaluate(&session, "console.log('a'), console.log('b')"));
     let text = |event: &serde_json::Value| event["params"]["args"][0]["value"].as_str().unwrap().to_owned();
@@ -50,7 +50,7 @@ async fn what_the_page_before_had_to_say_is_no_news() {
     let (execution, site) = (Execution::begin().await, Site::serve().await);
     let session = execution.attach().await;
     for path in ["/", "/other", "/"] {
-        // Never waited for the loads of the pages before.
+        // No wait for the loads of the pages before.
         execution.page(&session, "Page.navigate", json!({"url": site.url(path)})).await.unwrap();
         execution.evaluate(&session, "new Promise(done => setTimeout(done, 0))").await.unwrap();
     }

@@ -15,7 +15,7 @@ async fn pages(execution: &Execution) -> BTreeSet<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// Chromium says that a tab is closed before it is gone.
+/// Chromium reports a tab as closed before it has disappeared.
 async fn become_again(execution: &Execution, before: &BTreeSet<String>) {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -60,10 +60,10 @@ async fn it_is_left_as_it_was_found() {
     }
     execution.page(&session, "Network.getCookies", json!({})).await.unwrap();
 
-    // What it makes is its own: a tab, one that this tab opens, and a context with a tab.
+    // What it creates is its own: a tab, one that this tab opens, and a context with a tab.
     let (own, own_session) = execution.open("about:blank").await;
     execution.visit(&own_session, &site.url("/")).await;
-    // Without a person's touch, Chromium would block it as a popup.
+    // Without user interaction, Chromium would block it as a popup.
     let open = json!({"expression": "void window.open('/other')", "userGesture": true});
     execution.page(&own_session, "Runtime.evaluate", open).await.unwrap();
     let opened = json!({"where": {"targetInfo": {"openerId": own}}});
@@ -76,12 +76,12 @@ async fn it_is_left_as_it_was_found() {
         .send("Browser.setDownloadBehavior", json!({"behavior": "deny", "browserContextId": context}))
         .await
         .unwrap();
-    // Through a page's session, too.
+    // Through a page's session as well.
     execution.page(&own_session, "Target.createTarget", json!({"url": "about:blank"})).await.unwrap();
     is_refused(execution.page(&own_session, "Storage.clearCookies", json!({})).await);
     assert_eq!(pages(&watcher).await.len(), before.len() + 4);
 
-    // Another execution cannot have it.
+    // Another execution cannot attach to it.
     is_refused(watcher.call("attachToTarget", json!([own])).await);
     is_refused(watcher.page(&own_session, "Runtime.enable", json!({})).await);
     is_refused(watcher.send("Target.closeTarget", json!({ "targetId": own })).await);

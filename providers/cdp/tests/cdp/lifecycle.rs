@@ -1,4 +1,4 @@
-//! Nothing is left, however an execution ends.
+//! No process or folder remains, however an execution ends.
 
 use crate::support::{Execution, PATIENCE, Site, browsers, executable, held};
 use codemode_cdp::CdpProvider;
@@ -30,7 +30,7 @@ async fn the_suite_of_all_providers() {
     .await;
 }
 
-/// What a script holds, as handles of pages, means nothing without the browser that it is of.
+/// What a script holds, such as handles of pages, is valid only on its own browser.
 #[tokio::test]
 async fn what_was_kept_goes_on_only_in_its_execution_and_with_its_browser() {
     let mut execution = Execution::begin().await;
@@ -73,13 +73,13 @@ async fn ten_executions_leave_no_process_no_profile_and_no_open_file() {
         let session = execution.attach().await;
         execution.visit(&session, &site.url("/")).await;
         execution.end().await;
-        // The first one opens what the process keeps.
+        // The first round opens files that the process keeps open.
         if round == 0 {
             before = Some(open_files());
         }
     }
     // Each browser takes a socket and three pipes, so ten leaks are forty. Other tests of this process have some open
-    // meanwhile, and let go of them again.
+    // meanwhile, and close them again.
     let allowed = before.unwrap() + 20;
     let deadline = Instant::now() + PATIENCE;
     while open_files() > allowed {

@@ -1,4 +1,4 @@
-//! The namespace `cdp` on a real Chromium, with pages of our own on loopback.
+//! The namespace `cdp` on a real Chromium, with test pages served on loopback.
 
 mod basics;
 mod crash;

@@ -1,4 +1,4 @@
-//! The policy, in front of a real browser. Its rows have tests of their own beside the table.
+//! The policy on a real browser. Its rows have unit tests beside the table.
 
 use crate::support::{Execution, HAS_PAGES_OF_ITS_OWN, PATIENCE, Site, UsersBrowser, started_after};
 use codemode_chromium::{Command, Connection};
@@ -35,7 +35,7 @@ async fn files_of_this_machine_are_out_of_reach() {
         let error = execution.send("Browser.setDownloadBehavior", params).await.err();
         assert_eq!(error.is_some_and(|error| error.code == ErrorCode::PolicyRefused), refused, "{path:?}");
     }
-    // What is the session's own may be given to a page.
+    // Files in the session's own folder may be given to a page.
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("own.txt"), "own").unwrap();
     let own = files(folder.join("own.txt").to_str().unwrap());

@@ -24,10 +24,10 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Longer than anything takes that works: a test that meets it has failed. Less than the time of the test kit's calls, so
-/// that one which hangs is found by this and not by its own timeout.
+/// Longer than any successful step takes: a test that reaches it has failed. Less than the timeout of the test kit's
+/// calls, so that a hanging call is found by this and not by its own timeout.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(100);
-/// More than that.
+/// Longer than [`PATIENCE`].
 const CALL_MS: u64 = 600_000;
 
 /// One execution.
@@ -42,17 +42,17 @@ pub(crate) fn browsers(config: BrowserConfig) -> Arc<dyn ServiceProvider> {
 }
 
 impl Execution {
-    /// With a browser of its own.
+    /// With a dedicated browser.
     pub(crate) async fn begin() -> Self {
         Self::of(browsers(BrowserConfig::default()), json!({})).await
     }
 
-    /// With one of these browsers, and options for it.
+    /// With a browser from `browsers`, and options for it.
     pub(crate) async fn of(browsers: Arc<dyn ServiceProvider>, options: Json) -> Self {
         Self::with(browsers, json!({ "page": options }), None).await
     }
 
-    /// With one of these browsers, and what its audit is told.
+    /// With a browser from `browsers`, and the refusals recorded in its audit.
     pub(crate) async fn audited(browsers: Arc<dyn ServiceProvider>) -> (Self, Refusals) {
         let refusals = Refusals::default();
         let execution = Self::with(browsers, json!({}), Some(Arc::new(refusals.clone()))).await;
@@ -125,14 +125,14 @@ impl Execution {
         self.call("waitForEvent", json!([name, options])).await
     }
 
-    /// Ends, and makes sure that nothing is left.
+    /// Ends the execution, and asserts that no process or folder remains.
     pub(crate) async fn end(self) {
         self.life.dispose(Ending::Succeeded).await.expect("dispose succeeds");
         assert_eq!(held(self.state.path()), Vec::<String>::new());
     }
 }
 
-/// What an audit was told.
+/// The refusals recorded in an audit.
 #[derive(Clone, Default)]
 pub(crate) struct Refusals(Arc<Mutex<Vec<(String, String)>>>);
 
@@ -143,7 +143,7 @@ impl RefusalSink for Refusals {
 }
 
 impl Refusals {
-    /// Types of targets and the schemes that they went to.
+    /// The types of the refused targets, and the schemes that they navigated to.
     pub(crate) fn told(&self) -> Vec<(String, String)> {
         self.0.lock().expect("nothing panics").clone()
     }
@@ -173,14 +173,15 @@ impl UsersBrowser {
     }
 }
 
-/// A browser; installed if there is none.
+/// The browser's executable, installed if necessary.
 pub(crate) async fn executable() -> &'static Executable {
     static FOUND: OnceCell<Executable> = OnceCell::const_new();
     let find = || async { install(&|line| eprintln!("{line}")).await.expect("a browser can be installed") };
     FOUND.get_or_init(find).await
 }
 
-/// Browsers that are started after this shell script, which may change the arguments. The program for that is put into the folder.
+/// Browsers started by a wrapper, written into `folder`, that runs this shell script first. The script may change the
+/// arguments.
 pub(crate) async fn started_after(script: &str, folder: &Path) -> Arc<dyn ServiceProvider> {
     let (program, real) = (folder.join("browser"), executable().await.path.display());
     std::fs::write(&program, format!("#!/bin/sh\n{script}\nexec '{real}' \"$@\"\n")).unwrap();
@@ -188,7 +189,7 @@ pub(crate) async fn started_after(script: &str, folder: &Path) -> Arc<dyn Servic
     browsers(BrowserConfig { browser: Some(program), ..BrowserConfig::default() })
 }
 
-/// Gives a browser back the pages of its own that ours leave out.
+/// Enables the internal pages that codemode's own browsers disable.
 pub(crate) const HAS_PAGES_OF_ITS_OWN: &str = r#"for argument; do
     shift; case "$argument" in --disable-features=*) ;; *) set -- "$@" "$argument";; esac
 done"#;
@@ -215,8 +216,8 @@ fn processes(state: &Path) -> Vec<(u32, String)> {
     processes.collect()
 }
 
-/// The main process of the one browser of a state folder. What it forks has its command line for a moment, and leads no
-/// group.
+/// The main process of the only browser of a state folder. A process that it forks has the same command line for a
+/// moment, but leads no group.
 pub(crate) fn browser_pid(state: &Path) -> u32 {
     let main: Vec<_> = processes(state).into_iter().filter(|(_, line)| !line.contains("--type=")).collect();
     let is_browser = |pid: u32, line: &str| line.contains("--user-data-dir=") && group_of(pid) == Some(pid);
@@ -225,7 +226,7 @@ pub(crate) fn browser_pid(state: &Path) -> u32 {
     browsers[0].0
 }
 
-/// The group of a process that lives.
+/// The group of a live process.
 fn group_of(pid: u32) -> Option<u32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.split(' ').nth(2)?.parse().ok()

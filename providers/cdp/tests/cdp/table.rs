@@ -1,4 +1,5 @@
-//! What a target is: judged by its type and by everything that it shows, before a script can put anything into it.
+//! Access to targets: decided by a target's type and by every URL that it shows, before a script can put anything into
+//! it.
 
 use crate::support::{Execution, HAS_PAGES_OF_ITS_OWN, PATIENCE, Site, UsersBrowser, browsers, started_after};
 use codemode_chromium::{Command, Connection};
@@ -13,9 +14,9 @@ fn refused(result: Result<Json, ErrorReport>) -> String {
     error.message
 }
 
-/// The session and the target of a frame with a process of its own that a tab opens when it loads this page. It waits.
+/// The session and the target of a cross-process frame that a tab creates when it loads this page. The frame is paused.
 ///
-/// A new tab would not do: a tab that `Target.createTarget` made loads its page whether it is told to go on or not.
+/// A new tab would not do: a tab created by `Target.createTarget` loads its page whether it is resumed or not.
 async fn caught_frame(execution: &Execution, tab: &str, url: &str) -> (String, String) {
     let all = json!({"autoAttach": true, "waitForDebuggerOnStart": true});
     execution.page(tab, "Target.setAutoAttach", all).await.unwrap();
@@ -27,7 +28,7 @@ async fn caught_frame(execution: &Execution, tab: &str, url: &str) -> (String, S
     (params["sessionId"].as_str().unwrap().to_owned(), params["targetInfo"]["targetId"].as_str().unwrap().to_owned())
 }
 
-/// What would be there when the frame shows what it will show.
+/// Commands whose effect would persist until the frame shows its document.
 const PREPARATIONS: &[(&str, &str)] = &[
     ("Page.addScriptToEvaluateOnNewDocument", r#"{"source": "report(location.href)"}"#),
     ("Runtime.addBinding", r#"{"name": "report"}"#),
@@ -37,7 +38,7 @@ const PREPARATIONS: &[(&str, &str)] = &[
     ("Target.setAutoAttach", r#"{"autoAttach": true, "waitForDebuggerOnStart": true}"#),
 ];
 
-/// Has a browser show PDFs, which ours save as files.
+/// Makes a browser show PDFs, which codemode's own browsers download.
 const SHOWS_PDFS: &str = r#"for argument in "$@"; do case "$argument" in --user-data-dir=*)
     sed -i 's/"always_open_pdf_externally":true/"always_open_pdf_externally":false/' \
         "${argument#--user-data-dir=}/Default/Preferences";; esac; done"#;
@@ -58,7 +59,7 @@ async fn nothing_is_put_into_the_viewer_of_a_document_before_it_has_loaded_or_af
     let waiting = execution.wait("Page.loadEventFired", json!({ "sessionId": frame }));
     let going_on = async {
         execution.page(&frame, "Runtime.runIfWaitingForDebugger", json!({})).await.unwrap();
-        // Sent as soon as it goes on, and answered when it is known where.
+        // Sent as soon as it is resumed, and answered when it is known where it navigated.
         refused(execution.page(&frame, "Runtime.evaluate", json!({"expression": "1"})).await)
     };
     let (waited, evaluated) = tokio::join!(waiting, going_on);
@@ -77,7 +78,7 @@ async fn nothing_is_put_into_the_viewer_of_a_document_before_it_has_loaded_or_af
     }
     refused(execution.call("attachToTarget", json!([target])).await);
     refused(execution.call("events", json!([{"sessionId": frame, "names": ["Network.requestWillBeSent"]}])).await);
-    // The frame in it, which shows the document itself, is a part of the viewer.
+    // The frame in it, which shows the document itself, belongs to the viewer.
     let inside = json!({"where": {"targetInfo": {"type": "iframe", "parentId": target}}});
     let inside = execution.wait("Target.targetCreated", inside).await.unwrap();
     refused(execution.call("attachToTarget", json!([inside["params"]["targetInfo"]["targetId"]])).await);
@@ -111,7 +112,7 @@ async fn a_frame_of_another_site_is_used_once_it_is_known() {
     let (frame, target) = caught_frame(&execution, &tab, &site.url("/framing")).await;
     refused(execution.page(&frame, "Runtime.enable", json!({})).await);
     execution.page(&frame, "Runtime.runIfWaitingForDebugger", json!({})).await.unwrap();
-    // At once: it waits until the frame is known.
+    // Immediately: the command waits until the frame's URL is known.
     execution.page(&frame, "Runtime.enable", json!({})).await.unwrap();
     execution.wait("Runtime.executionContextCreated", json!({ "sessionId": frame })).await.unwrap();
     assert_eq!(execution.evaluate(&frame, "location.pathname").await.unwrap(), "/other");
@@ -156,7 +157,7 @@ async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
         assert_eq!(execution.evaluate(&session, "[wasHere, declared]").await.unwrap(), json!([1, 1]));
         let raw = execution.send("Target.attachToTarget", json!({ "targetId": target })).await.unwrap();
         let raw = raw["sessionId"].as_str().unwrap();
-        // Everything that is loaded waits for the script, with what came of it.
+        // Every load waits for the script, with its response.
         let patterns = json!({"patterns": [{"urlPattern": "*", "requestStage": "Response"}]});
         execution.page(raw, "Fetch.enable", patterns).await.unwrap();
         let since = execution.call("events", json!([{}])).await.unwrap()["next"].as_u64().unwrap();
@@ -188,7 +189,7 @@ async fn a_tab_that_goes_where_no_script_may_be_is_taken_from_it() {
         let events = execution.call("events", json!([{"since": since, "limit": 1000}])).await.unwrap();
         assert!(!events.to_string().contains("root:"), "{events}");
 
-        // It can be left, and is the script's again, but nothing that was put into it is there.
+        // The tab can leave that page, and is the script's again, but without anything that was put into it before.
         execution.page(&session, "Page.navigate", json!({"url": site.url("/other")})).await.unwrap();
         assert_eq!(execution.evaluate(&session, "typeof report").await.unwrap(), "undefined");
         assert_eq!(execution.evaluate(&session, "document.title").await.unwrap(), "Other");

@@ -1,4 +1,4 @@
-//! The environment of a browser: what it needs of ours, and nothing else.
+//! The environment variables of a browser: an allow-list of the host's variables, and nothing else.
 
 use std::{
     env,
@@ -6,14 +6,15 @@ use std::{
     path::Path,
 };
 
-/// Handed on as they are. Proxies are not among them: where a browser may go is not for the environment to say.
+/// Variables passed on unchanged. Proxy variables are not among them: the environment must not decide what a browser
+/// can reach.
 const HANDED_ON: &[&str] = &["PATH", "LANG", "LANGUAGE", "TZ", "FONTCONFIG_FILE", "FONTCONFIG_PATH", "LD_LIBRARY_PATH"];
-/// Beginnings of such names.
+/// Prefixes of further variables that are passed on.
 const HANDED_ON_PREFIXES: &[&str] = &["LC_"];
-/// Where a window goes.
+/// Variables that a browser with a window needs to find its display.
 const OF_A_DISPLAY: &[&str] = &["DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE"];
 
-/// The variables of a browser whose own files are in `home`.
+/// The variables for a browser whose own files are in `home`.
 pub(crate) fn environment(home: &Path, headed: bool) -> Vec<(OsString, OsString)> {
     let is_wanted = |name: &OsStr| {
         name.to_str().is_some_and(|name| {

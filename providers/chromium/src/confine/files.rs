@@ -1,7 +1,9 @@
-//! The file system as a browser sees it, and the one port that it may connect to if it has a proxy, by Landlock.
+//! Landlock confinement: the files that a browser may access and, if it has a proxy, the one port to which it may
+//! connect.
 //!
-//! Found by trying on Chromium 156: these paths are enough for pages, fonts, certificates, name resolution and its own
-//! sandbox, which writes its map of users below `/proc`. `file:` URLs elsewhere are `ERR_ACCESS_DENIED`.
+//! Determined by experiment with Chromium 156: these paths suffice for pages, fonts, certificates, name resolution and
+//! its own sandbox, which writes its user-namespace mapping below `/proc`. Other `file:` URLs fail with
+//! `ERR_ACCESS_DENIED`.
 
 use super::needs::Needs;
 use landlock::{
@@ -13,12 +15,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What is known of Landlock here. Of an older kernel as much is used as it has.
+/// The newest Landlock ABI that is used. On an older kernel, the features that it lacks are skipped.
 const KNOWN: ABI = ABI::V6;
-/// Without this version files can be truncated that cannot be written to: that is no wall.
+/// The oldest acceptable Landlock ABI: before it, files without write permission could still be truncated.
 const NEEDED: ABI = ABI::V3;
 
-/// Programs, libraries, fonts, certificates, and what names and users are looked up in.
+/// Readable paths: programs, libraries, fonts, certificates, and the files for name and user lookups.
 const READABLE: &[&str] = &[
     "/usr",
     "/lib",
@@ -50,7 +52,8 @@ const READABLE: &[&str] = &[
     "/run/systemd/resolve",
     "/var/cache/fontconfig",
 ];
-/// Written to: its own sandbox does so in `/proc`, where the kernel lets each user change only what is that user's.
+/// Writable paths. Chromium's own sandbox writes to `/proc`, where the kernel lets each user change only that user's
+/// entries.
 const WRITABLE: &[&str] = &[
     "/proc",
     "/dev/dri",
@@ -63,13 +66,13 @@ const WRITABLE: &[&str] = &[
     "/dev/urandom",
     "/dev/zero",
 ];
-/// The sockets of a display.
+/// The folder of the X server's sockets.
 const OF_A_DISPLAY: &[&str] = &["/tmp/.X11-unix"];
 
-/// Confines this thread, and all that is started from it, for good.
+/// Confines this thread, and every process started from it, irrevocably.
 ///
 /// # Errors
-/// What of it this system does not do.
+/// The reason why this system cannot enforce the confinement.
 pub(super) fn restrict(needs: &Needs, readable: &[PathBuf]) -> Result<(), String> {
     let read = AccessFs::from_read(KNOWN);
     let all = AccessFs::from_all(KNOWN);
@@ -85,7 +88,8 @@ pub(super) fn restrict(needs: &Needs, readable: &[PathBuf]) -> Result<(), String
     }
     let mut ruleset = ruleset().map_err(told)?;
     if needs.proxy.is_some() {
-        // A context of a script's own may have another proxy, and would go around ours. From Linux 6.7 on.
+        // A browser context that a script creates may have another proxy, which would bypass codemode's. Needs Linux
+        // 6.7.
         ruleset = ruleset.handle_access(AccessNet::ConnectTcp | AccessNet::BindTcp).map_err(told)?;
     }
     let mut rules = ruleset.create().map_err(told)?;
@@ -94,7 +98,7 @@ pub(super) fn restrict(needs: &Needs, readable: &[PathBuf]) -> Result<(), String
     }
     for (paths, access) in [(may_be_read, read), (may_be_written, all)] {
         for path in paths {
-            // What this system does not have needs no rule.
+            // A path that does not exist on this system needs no rule.
             let Ok(opened) = PathFd::new(&path) else { continue };
             let access = if path.is_dir() { access } else { access & AccessFs::from_file(KNOWN) };
             rules = rules.add_rule(PathBeneath::new(opened, access)).map_err(told)?;
@@ -106,10 +110,10 @@ pub(super) fn restrict(needs: &Needs, readable: &[PathBuf]) -> Result<(), String
     }
 }
 
-/// Whether [`restrict`] would be given what it needs.
+/// Checks that the kernel provides what [`restrict`] requires.
 ///
 /// # Errors
-/// What is missing.
+/// The missing feature.
 pub(super) fn probe() -> Result<(), String> {
     ruleset().and_then(Ruleset::create).map(drop).map_err(told)
 }
@@ -120,7 +124,7 @@ fn ruleset() -> Result<Ruleset, landlock::RulesetError> {
         .handle_access(AccessFs::from_all(NEEDED))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(KNOWN))?
-        // No signal to a process outside, and no socket of the abstract kind, which has no file.
+        // No signals to processes outside, and no abstract Unix sockets, which have no file that a rule could cover.
         .scope(Scope::Signal | Scope::AbstractUnixSocket)
 }
 
@@ -128,7 +132,7 @@ fn told(error: impl fmt::Display) -> String {
     format!("the kernel's Landlock is missing or too old ({error})")
 }
 
-/// A path as it is, if it is there.
+/// The canonical path, if it exists.
 fn real(path: &Path) -> Option<PathBuf> {
     path.canonicalize().ok()
 }

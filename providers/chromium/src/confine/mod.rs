@@ -1,9 +1,9 @@
-//! What a browser may reach of the machine: the walls behind every table of what is allowed.
+//! Confines a browser on this machine. These restrictions hold even where codemode's own checks are bypassed.
 //!
-//! Three walls, each of which holds when the others do not: Landlock closes the file system but for what a browser needs
-//! ([`files`]); as root the browser gets a user of its own ([`user`]), which is also what lets Chromium use its own sandbox;
-//! and its environment is made anew from an allow-list. All are set up on a thread that then starts the browser: the
-//! kernel hands them down to every process that comes from it, and to no other thread of ours.
+//! There are three independent layers: Landlock limits the file system to what a browser needs ([`files`]); as root,
+//! the browser gets a dedicated user ([`user`]), which also lets Chromium use its own sandbox; and its environment is
+//! built from an allow-list. All are set up on a thread that then starts the browser: every process started from that
+//! thread inherits them, and no other thread of this process is affected.
 
 mod environment;
 mod files;
@@ -24,19 +24,20 @@ pub(crate) use environment::environment;
 pub(crate) use needs::Needs;
 pub(crate) use user::{Identity, may_be_a_browsers};
 
-/// How the error begins of a browser that should be another user than root, and cannot.
+/// The start of the error message for a browser that should run as a dedicated user, but cannot.
 pub(crate) const NO_USER_OF_ITS_OWN: &str = "it gets no user of its own";
 
-/// How much confinement the operator asks for.
+/// How much confinement the operator requires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConfineMode {
-    /// Without it no browser is started.
+    /// Refuse to start a browser that cannot be confined.
     Require,
-    /// As much of it as the system has; what is missing is told.
+    /// Apply as much confinement as the system supports, and report what is missing.
     #[default]
     Try,
-    /// None of it.
+    /// Do not use Landlock. The environment is still restricted, and root's browser still gets a dedicated user if
+    /// possible.
     Off,
 }
 
@@ -44,7 +45,7 @@ impl ConfineMode {
     /// Every mode.
     pub const ALL: [Self; 3] = [Self::Require, Self::Try, Self::Off];
 
-    /// As it is written in settings.
+    /// The mode's name in settings.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -70,30 +71,30 @@ impl FromStr for ConfineMode {
     }
 }
 
-/// What a browser is confined to.
+/// The confinement of a browser.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Confinement {
-    /// How much of it is asked for.
+    /// How much confinement is required.
     pub mode: ConfineMode,
-    /// Files and folders that it may read besides its own, as a company's certificates.
+    /// Additional files and folders that the browser may read, for example a company's certificates.
     pub readable: Vec<PathBuf>,
 }
 
-/// What became of it.
+/// A started browser and the result of its confinement.
 #[derive(Debug)]
 pub(crate) struct Spawned {
     pub(crate) child: Child,
-    /// What is missing of the walls that were asked for.
+    /// The requested confinement that could not be applied.
     pub(crate) shortfalls: Vec<String>,
-    /// Ends the thread that started the browser: the kernel kills a browser that is bound to it.
+    /// Dropping this ends the thread that started the browser, and with it a browser that is bound to the thread.
     pub(crate) _thread: mpsc::Sender<()>,
 }
 
-/// Starts a browser behind its walls.
+/// Starts a browser, confined.
 ///
 /// # Errors
-/// When a wall that is required cannot be had, or the command cannot be started.
+/// When required confinement cannot be applied, or the command cannot be started.
 pub(crate) fn spawn(
     mut command: Command,
     identity: Identity,
@@ -104,7 +105,7 @@ pub(crate) fn spawn(
     let (started, result) = mpsc::sync_channel(1);
     thread::Builder::new().name("browser-parent".to_owned()).spawn(move || {
         let _ = started.send(on_this_thread(&mut command, &identity, &confinement, &needs));
-        // The browser may be bound to this thread: it stays for as long as its owner wants it.
+        // The browser may be bound to this thread, so the thread lives as long as the browser's owner.
         let _ = held.recv();
     })?;
     let (child, shortfalls) = result.recv().map_err(|_| io::Error::other("the thread that starts it panicked"))??;
@@ -118,7 +119,7 @@ fn on_this_thread(
     needs: &Needs,
 ) -> io::Result<(Child, Vec<String>)> {
     let mut shortfalls = Vec::new();
-    // Before Landlock, under which nothing can be mounted any more.
+    // Before Landlock, which forbids mounting.
     let assumed = identity.assume(command, &needs.folders);
     assumed.map_err(|error| io::Error::new(error.kind(), format!("{NO_USER_OF_ITS_OWN}: {error}")))?;
     if *mode != ConfineMode::Off {
@@ -135,10 +136,10 @@ fn on_this_thread(
     Ok((command.spawn()?, shortfalls))
 }
 
-/// Whether this system can confine a browser to its own files; otherwise why not.
+/// Checks whether this system can confine a browser to its own files.
 ///
 /// # Errors
-/// What is missing.
+/// The missing feature.
 pub fn can_confine() -> Result<(), String> {
     files::probe()
 }

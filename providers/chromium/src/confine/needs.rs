@@ -1,14 +1,14 @@
-//! What one browser needs of the machine.
+//! The resources of the machine that one browser needs.
 
 use std::{net::SocketAddr, path::PathBuf};
 
-/// What one browser needs.
+/// The resources of the machine that one browser needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Needs {
     pub(crate) executable: PathBuf,
-    /// To be written to.
+    /// Writable folders.
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) headed: bool,
-    /// The only address that it may connect to by TCP; without one there is no such rule.
+    /// The proxy, to whose port alone the browser may connect by TCP; `None` for no such restriction.
     pub(crate) proxy: Option<SocketAddr>,
 }

@@ -19,7 +19,7 @@ fn open(profiles_dir: &Path, name: &str, kept: bool) -> Ledger {
     Ledger::try_open(profiles_dir, name, kept).unwrap().expect("no other ledger has the name")
 }
 
-/// A child that another test starts at the same moment holds a copy of every lock until it has become its program.
+/// Retries, because a child that another test forks at the same moment holds a copy of every lock until it calls exec.
 fn wait_for_some<T>(mut attempt: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
@@ -60,7 +60,7 @@ fn what_has_a_living_owner_is_left_alone_and_what_has_none_is_removed() {
     fs::write(ledger.profile().join("file"), "x").unwrap();
     let temporary = ledger.temporary().unwrap().to_owned();
     assert!(temporary.is_dir());
-    // As if its process had died: the lock is gone, the files are not.
+    // As if its process had died: the lock is released, but the files remain.
     drop(ledger);
     fs::create_dir(profiles_dir.join("not-ours")).unwrap();
     assert_eq!(reaped(&profiles_dir), Reaped { processes: 0, profiles: 1 });
@@ -135,7 +135,7 @@ fn a_name_has_one_owner_at_a_time_while_a_reaper_runs() {
 #[test]
 fn a_profile_whose_removal_was_broken_off_is_gone_and_is_removed_by_the_next_reap() {
     let folder = tempfile::tempdir().unwrap();
-    // As they are after the step that cannot be taken by half.
+    // The state after the atomic rename.
     let (kept, gone) = (open(folder.path(), "key-1", true), open(folder.path(), "gone-1", false));
     fs::write(kept.profile().join("cookies"), "x").unwrap();
     fs::rename(kept.profile(), gone.profile()).unwrap();
@@ -155,12 +155,12 @@ fn a_ledger_of_which_only_a_part_was_written_is_reaped_too() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
-/// What ledgers name: a process in a group of its own.
+/// A process in a group of its own, for a ledger to name.
 fn bystander(program: &Path, arguments: &[&str]) -> Child {
     let mut command = Command::new(program);
     command.args(["-c", "echo; read line; :", "bystander"]).args(arguments).process_group(0);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    // Its command line is that of the shell once it has written something.
+    // Once it has written something, its command line is that of the shell.
     child.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
     child
 }
@@ -186,7 +186,7 @@ fn started(child: &Child) -> Line {
 fn a_noted_group_is_believed_only_since_the_same_boot() {
     let folder = tempfile::tempdir().unwrap();
     let browser = folder.path().join("chromium");
-    // By another process: a file that this one has open for writing does not run.
+    // Copied by another process: a file that this one has open for writing cannot be executed.
     assert!(Command::new("cp").arg("/bin/sh").arg(&browser).status().unwrap().success());
     let user_data_dir = format!("--user-data-dir={}", folder.path().join("x").display());
     let mut child = bystander(&browser, &[&user_data_dir]);
@@ -245,7 +245,7 @@ fn a_ledger_that_is_not_ours_is_neither_believed_nor_removed() {
     write(&path, &[opened(PathBuf::new())]);
     fs::set_permissions(&path, fs::Permissions::from_mode(0o602)).unwrap();
     refused("written by other users");
-    // Only root can give a file away.
+    // Only root can change a file's owner.
     if rustix::process::geteuid().is_root() {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         std::os::unix::fs::chown(&path, Some(65_534), None).unwrap();
@@ -282,7 +282,7 @@ fn a_ledger_names_as_temporary_only_what_its_owner_can_have_made() {
     fs::create_dir(&foreign).unwrap();
     fs::create_dir(&own).unwrap();
     symlink(&foreign, &linked).unwrap();
-    // A checkout of a project with such a name.
+    // For example a project checkout with such a name.
     let project = tempfile::Builder::new().prefix(TEMPORARY_PREFIX).tempdir_in("/tmp").unwrap();
     for temporary in [&*foreign, &linked, &own, project.path()] {
         let path = folder.path().join("x").with_extension(SUFFIX);

@@ -8,8 +8,8 @@ use tokio::{
     net::unix::pipe,
 };
 
-/// The browser's ends of a relay's pipe: what cannot be had of a real browser is one that stops reading in the middle of a
-/// message.
+/// The browser's ends of a relay's pipe. They replace a real browser, which cannot be made to stop reading in the
+/// middle of a message.
 struct Ends {
     from_relay: pipe::Receiver,
     to_relay: pipe::Sender,
@@ -58,7 +58,7 @@ fn message(session: &str, bytes: usize) -> Vec<u8> {
     [text.as_bytes(), b"\0"].concat()
 }
 
-/// All tasks of these tests take turns on one thread: after so many turns each has gone as far as it can.
+/// All tasks of these tests take turns on one thread: after this many yields, each has progressed as far as it can.
 async fn wait_for_the_others() {
     for _ in 0..1_000 {
         tokio::task::yield_now().await;
@@ -118,7 +118,7 @@ async fn a_client_speaks_below_its_own_session_only() {
         let read = ours.read(&mut answer).await.unwrap();
         let answer: Json = serde_json::from_slice(&answer[..read - 1]).unwrap();
         assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32001), &json!(1)));
-        // To the browser itself: the service ends.
+        // A message to the browser itself ends the service.
         let own = json!({"id": 2, "method": "Browser.close"}).to_string() + "\0";
         ours.write_all(own.as_bytes()).await.unwrap();
     };

@@ -1,4 +1,4 @@
-//! What a browser may reach of the machine: tried with a browser that has no other wall.
+//! Tests of the confinement, with a browser that has no other restriction.
 
 use crate::support::{PATIENCE, Profiles, command, evaluate, page, until};
 use codemode_chromium::{Browser, ConfineMode, Confinement, Connection, LaunchOptions, can_confine};
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// A file that every user of the machine may read.
+/// A file that every user of the machine can read.
 fn open_to_all() -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -26,7 +26,7 @@ async fn launch(profiles: &Profiles, confinement: Confinement) -> (Browser, Conn
     (browser, connection, session)
 }
 
-/// What a page shows of a file; `None` if it is refused.
+/// The text of a file as a page shows it; `None` if access is denied.
 async fn read(connection: &Connection, session: &str, file: &Path) -> Option<String> {
     let url = format!("file://{}", file.display());
     let went = connection.call(command("Page.navigate", json!({ "url": url }), Some(session))).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_browser_reads_no_files_but_its_own() {
     assert_eq!(browser.shortfalls(), <[String; 0]>::default());
     browser.close().await.unwrap();
 
-    // What an operator adds, and no wall at all: it is this wall that holds.
+    // With the folder allowed, and with no confinement, the read succeeds: so it was the confinement that denied it.
     let readable = vec![folder.path().to_owned()];
     for confinement in
         [Confinement { readable, ..required }, Confinement { mode: ConfineMode::Off, readable: Vec::new() }]

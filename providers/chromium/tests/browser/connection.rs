@@ -1,4 +1,4 @@
-//! Commands, answers and events over a real connection.
+//! Tests of commands, answers and events over real connections.
 
 use crate::support::{PATIENCE, Profiles, command, connect, evaluate, page};
 use codemode_chromium::cdp::browser_protocol::target::GetTargetsParams;
@@ -73,7 +73,7 @@ async fn a_call_in_a_session_that_is_detached_does_not_wait_for_its_timeout() {
     let (answer, closed) = tokio::join!(call, close);
     closed.unwrap();
     let expected = CdpError::Detached { method: "Runtime.evaluate".to_owned(), session };
-    // Chromium itself answers some of them just before.
+    // Chromium sometimes answers such a call itself just before.
     assert!(
         matches!(&answer, Err(error) if *error == expected || matches!(error, CdpError::Protocol { .. })),
         "{answer:?}"
@@ -114,7 +114,7 @@ async fn deep_answers_are_read_and_too_deep_ones_fail_alone() {
     let (_, session) = page(&connection, "about:blank").await;
     let nest = "let node = document.body; for (let i = 0; i < 120; i++) node = node.appendChild(document.createElement('div'))";
     evaluate(&connection, &session, nest).await;
-    // Each element is an object in an array in an object: two levels. Chromium itself goes to about 300.
+    // Each element adds two levels, an object in an array. Chromium itself goes to about 300.
     let document = connection.call(command("DOM.getDocument", json!({ "depth": -1 }), Some(&session))).await.unwrap();
     assert!(depth(&document) > 240, "{}", depth(&document));
     browser.close().await.unwrap();
@@ -221,7 +221,8 @@ async fn a_browser_behind_a_proxy_is_reached_through_the_proxy() {
     let inside: String = ws_url.strip_prefix("ws://").and_then(|rest| rest.split('/').next()).unwrap().to_owned();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let outside = listener.local_addr().unwrap().to_string();
-    // Asks the browser under its own name, as reverse proxies do, so that the browser names itself so.
+    // Rewrites the Host header to the browser's own address, as reverse proxies do, so that the browser reports that
+    // address.
     let (own, named) = (inside.clone(), outside.clone());
     let proxy = tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
@@ -276,7 +277,7 @@ async fn an_endpoint_that_does_not_answer_as_a_browser_is_a_typed_error() {
     }
 }
 
-/// Says the same to everybody, on a port of its own, and keeps the connection open.
+/// A server that sends the same answer to every client and keeps the connections open.
 struct Server {
     address: std::net::SocketAddr,
     requests: tokio::sync::Mutex<tokio::sync::mpsc::UnboundedReceiver<String>>,
@@ -320,7 +321,7 @@ impl Drop for Server {
     }
 }
 
-/// The other process of the test below: its trust is given to it by a variable of its environment.
+/// The client process of the test below, which trusts the certificate through an environment variable.
 #[tokio::test]
 async fn client_process() {
     let Some(url) = std::env::var_os("CODEMODE_TEST_ENDPOINT") else { return };
@@ -399,7 +400,7 @@ async fn a_crashed_page_is_told_by_an_event_and_others_go_on() {
     let crashed =
         |event: &Event| event.method == "Inspector.targetCrashed" && event.session.as_deref() == Some(&session);
     tokio::time::timeout(PATIENCE, connection.events().wait(0, &crashed)).await.unwrap().unwrap();
-    // It can be used again once it has another document.
+    // The page is usable again once it has loaded another document.
     connection.call(command("Page.navigate", json!({ "url": "data:text/html,again" }), Some(&session))).await.unwrap();
     let loaded = async || evaluate(&connection, &session, "document.readyState + document.body?.textContent").await;
     let deadline = Instant::now() + PATIENCE;
@@ -410,7 +411,7 @@ async fn a_crashed_page_is_told_by_an_event_and_others_go_on() {
     profiles.assert_nothing_left();
 }
 
-/// A browser of our own, which answers a command as it is told to.
+/// A scripted browser, which answers each command as the test defines.
 async fn scripted(
     answers: impl Fn(u64, &str) -> Vec<Message> + Send + Sync + 'static,
 ) -> (Endpoint, tokio::task::JoinHandle<()>) {
@@ -468,12 +469,11 @@ async fn answers_and_events_that_take_too_much_memory_fail_alone() {
         let event = |count: usize| Message::text(format!(r#"{{"method":"Some.event","params":{}}}"#, values(count)));
         let answer = |text: String| Message::text(format!(r#"{{"id":{id},"result":{text}}}"#));
         match method {
-            // Each takes two bytes on the wire and five for the sandbox.
+            // Each value takes two bytes on the wire and five in the codec.
             "values" => vec![answer(values(REPLY_BYTES_MAX / 5))],
             "many" => vec![answer(values(REPLY_BYTES_MAX / 6))],
             "bytes" => vec![answer(format!(r#""{}""#, "x".repeat(CDP_REPLY_BYTES_MAX)))],
-            // The first is more in memory than all events together may be, the second and the third are not, but are it
-            // together.
+            // The first event exceeds the bound on all events; the second and the third do so only together.
             _ => vec![
                 event(EVENT_RING_BYTES_MAX / 100),
                 event(EVENT_RING_BYTES_MAX / 250),
@@ -509,7 +509,7 @@ async fn answers_that_are_not_taken_have_a_bound_and_what_is_small_goes_on() {
     })
     .await;
     let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
-    // Sent, and not looked at again: the first has its place, the second finds none.
+    // Sent, and not polled again: the first answer holds its permits, and the second obtains none.
     let mut first = Box::pin(connection.ask(command("large", Json::Null, None)));
     let mut second = Box::pin(connection.ask(command("large", Json::Null, None)));
     assert!(futures::poll!(&mut first).is_pending());
@@ -540,7 +540,7 @@ async fn a_message_beyond_the_bound_fails_as_such() {
     let bytes_max = CDP_WEB_MESSAGE_BYTES_MAX;
     assert_eq!(refused, CdpError::TooLarge { bytes: bytes_max + 1, bytes_max });
     assert!(connection.is_closed());
-    // The socket is closed although the connection is still held: the server is not left writing.
+    // The socket is closed although the connection is still held, so the server does not stay blocked in a write.
     tokio::time::timeout(PATIENCE, server).await.expect("the socket is closed").unwrap();
     drop(connection);
 }
@@ -558,7 +558,7 @@ async fn a_call_that_is_dropped_keeps_nothing_and_others_go_on() {
         assert!(tokio::time::timeout(Duration::from_micros(200), call).await.is_err());
     }
     assert_eq!(connection.call(command("answered", Json::Null, None)).await.unwrap(), 1);
-    // The size of what waits is only to be seen in the debug form.
+    // The number of pending calls is visible only in the `Debug` output.
     assert!(format!("{connection:?}").contains("pending: 0"), "{connection:?}");
     connection.close().await;
     server.await.unwrap();

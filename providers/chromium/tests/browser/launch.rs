@@ -1,4 +1,4 @@
-//! A browser starts, and ends whatever happens to its owner.
+//! Tests that a browser starts, and that it ends whatever happens to its owner.
 
 use crate::support::{PATIENCE, Profiles, command, connect, evaluate, executable, page, processes_naming, until};
 use codemode_chromium::{Browser, LaunchOptions, Reaped, reap};
@@ -75,7 +75,7 @@ async fn a_close_that_is_cancelled_goes_on() {
     let profiles = Profiles::new();
     let browser = profiles.launch().await;
     let close = browser.close();
-    // On a busy machine it may be over by then: either way it ends.
+    // On a busy machine it may already be finished; either way the browser ends.
     let _ = tokio::time::timeout(Duration::ZERO, close).await;
     until("the end of the browser", || processes_naming(&profiles.path()).is_empty()).await;
     until("the removal of the profile", || fs::read_dir(profiles.path()).unwrap().next().is_none()).await;
@@ -110,7 +110,7 @@ async fn a_program_that_is_no_browser_fails_with_its_last_words() {
     assert!(report.message.contains("/bin/false ended before"), "{report}");
     profiles.assert_nothing_left();
 
-    // The shell complains of arguments that it does not know, each shell in its own words.
+    // The shell rejects the unknown arguments, each shell with its own message.
     let report = Browser::launch(with("/bin/sh").await).await.unwrap_err();
     assert!(report.details["stderr"].as_str().unwrap().contains("sh: "), "{}", report.details);
     profiles.assert_nothing_left();
@@ -194,7 +194,7 @@ async fn a_browser_dies_with_its_owner_and_its_profile_is_reaped() {
     let profiles = Profiles::new();
     let (mut owner, profile) = owner(&profiles.path(), None).await;
     let temporary = temporary_of(main_process_of(&profile));
-    // It cannot clean up: nothing of it runs any more.
+    // The owner is killed and cannot clean up.
     owner.kill().unwrap();
     owner.wait().unwrap();
     let begun = Instant::now();
@@ -210,7 +210,7 @@ async fn a_browser_dies_with_its_owner_and_its_profile_is_reaped() {
 async fn a_browser_that_survived_its_owner_is_reaped() {
     let profiles = Profiles::new();
     let (mut owner, profile) = owner(&profiles.path(), None).await;
-    // A stopped browser does not notice that its pipe is closed.
+    // A stopped browser cannot notice that its pipe is closed.
     let main = main_process_of(&profile);
     let temporary = temporary_of(main);
     let main = rustix::process::Pid::from_raw(main).unwrap();
@@ -219,7 +219,7 @@ async fn a_browser_that_survived_its_owner_is_reaped() {
     owner.kill().unwrap();
     owner.wait().unwrap();
     let mut reaped = Reaped::default();
-    // A child that another test starts at the same moment may hold a copy of the lock until it has become its program.
+    // A child that another test forks at the same moment may hold a copy of the lock until it calls exec.
     until("the reaping", || {
         reap(&profiles.path()).is_ok_and(|now| {
             reaped = now;
@@ -258,7 +258,7 @@ async fn many_in_a_row_leave_no_open_file() {
     let profiles = Profiles::new();
     profiles.launch().await.close().await.unwrap();
     let open = || fs::read_dir("/proc/self/fd").unwrap().count();
-    // Other tests run in this process: the number is compared by what belongs to these browsers.
+    // Other tests run in this process, so only the files of these browsers are counted.
     let of_ours = || {
         let links = fs::read_dir("/proc/self/fd").unwrap().flatten();
         links
@@ -278,9 +278,10 @@ async fn many_in_a_row_leave_no_open_file() {
     profiles.assert_nothing_left();
 }
 
-/// Another process of this test binary, which launches a browser and waits to be killed; and the browser's profile.
+/// Starts another process of this test binary, which launches a browser and waits to be killed. Returns the process and
+/// the browser's profile.
 async fn owner(profiles_dir: &Path, home: Option<&Path>) -> (std::process::Child, PathBuf) {
-    // So that the other process need not.
+    // Finds or installs a browser here, so that the other process need not.
     executable().await;
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--exact", "launch::owner_process", "--nocapture"]);
@@ -297,20 +298,20 @@ async fn owner(profiles_dir: &Path, home: Option<&Path>) -> (std::process::Child
     (child, profile.expect("the owner launches a browser"))
 }
 
-/// The other process of the tests above; by itself it tests nothing.
+/// The owner process of the tests above; by itself it tests nothing.
 #[tokio::test]
 async fn owner_process() {
     let Some(profiles_dir) = env::var_os("CODEMODE_TEST_PROFILES") else { return };
     let options = Profiles::at(profiles_dir.into()).options().await;
     let browser = Browser::launch(options).await.unwrap();
     println!("profile={}", browser.profile().display());
-    // Until this process is killed, or until the test that started it is gone.
+    // Waits until this process is killed, or the test that started it has exited.
     let mut line = String::new();
     tokio::task::spawn_blocking(move || std::io::stdin().read_line(&mut line)).await.unwrap().unwrap();
     browser.close().await.unwrap();
 }
 
-/// The process that all others of a browser come from.
+/// The main process of a browser, which started all others.
 fn main_process_of(profile: &Path) -> i32 {
     let argument = format!("--user-data-dir={}", profile.display());
     let is_main = |pid: &i32| {
@@ -323,7 +324,7 @@ fn main_process_of(profile: &Path) -> i32 {
     pids.into_iter().find(is_main).unwrap()
 }
 
-/// The folder for temporary files of a browser, as its main process was told.
+/// A browser's folder for temporary files, from the environment of its main process.
 fn temporary_of(pid: i32) -> PathBuf {
     let environment = String::from_utf8(fs::read(format!("/proc/{pid}/environ")).unwrap()).unwrap();
     let folder = environment.split('\0').find_map(|line| line.strip_prefix("TMPDIR=")).unwrap();

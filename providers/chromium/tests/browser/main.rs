@@ -1,6 +1,6 @@
-//! Against a real browser.
+//! Tests of the driver against a real browser.
 //!
-//! Every test ends with the proof that no process, profile or ledger of its browsers is left.
+//! Every test ends with a check that no process, profile or ledger of its browsers remains.
 #![forbid(unsafe_code)]
 
 mod confine;

@@ -1,4 +1,4 @@
-//! The protocol as the browser itself tells it.
+//! Tests of the protocol description that a browser reports.
 
 use crate::support::{PATIENCE, Profiles};
 use codemode_chromium::{Endpoint, Protocol};
@@ -112,7 +112,7 @@ fn faults(protocol: &Protocol) {
         check("Network.setCookies", json!({ "cookies": {} })),
         ["cookies: is an object, must be an array of CookieParam"]
     );
-    // A type that refers to itself, nested deeper than the check goes.
+    // A recursive type, nested deeper than the check follows.
     let mut remote = json!({ "objectId": "x" });
     for _ in 0..200 {
         remote = json!({ "value": remote });
@@ -123,7 +123,7 @@ fn faults(protocol: &Protocol) {
     assert_eq!(protocol.check("Page.enable", &many).len(), 20, "bounded");
 }
 
-/// Commands as scripts send them every day must pass.
+/// Commands that scripts commonly send must pass.
 fn own_examples_have_no_fault(protocol: &Protocol) {
     for (method, params) in [
         ("Target.createTarget", json!({ "url": "about:blank", "width": 800, "height": 600, "newWindow": false })),

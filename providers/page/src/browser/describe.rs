@@ -1,11 +1,11 @@
-//! What an answer says that it was about: the session, its lease, the page.
+//! The context of an answer: the session, its lease, and the page that the script worked with.
 
 use super::{ExecutionBrowser, lock};
 use crate::{connected::ConnectedBrowser, text::short};
 use codemode_spec::envelope::Context;
 
 impl ExecutionBrowser {
-    /// What the answer is about.
+    /// The current context, or after the browser is closed, its last one.
     pub(super) fn context_now(&self) -> Context {
         match self.current() {
             Some(connected) => {
@@ -24,10 +24,10 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Keeps what there is to say of a browser before it goes: the title of a page that has just loaded as well.
+    /// Stores the context before the browser is closed, including the title of a page that has just loaded.
     pub(super) async fn keep_context(&self, connected: &ConnectedBrowser) {
         connected.catch_up();
-        // If the disposal is cut short, this is what the answer has.
+        // The answer uses this one if the disposal is cancelled during the refresh.
         *lock(&self.last_context) = self.context_of(connected);
         connected.refresh().await;
         *lock(&self.last_context) = self.context_of(connected);
@@ -41,8 +41,8 @@ impl ExecutionBrowser {
             session_id: session_id.or_else(|| Some(self.context.execution.as_str().to_owned())),
             lease,
             target_id: page.as_ref().map(|page| page.id.clone()),
-            // A page can make both as long as it likes.
-            url: page.as_ref().map(|page| short(&page.at)).filter(|url| !url.is_empty()),
+            // A page controls the length of both.
+            url: page.as_ref().map(|page| short(&page.display_url)).filter(|url| !url.is_empty()),
             title: page.map(|page| short(&page.title)).filter(|title| !title.is_empty()),
             ..Context::default()
         }

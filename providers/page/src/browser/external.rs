@@ -1,4 +1,4 @@
-//! What an execution creates in an external browser: remembered, and closed at the end.
+//! Targets and contexts that an execution creates in an external browser: recorded, and closed at the end.
 
 use super::{CLOSE_OWNED_MAX, ExecutionBrowser};
 use crate::{
@@ -12,6 +12,15 @@ use serde_json::Value as Json;
 use std::{sync::Arc, time::Duration};
 use tokio::task::JoinHandle;
 
+/// The entries of an execution among the owners of targets; removed when this is dropped.
+struct Ownership<'a>(&'a ExecutionBrowser);
+
+impl Drop for Ownership<'_> {
+    fn drop(&mut self) {
+        self.0.owners.forget(&self.0.context.execution);
+    }
+}
+
 impl ExecutionBrowser {
     /// Closes what this execution created in an external browser, and disconnects.
     pub(super) async fn close_owned(
@@ -19,12 +28,13 @@ impl ExecutionBrowser {
         connected: Option<Arc<ConnectedBrowser>>,
         route: &Route,
     ) -> Result<(), ErrorReport> {
+        // Only when the tabs are closed, or closing is abandoned: until then no other execution may use them.
+        let _ownership = Ownership(self);
         self.creating.close();
-        let heard_out = tokio::time::timeout(CLOSE_OWNED_MAX, self.creating.wait()).await.is_ok();
+        let all_answered = tokio::time::timeout(CLOSE_OWNED_MAX, self.creating.wait()).await.is_ok();
         if let Some(connected) = &connected {
             self.adopt_popups(connected);
         }
-        self.owners.forget(&self.context.execution);
         let connected =
             connected.map(|connected| connected.connection.clone()).filter(|connection| !connection.is_closed());
         let owned = self.owned.all();
@@ -42,14 +52,14 @@ impl ExecutionBrowser {
         };
         let closed = owned.close(&connection, CLOSE_OWNED_MAX).await;
         connection.close().await;
-        if closed && heard_out {
+        if closed && all_answered {
             return Ok(());
         }
         let message = "tabs of this script may be left open in the external browser: it did not answer in time";
         Err(ErrorReport::new(ErrorCode::ProviderDisposeFailed, message))
     }
 
-    /// Counts tabs as owned that an owned tab opened, or that are in an owned context.
+    /// Records as owned the tabs that an owned tab opened, and those in an owned context.
     pub(super) fn adopt_popups(&self, connected: &Arc<ConnectedBrowser>) {
         connected.catch_up();
         for target in connected.targets.visible() {
@@ -59,8 +69,8 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Sends a command that creates something in an external browser, and remembers what it created even if the call
-    /// is dropped.
+    /// Sends a command that creates something in an external browser, and records what it created even if the call is
+    /// dropped.
     pub(crate) fn create_owned(
         self: &Arc<Self>,
         connected: &Arc<ConnectedBrowser>,

@@ -1,9 +1,9 @@
-//! What the policy must know of a browser and the execution that uses it.
+//! The facts about a browser and its execution that the policy needs.
 
 use super::ExecutionBrowser;
 use crate::{
     connected::ConnectedBrowser,
-    policy::{DevicePermission, PolicyFacts, Standing},
+    policy::{DevicePermission, PolicyFacts, TargetAccess},
     targets::OPENERS_MAX,
 };
 use std::{
@@ -11,7 +11,7 @@ use std::{
     sync::Arc,
 };
 
-/// A browser and the execution that uses it.
+/// The facts about a connected browser and the execution that uses it.
 pub(crate) struct BrowserFacts<'a> {
     browser: &'a ExecutionBrowser,
     connected: &'a Arc<ConnectedBrowser>,
@@ -19,7 +19,7 @@ pub(crate) struct BrowserFacts<'a> {
 }
 
 impl ExecutionBrowser {
-    /// What the policy must know.
+    /// The facts for the policy.
     pub(crate) fn facts<'a>(&'a self, connected: &'a Arc<ConnectedBrowser>) -> BrowserFacts<'a> {
         BrowserFacts { browser: self, connected, folder: self.downloads_dir() }
     }
@@ -47,8 +47,8 @@ impl PolicyFacts for BrowserFacts<'_> {
         self.browser.owned.has_context(context)
     }
 
-    fn standing(&self, target: &str) -> Standing {
-        self.connected.targets.standing(target)
+    fn access(&self, target: &str) -> TargetAccess {
+        self.connected.targets.access(target)
     }
 
     fn is_tab(&self, target: &str) -> bool {

@@ -1,4 +1,4 @@
-//! What a script may do with the session of its browser, and what it leaves there.
+//! Operations of a script on the session of its browser: promote, close and reset, and the notes that it stores there.
 
 use super::{ExecutionBrowser, State, lock, only_one_shot};
 use codemode_provider::Promotion;
@@ -15,7 +15,7 @@ impl ExecutionBrowser {
         }
     }
 
-    /// Ends the browser now. What comes next has another one.
+    /// Closes the browser now. The next call starts another one.
     pub async fn close_session(&self, deadline: Instant) -> Result<(), ErrorReport> {
         self.reach_session(deadline).await?;
         let mut state = self.state.lock().await;
@@ -27,13 +27,13 @@ impl ExecutionBrowser {
         self.release(closed).await
     }
 
-    /// Ends the browser and has another one in its place.
+    /// Closes the browser and starts another in its place.
     pub async fn reset_session(&self, deadline: Instant) -> Result<(), ErrorReport> {
         self.reach_session(deadline).await?;
         let mut state = self.state.lock().await;
         match self.session() {
             Some(session) => {
-                // Whatever comes of it, the browser that was connected is no more.
+                // Whether the reset succeeds or not, the connected browser is gone.
                 self.disconnect().await;
                 session.reset().await?;
             }
@@ -47,19 +47,22 @@ impl ExecutionBrowser {
         self.connected(deadline).await.map(drop)
     }
 
-    /// What the execution before left, once the browser is open; `None` if it left nothing or the browser has no key.
+    /// The note that the previous execution stored, once the browser is open; `None` if there is none or the browser
+    /// has no key.
     #[must_use]
     pub fn found_note(&self) -> Option<Vec<u8>> {
         self.notes.found()
     }
 
-    /// Leaves bytes for the next execution that uses the browser of this one's key, in the place of what was there: at
-    /// most [`NOTES_BYTES_MAX`](codemode_spec::limits::NOTES_BYTES_MAX). Those of a browser without a key are dropped.
+    /// Stores a note for the next execution that uses the browser of this key, replacing the one before: at most
+    /// [`NOTES_BYTES_MAX`](codemode_spec::limits::NOTES_BYTES_MAX) bytes. A note for a browser without a key is
+    /// dropped.
     pub fn leave_note(&self, bytes: Vec<u8>) {
         self.notes.leave(bytes);
     }
 
-    /// Of a browser that is to be ended by the script: its session must be had, and must not be another's.
+    /// Opens the session of a browser that the script is about to close, so that its lease is held; refuses external
+    /// browsers.
     async fn reach_session(&self, deadline: Instant) -> Result<(), ErrorReport> {
         if self.is_external() {
             let message = "an external browser is never closed";
@@ -67,7 +70,7 @@ impl ExecutionBrowser {
                 .with_hint("Close the pages that the script opened: ⟦send \"Target.closeTarget\", {targetId}⟧."));
         }
         if self.context.session.mode != SessionMode::OneShot {
-            // The shared one of the key, if it is not in use yet.
+            // Takes the lease of the key's shared browser, unless another execution holds it.
             self.connected(deadline).await?;
         }
         Ok(())
@@ -82,7 +85,8 @@ impl ExecutionBrowser {
     }
 }
 
-/// The host knows that another browser has the key, and not by which step a script closes that browser.
+/// Adds the step that closes the key's other browser: the host knows of that browser, but not of the methods of a
+/// namespace.
 fn with_the_way_to_replace(refusal: ErrorReport) -> ErrorReport {
     if refusal.code != ErrorCode::SessionBusy || refusal.details.get("session").is_none() {
         return refusal;

@@ -1,4 +1,4 @@
-//! What an operator can let pages have of this machine's devices.
+//! Device permissions that an operator can allow.
 
 use serde::Deserialize;
 

@@ -1,10 +1,11 @@
-//! What a script may let pages do: permissions by the names that the protocol has for them.
+//! The permissions that a script may grant to pages, by the protocol's names.
 
 use super::{device::DevicePermission, request::Request};
 use serde_json::Value as Json;
 
-/// The protocol's names of each, in both of its spellings: `Browser.grantPermissions` writes `audioCapture`,
-/// `Browser.setPermission` writes `microphone` or `local-network-access`. Compared without hyphens and without case.
+/// The protocol's names of device permissions, in both of its spellings: `Browser.grantPermissions` writes
+/// `audioCapture`, `Browser.setPermission` writes `microphone` or `local-network-access`. Compared without hyphens and
+/// case.
 const OF_DEVICES: &[(&str, DevicePermission)] = &[
     ("ar", DevicePermission::Xr),
     ("audiocapture", DevicePermission::Microphone),
@@ -26,7 +27,7 @@ const OF_DEVICES: &[(&str, DevicePermission)] = &[
     ("vr", DevicePermission::Xr),
     ("webprinting", DevicePermission::Printing),
 ];
-/// Permissions that concern a page and what the browser keeps for it.
+/// Permissions that affect only a page and the data that the browser stores for it.
 const OF_PAGES: &[&str] = &[
     "accelerometer",
     "ambientlightsensor",
@@ -62,8 +63,7 @@ const OF_PAGES: &[&str] = &[
     "windowmanagement",
 ];
 
-/// Whether a command gives a page a permission that is not for scripts. What a permission is that is not known here
-/// cannot be said: it is refused.
+/// Whether a command grants a permission that scripts may not grant. Unknown permissions are refused.
 pub(super) fn is_refused(request: Request<'_>, allowed: &[DevicePermission]) -> bool {
     let params = request.params;
     let denies = params.get("setting").and_then(Json::as_str).is_some_and(|setting| setting != "granted");
@@ -80,11 +80,11 @@ fn may_be_granted(name: &str, allowed: &[DevicePermission]) -> bool {
     }
 }
 
-/// Whether a permission is known here; of the protocol's own list all must be.
+/// Whether the lists above cover a permission; they must cover the protocol's own list.
 #[cfg(test)]
 pub(super) fn is_known(name: &str) -> bool {
     let name = name.replace('-', "").to_ascii_lowercase();
-    // Refused to operators as well: nothing may be installed into the browser.
+    // Operators cannot allow it either: nothing may be installed into the browser.
     OF_DEVICES.iter().any(|(known, _)| *known == name)
         || OF_PAGES.contains(&name.as_str())
         || name == "webappinstallation"

@@ -1,4 +1,4 @@
-//! What a command is judged by.
+//! The inputs of the policy: the command, its target, and facts about the browser.
 
 use super::device::DevicePermission;
 use serde_json::Value as Json;
@@ -9,52 +9,52 @@ use std::path::Path;
 pub(crate) struct Request<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Json,
-    /// The target of the session it is sent to; `None` without a session.
+    /// The target of the session that it is sent to; `None` without a session.
     pub(crate) target: Option<&'a str>,
     /// Whether it is sent to a session.
     pub(crate) has_session: bool,
 }
 
-/// What a target is, as far as it is known.
+/// Whether scripts may use a target, as far as is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// For scripts.
+pub(crate) enum TargetAccess {
+    /// Scripts may use it.
     Usable,
-    /// Of a type that is for scripts; what it shows is not known yet.
+    /// Its type is permitted; its URL is not known yet.
     NotKnownYet,
-    /// Not for scripts, or a part of what is not.
-    Refused(Why),
-    /// There is no such target, as far as is known.
+    /// Scripts may not use it: it is not for scripts itself, or it is part of such a target.
+    Refused(RefusalReason),
+    /// No such target is known.
     Absent,
 }
 
 /// Why a target is not for scripts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// It is of a type that is the browser's own.
+pub(crate) enum RefusalReason {
+    /// Its type is reserved for the browser.
     Kind,
-    /// It shows something of this scheme.
+    /// It shows a URL of this scheme.
     Scheme(String),
 }
 
-/// What the policy must know of the browser.
+/// Facts about the browser that the policy needs.
 pub(crate) trait PolicyFacts {
-    /// Whether the browser was there before the execution and stays after it.
+    /// Whether the browser existed before the execution and outlives it.
     fn is_external(&self) -> bool;
     /// The only folder of files that the script may use.
     fn folder(&self) -> &Path;
-    /// Whether this execution made the target.
+    /// Whether this execution created the target.
     fn owns_target(&self, target: &str) -> bool;
-    /// Whether this execution made the browser context.
+    /// Whether this execution created the browser context.
     fn owns_context(&self, context: &str) -> bool;
-    /// Whether the target is in a browser context that this execution made.
+    /// Whether the target is in a browser context that this execution created.
     fn owns_context_of(&self, target: &str) -> bool;
-    /// Whether another execution made the target.
+    /// Whether another execution created the target.
     fn is_foreign(&self, target: &str) -> bool;
-    /// What the target is.
-    fn standing(&self, target: &str) -> Standing;
+    /// Whether scripts may use the target.
+    fn access(&self, target: &str) -> TargetAccess;
     /// Whether the target is a tab.
     fn is_tab(&self, target: &str) -> bool;
-    /// What the operator lets pages have of this machine's devices.
+    /// The device permissions that the operator allows.
     fn device_permissions(&self) -> &[DevicePermission];
 }

@@ -1,28 +1,28 @@
-//! Scripts that stay: run in each document that a page loads, before the host can know what it is.
+//! Guards persistent scripts: those that run in each new document of a page, before the host knows the document's URL.
 
 use serde_json::{Map, Value as Json};
 
-/// The commands that take one, and its parameter.
+/// The commands that register a persistent script, and the parameter that holds it.
 const TAKEN_BY: &[(&str, &str)] = &[
     ("Page.addScriptToEvaluateOnLoad", "scriptSource"),
     ("Page.addScriptToEvaluateOnNewDocument", "source"),
     ("Page.reload", "scriptToEvaluateOnLoad"),
 ];
-/// Ends the script in a document that is not for scripts: the session of one that goes there is detached, but only after
-/// the document has begun. Nothing that the script declares can stand in for `location` or its `protocol`; an `origin`
-/// of its own is no text, or is not there yet. It is an expression and stands in the first line, so that declarations
-/// and line numbers stay what they were.
+/// Ends the script in a document that is not for scripts: the session of a page that navigates to one is detached, but
+/// only after the document has started. Declarations of the script cannot shadow `location` or its `protocol`; an
+/// `origin` that it declares is not a string, or not initialised yet. The guard is on the first line, so that
+/// declarations and line numbers do not change.
 const GUARD: &str = "if(!(location.protocol===\"http:\"||location.protocol===\"https:\"||location.protocol===\"data:\"||\
                      (location.protocol===\"about:\"||location.protocol===\"blob:\")&&(origin===\"null\"||\
                      typeof origin===\"string\"&&origin[0]+origin[1]+origin[2]+origin[3]===\"http\")))\
                      throw \"This page is not for scripts.\";";
 const STRICT: [&str; 2] = ["\"use strict\"", "'use strict'"];
 
-/// Has a script that stays run only in documents that are for scripts.
+/// Makes a persistent script run only in documents that are for scripts.
 pub(crate) fn guard(method: &str, params: &mut Map<String, Json>) {
     let taken = TAKEN_BY.iter().find(|(taker, _)| *taker == method);
     let Some(Json::String(source)) = taken.and_then(|(_, name)| params.get_mut(*name)) else { return };
-    // Only at the beginning does it mean something.
+    // A directive has an effect only at the beginning.
     let is_strict = STRICT.iter().any(|directive| source.trim_start().starts_with(directive));
     source.insert_str(0, GUARD);
     if is_strict {

@@ -1,14 +1,14 @@
-//! The table itself.
+//! The table of refused commands, and the lists of domains and commands that it uses.
 
 use super::device::DevicePermission;
 use serde_json::Value as Json;
 
-/// Where a row holds.
+/// The browsers that a row applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
-    /// On every browser.
+    /// Every browser.
     Anywhere,
-    /// On a browser that was not launched for this execution.
+    /// External browsers only.
     External,
 }
 
@@ -16,34 +16,35 @@ pub(super) enum Place {
 #[derive(Clone, Copy)]
 pub(super) enum Rule {
     /// Always.
-    Never,
+    Always,
     /// Without a session.
     WithoutSession,
-    /// When nothing here knows what its domain is.
+    /// When its domain is in none of the lists below.
     UnknownDomain,
-    /// When this parameter is a URL that is not for scripts.
+    /// When this parameter is a URL that scripts may not open.
     Url(&'static str),
-    /// When this parameter, a JSON pointer, names a path or paths outside of the session's folder.
+    /// When this parameter (a JSON pointer) names a path, or paths, outside of the session's folder.
     Paths(&'static str),
-    /// When this parameter has this value.
+    /// When the predicate holds for this parameter.
     Value(&'static str, fn(&Json) -> bool),
     /// When it has other parameters than these.
     ParamsBut(&'static [&'static str]),
     /// When it has neither this parameter nor a session.
     Unnamed(&'static str),
-    /// When it gives a page a permission that is not for scripts.
+    /// When it grants a permission that scripts may not grant.
     Permission,
-    /// Unless the operator allows pages this.
+    /// Unless the operator allows this device permission.
     Device(DevicePermission),
-    /// When the target that this parameter names, or else that of the session, was not made by this execution.
+    /// When the target that this parameter names, or else that of the session, was not created by this execution.
     OwnTarget(&'static str),
-    /// When the browser context that this parameter names, or else that of the session, was not made by this execution.
+    /// When the browser context that this parameter names, or else that of the session, was not created by this
+    /// execution.
     OwnContext(&'static str),
-    /// When it is none of these.
+    /// When it is not among these commands.
     Unlisted(&'static [&'static str]),
-    /// When it is none of these, and as [`Rule::OwnContext`].
+    /// When it is not among these commands, and [`Rule::OwnContext`] refuses it.
     UnlistedButInOwnContext(&'static [&'static str], &'static str),
-    /// When the target that this parameter names, or that of the session, was made by another execution.
+    /// When the target that it names, or that of the session, was created by another execution.
     ForeignTarget,
     /// When it is not known yet what the target that it names, or that of the session, shows.
     TargetNotKnownYet,
@@ -52,13 +53,13 @@ pub(super) enum Rule {
     TargetOfTheBrowser(&'static [&'static str]),
 }
 
-/// Some commands, and when they are refused.
+/// Some commands, and the rule by which they are refused.
 pub(super) struct Row {
-    /// Full names, or `Domain.*`; `*` for every command that concerns the browser as a whole, `**` for every command.
+    /// Full names, or `Domain.*`; `*` for every command that affects the browser as a whole, `**` for every command.
     pub(super) methods: &'static [&'static str],
     pub(super) place: Place,
     pub(super) rule: Rule,
-    /// Why, to go after "is refused: ".
+    /// The reason, a phrase that follows "is refused: ".
     pub(super) reason: &'static str,
     pub(super) hint: &'static str,
 }
@@ -70,7 +71,7 @@ pub(super) const LET_IT_GO_ON: &str =
 const THE_MACHINE: &str = "it tells about this machine, or about others who use the browser";
 const PAGES_ONLY: &str = "Work with pages: Page, Runtime, DOM, Input and Network.";
 
-/// The commands with which a tab is left that shows a page of the browser's own.
+/// The commands permitted on a tab that shows a page of the browser's own: those that leave it or close it.
 pub(super) const LEAVING: &[&str] = &[
     "Page.bringToFront",
     "Page.close",
@@ -113,11 +114,11 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         methods: &["PWA.*", "Extensions.*"],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "nothing may be installed into the browser",
         hint: "Run the code in the page with Runtime.evaluate or Page.addScriptToEvaluateOnNewDocument.",
     },
-    // Ways around this table, or out of the browser.
+    // Ways to bypass this table, or to escape from the browser.
     Row {
         methods: &["**"],
         place: Place::Anywhere,
@@ -128,7 +129,7 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         methods: &["Target.sendMessageToTarget", "Target.attachToBrowserTarget", "Target.exposeDevToolsProtocol"],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "it would reach the protocol around the host",
         hint: "Use ⟦attach targetId⟧ and pass its handle as sessionId; browser commands take no sessionId.",
     },
@@ -163,14 +164,14 @@ pub(super) const TABLE: &[Row] = &[
             "Cast.*",
         ],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "it reaches beyond the pages",
         hint: PAGES_ONLY,
     },
     Row {
         methods: &[
             "SystemInfo.*",
-            // A trace has the browser's command line in it, with the paths of its folders.
+            // A trace contains the browser's command line, with the paths of its folders.
             "Tracing.*",
             "Browser.getBrowserCommandLine",
             "Browser.getHistogram",
@@ -178,7 +179,7 @@ pub(super) const TABLE: &[Row] = &[
             "Memory.getBrowserSamplingProfile",
         ],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: THE_MACHINE,
         hint: "Measure a page with Performance.getMetrics, PerformanceTimeline or Profiler.",
     },
@@ -217,7 +218,7 @@ pub(super) const TABLE: &[Row] = &[
             "Memory.simulatePressureNotification",
         ],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "it changes the browser as a whole",
         hint: PAGES_ONLY,
     },
@@ -246,7 +247,7 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         methods: &["Page.disable"],
         place: Place::Anywhere,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "the host must see the page's dialogs",
         hint: "Leave Page enabled; read only the events that you need with ⟦events {names}⟧.",
     },
@@ -268,7 +269,7 @@ pub(super) const TABLE: &[Row] = &[
     Row {
         methods: &["Browser.close", "Browser.crash", "Browser.crashGpuProcess"],
         place: Place::External,
-        rule: Rule::Never,
+        rule: Rule::Always,
         reason: "this browser was not started by codemode and stays open",
         hint: "Close the tabs that you made with ⟦send \"Target.closeTarget\", {targetId}⟧; at the end they are closed \
                anyway.",
@@ -311,8 +312,8 @@ pub(super) const TABLE: &[Row] = &[
     },
 ];
 
-/// Domains that only a page, frame or worker has. Found by asking the browser itself (Chromium 156) for each of them
-/// without a session.
+/// Domains that exist only on a page, frame or worker. Found by sending commands of each to the browser itself
+/// (Chromium 156) without a session.
 const PAGE_DOMAINS: &[&str] = &[
     "Accessibility",
     "Ads",
@@ -359,9 +360,9 @@ const PAGE_DOMAINS: &[&str] = &[
     "WebAuthn",
     "WebMCP",
 ];
-/// Domains that a page has, and the browser as a whole as well: it depends on where their commands are sent.
+/// Domains of both pages and the browser as a whole: the effect depends on where the command is sent.
 const SHARED_DOMAINS: &[&str] = &["Emulation", "Fetch", "IO", "Security"];
-/// Domains that are the browser's, or the browser context's, also where a page's session takes their commands.
+/// Domains that affect the browser or the browser context, even when sent through a page's session.
 const BROWSER_DOMAINS: &[&str] = &[
     "BluetoothEmulation",
     "Browser",
@@ -375,7 +376,7 @@ const BROWSER_DOMAINS: &[&str] = &[
     "Tethering",
     "Tracing",
 ];
-/// Commands of pages that concern all pages of their browser context, or the screens of all.
+/// Page commands that affect all pages of their browser context, or the screens of all.
 const CONTEXT_WIDE: &[&str] = &[
     "Emulation.addScreen",
     "Emulation.getScreenInfos",
@@ -387,7 +388,7 @@ const CONTEXT_WIDE: &[&str] = &[
     "Network.getAllCookies",
     "Page.setDownloadBehavior",
 ];
-/// Commands to the browser as a whole that may be sent, as far as other rows do not refuse them.
+/// Permitted commands to the browser as a whole, unless another row refuses them.
 const BROWSER_WIDE: &[&str] = &[
     "Browser.cancelDownload",
     "Browser.close",
@@ -462,8 +463,8 @@ const BROWSER_WIDE: &[&str] = &[
     "Target.setAutoAttach",
     "Target.setDiscoverTargets",
 ];
-/// Those of them that an external browser may be sent wherever they are not about a context of the script's own: they
-/// read, or other rows judge them.
+/// The subset of [`BROWSER_WIDE`] that is permitted on an external browser outside of a browser context of the script's
+/// own: they only read, or other rows check them.
 const EXTERNAL_BROWSER_WIDE: &[&str] = &[
     "Browser.getVersion",
     "Browser.getWindowBounds",
@@ -493,36 +494,36 @@ fn domain_of(name: &str) -> &str {
 
 /// Whether a command or an event of this name needs a session.
 pub fn is_of_a_page(name: &str) -> bool {
-    // The screens are the browser's; all else that it emulates, it emulates for a page.
+    // Screens belong to the browser; everything else in `Emulation` applies to a page.
     let is_emulated = domain_of(name) == "Emulation" && !BROWSER_WIDE.contains(&name);
     is_emulated || PAGE_DOMAINS.contains(&domain_of(name))
 }
 
-/// Whether it is known what the domain of a command or an event is.
+/// Whether one of the lists contains the domain of a command or an event.
 pub(super) fn is_known(name: &str) -> bool {
     [PAGE_DOMAINS, SHARED_DOMAINS, BROWSER_DOMAINS].iter().any(|domains| domains.contains(&domain_of(name)))
 }
 
-/// Whether a command concerns the browser, or a browser context, as a whole.
+/// Whether a command affects the browser, or a browser context, as a whole.
 pub(super) fn is_browser_wide(method: &str, has_session: bool) -> bool {
     !has_session || CONTEXT_WIDE.contains(&method) || BROWSER_DOMAINS.contains(&domain_of(method))
 }
 
-/// Whether everything of a domain is refused on every browser.
+/// Whether every command of a domain is refused on every browser.
 pub fn is_refused(domain: &str) -> bool {
     let all = format!("{domain}.*");
     TABLE.iter().any(|row| {
-        row.place == Place::Anywhere && matches!(row.rule, Rule::Never) && row.methods.contains(&all.as_str())
+        row.place == Place::Anywhere && matches!(row.rule, Rule::Always) && row.methods.contains(&all.as_str())
     })
 }
 
-/// Whether the table says by name what becomes of a command to the browser as a whole: it is listed as one that may be
-/// sent, or named by a row that refuses it.
+/// Whether the table covers a command to the browser as a whole by name: it is listed as permitted, or a row that
+/// refuses it names it.
 #[cfg(test)]
 pub(super) fn is_judged(method: &str) -> bool {
     let all = format!("{}.*", domain_of(method));
     let is_named = |row: &Row| row.methods.iter().any(|pattern| *pattern == method || *pattern == all);
-    let refuses = |row: &Row| matches!(row.rule, Rule::Never | Rule::WithoutSession) && row.place == Place::Anywhere;
-    // Sent to the browser, a page's command is told that it needs a session.
+    let refuses = |row: &Row| matches!(row.rule, Rule::Always | Rule::WithoutSession) && row.place == Place::Anywhere;
+    // A page command that is sent to the browser is answered that it needs a session.
     is_of_a_page(method) || BROWSER_WIDE.contains(&method) || TABLE.iter().any(|row| refuses(row) && is_named(row))
 }

@@ -27,13 +27,13 @@ impl PolicyFacts for Fake {
     fn is_foreign(&self, target: &str) -> bool {
         target == "THEIRS"
     }
-    fn standing(&self, target: &str) -> Standing {
+    fn access(&self, target: &str) -> TargetAccess {
         match target {
-            "UI" => Standing::Refused(Why::Kind),
-            "SETTINGS" => Standing::Refused(Why::Scheme("chrome".to_owned())),
-            "OPENING" => Standing::NotKnownYet,
-            "NONE" => Standing::Absent,
-            _ => Standing::Usable,
+            "UI" => TargetAccess::Refused(RefusalReason::Kind),
+            "SETTINGS" => TargetAccess::Refused(RefusalReason::Scheme("chrome".to_owned())),
+            "OPENING" => TargetAccess::NotKnownYet,
+            "NONE" => TargetAccess::Absent,
+            _ => TargetAccess::Usable,
         }
     }
     fn is_tab(&self, target: &str) -> bool {
@@ -99,7 +99,7 @@ fn urls() {
         "javascript:alert(1)",
         "ftp://a.test/",
         "mailto:a@a.test",
-        // No URLs to us.
+        // Not URLs to our parser.
         "file://a b/etc/passwd",
         " FI\tLE://a b/etc/passwd",
         "chrome://a b/",
@@ -197,7 +197,7 @@ fn an_external_browser_is_not_the_scripts_own() {
         ("Fetch.enable", json!({}), Some("MINE"), false),
         ("Security.setIgnoreCertificateErrors", json!({"ignore": true}), None, true),
         ("SystemInfo.getInfo", json!({}), None, true),
-        // Through a page's session as well.
+        // Likewise through a page's session.
         ("Storage.clearCookies", json!({}), Some("MINE"), true),
         ("Storage.clearCookies", json!({}), Some("MINE IN MY CONTEXT"), false),
         ("Storage.getCookies", json!({}), Some("USERS"), true),
@@ -287,7 +287,7 @@ fn the_browser_as_a_whole_takes_what_is_listed() {
             assert!(verdict(external, method, params.clone(), None).is_some(), "{method} {params}");
         }
     }
-    // Nor through a page's session, where the domain is the browser's.
+    // Refused through a page's session as well, where the domain is the browser's.
     for method in ["SystemInfo.getInfo", "Tracing.start", "Storage.somethingNew", "SomethingNew.enable"] {
         assert!(verdict(false, method, json!({}), Some("A")).is_some(), "{method}");
     }
@@ -297,8 +297,8 @@ fn the_browser_as_a_whole_takes_what_is_listed() {
     assert!(verdict(false, "DeviceAccess.selectPrompt", json!({}), Some("A")).is_some());
 }
 
-/// A new Chromium has new commands. None of them may be sent to the browser as a whole before it is judged here, nor may
-/// a domain be used that was not reviewed.
+/// A new Chromium has new commands. None of them may be sent to the browser as a whole until the table covers it, and
+/// no domain may be used that was not reviewed.
 #[tokio::test]
 async fn every_command_to_the_browser_as_a_whole_is_judged() {
     const PATIENCE: Duration = Duration::from_secs(60);
@@ -320,7 +320,7 @@ async fn every_command_to_the_browser_as_a_whole_is_judged() {
             if ["Browser.close", "Browser.crash", "Browser.crashGpuProcess"].contains(&method.as_str()) {
                 continue;
             }
-            // No parameter is of a type that the command takes: it is found, or not, and not carried out.
+            // Each parameter has a wrong type: the command is found, or not, but never executed.
             let wrong = |name: &str| (name.to_owned(), json!({"no": "such"}));
             let params: serde_json::Map<_, _> = command.parameters.iter().map(|known| wrong(&known.name)).collect();
             let command = Command { method: &method, params: params.into(), session: None, timeout: PATIENCE };

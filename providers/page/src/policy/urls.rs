@@ -1,40 +1,41 @@
-//! Which URLs are for scripts: those that a script may open, and those that a target may show.
+//! Classifies URLs: those that a script may open, and those that a target may show to a script.
 
 use url::Url;
 
-/// What Chromium shows in a frame whose page could not be loaded. Its origin is opaque and it has no rights; its address
-/// is what the target tells, for a frame it is this.
+/// The URL of a frame whose page could not be loaded. Its origin is opaque and has no rights. The target of a page
+/// keeps the requested URL; that of a frame reports this one.
 const ERROR_PAGE: &str = "chrome-error://chromewebdata/";
-/// Of a scheme in a message or in the audit.
+/// The maximum length of a scheme in a message or in the audit.
 const SCHEME_CHARS_MAX: usize = 40;
 
-/// What the URL of a target or a frame says.
+/// Whether scripts may use a target or a frame with a given URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Shown {
-    /// Nothing yet: what is loaded is not known before it is there.
+pub(crate) enum UrlAccess {
+    /// There is no URL yet: it is known only once the page has loaded.
     NotYet,
-    /// A page that is for scripts.
+    /// Scripts may use the page.
     ForScripts,
-    /// One that is not: its scheme.
+    /// Scripts may not use the page, because of this scheme.
     Refused(String),
 }
 
-/// What a URL that the browser tells of a target or a frame says.
-pub(crate) fn shown(url: &str) -> Shown {
-    // Long data: URLs come with every change of a target's title: not read as a whole.
+/// Classifies the URL that the browser reports for a target or a frame.
+pub(crate) fn url_access(url: &str) -> UrlAccess {
+    // Long data: URLs are reported with every change of a target's title: do not parse them.
     let is_plain = ["http://", "https://", "data:"].iter().any(|start| url.starts_with(start));
     if url.is_empty() {
-        Shown::NotYet
+        UrlAccess::NotYet
     } else if is_plain || url == ERROR_PAGE || Url::parse(url).is_ok_and(|url| is_web(&url)) {
-        Shown::ForScripts
+        UrlAccess::ForScripts
     } else {
-        Shown::Refused(told(url))
+        UrlAccess::Refused(reportable_scheme(url))
     }
 }
 
-/// Whether a URL may be opened. It is read as browsers read it: without regard to case, leading blanks and control
-/// characters, or tabs and line ends within. What is no URL by itself leads nowhere: Chromium does not complete it. But it
-/// may make one of what we cannot read, as of a host with a blank.
+/// Whether a script may open a URL. It is parsed as browsers parse it: ignoring case, leading blanks and control
+/// characters, and tabs and line ends within. A relative URL cannot be opened, since Chromium does not complete it. But
+/// Chromium may accept URLs that our parser rejects, such as one whose host contains a blank: these are checked by
+/// their scheme.
 pub(crate) fn may_be_opened(url: &str) -> bool {
     match Url::parse(url) {
         Ok(url) => is_web(&url),
@@ -56,7 +57,7 @@ fn is_web(url: &Url) -> bool {
     }
 }
 
-/// The scheme that a text begins with, as browsers read it.
+/// The scheme at the start of a text, parsed as browsers do.
 fn scheme(text: &str) -> Option<String> {
     let text = text.trim_start_matches(|c| c <= ' ').replace(['\t', '\n', '\r'], "");
     let (scheme, _) = text.split_once(':')?;
@@ -65,8 +66,8 @@ fn scheme(text: &str) -> Option<String> {
     is_scheme.then(|| scheme.to_ascii_lowercase())
 }
 
-/// The scheme as it is told: nothing else of the URL.
-fn told(url: &str) -> String {
+/// The scheme for a message or the audit; nothing else of the URL is reported.
+fn reportable_scheme(url: &str) -> String {
     scheme(url).filter(|scheme| scheme.len() <= SCHEME_CHARS_MAX).unwrap_or_else(|| "unknown".to_owned())
 }
 
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn what_a_target_shows() {
-        assert_eq!(shown(""), Shown::NotYet);
+        assert_eq!(url_access(""), UrlAccess::NotYet);
         for url in [
             "http://a.test/",
             "https://a.test/x#y",
@@ -89,7 +90,7 @@ mod tests {
             "view-source:https://a.test/",
             "chrome-error://chromewebdata/",
         ] {
-            assert_eq!(shown(url), Shown::ForScripts, "{url}");
+            assert_eq!(url_access(url), UrlAccess::ForScripts, "{url}");
         }
         for (url, scheme) in [
             ("chrome-extension://mhjfbmdgcfjbbpaeojofohoefgiehjai/index.html", "chrome-extension"),
@@ -106,7 +107,7 @@ mod tests {
             ("brave://settings", "brave"),
             ("what is this", "unknown"),
         ] {
-            assert_eq!(shown(url), Shown::Refused(scheme.to_owned()), "{url}");
+            assert_eq!(url_access(url), UrlAccess::Refused(scheme.to_owned()), "{url}");
         }
     }
 }

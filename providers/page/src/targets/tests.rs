@@ -2,10 +2,10 @@ use super::*;
 use codemode_spec::ErrorCode;
 use serde_json::json;
 
-fn known(events: &[(&str, Option<&str>, Json)]) -> Targets {
+fn targets_after(events: &[(&str, Option<&str>, Json)]) -> Targets {
     let targets = Targets::new();
     for (seq, (method, session, params)) in (0..).zip(events) {
-        targets.known().apply(&Event {
+        targets.state().apply(&Event {
             seq,
             method: (*method).to_owned(),
             session: session.map(str::to_owned),
@@ -34,7 +34,7 @@ fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
         ("Target.attachedToTarget", Some("S1"), attached("S4", "F", "iframe")),
         ("Page.javascriptDialogOpening", Some("S1"), opening),
     ];
-    let targets = known(&events);
+    let targets = targets_after(&events);
     let obstacle = |session: &str, method: &str| targets.obstacle(session, method).map(|error| error.code);
     for session in ["S1", "S2", "S4"] {
         assert_eq!(obstacle(session, "Runtime.evaluate"), Some(ErrorCode::DialogOpen), "{session}");
@@ -42,20 +42,20 @@ fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
     }
     assert_eq!(obstacle("S3", "Runtime.evaluate"), None);
     events.push(("Page.javascriptDialogClosed", Some("S2"), json!({"result": true})));
-    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+    assert_eq!(targets_after(&events).obstacle("S1", "Runtime.evaluate"), None);
 }
 
 #[test]
 fn a_popups_dialog_is_told_by_others_until_its_own_session_tells() {
-    let targets = known(&[("Target.attachedToTarget", None, attached("S1", "A", "page"))]);
+    let targets = targets_after(&[("Target.attachedToTarget", None, attached("S1", "A", "page"))]);
     let dialog = || Some(Dialog::from_event(&json!({"type": "confirm", "message": "really?", "url": ""})));
     let shown = || targets.target("A").is_some_and(|target| target.dialog.is_some());
-    // Asked for, and not answered: the dialog may have opened before.
+    // Requested and not answered yet: the dialog may have opened before.
     assert!(targets.watch("S1"));
     targets.dialog_of_popup("A", dialog());
     assert!(shown());
     targets.dialog_of_popup("A", None);
-    targets.tells("S1");
+    targets.set_reports_dialogs("S1");
     targets.dialog_of_popup("A", dialog());
     assert!(!shown());
     targets.unwatch("S1");
@@ -66,7 +66,7 @@ fn a_popups_dialog_is_told_by_others_until_its_own_session_tells() {
 #[test]
 fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for() {
     let moved = json!({"targetInfo": {"targetId": "A", "type": "page", "url": "https://b.test/", "title": ""}});
-    let targets = known(&[
+    let targets = targets_after(&[
         ("Target.targetCreated", None, page("A")),
         ("Target.targetInfoChanged", None, moved),
         ("Target.targetCreated", None, page("B")),
@@ -74,12 +74,12 @@ fn a_list_of_targets_does_not_put_back_what_events_said_since_it_was_asked_for()
     let info = |id: &str, url: &str| json!({"targetId": id, "type": "page", "url": url, "title": "new"});
     let shown = |targets: &Targets, id: &str| targets.target(id).map(|target| (target.url, target.title)).unwrap();
     let of = |url: &str, title: &str| (url.to_owned(), title.to_owned());
-    // The targets were asked for before the second event; whether the answer is older than that event is unknown.
+    // The list was requested before the second event; whether the answer is older than that event is unknown.
     targets.refreshed(&json!([info("A", "https://a.test/"), info("B", "https://a.test/"), info("C", "")]), 1);
     assert_eq!(shown(&targets, "A"), of("https://b.test/", ""));
     assert_eq!(shown(&targets, "B"), of("https://a.test/", "new"));
     assert!(targets.target("C").is_none(), "what no event told of has gone");
-    // Asked for after all of them.
+    // Requested after all events.
     targets.refreshed(&json!([info("A", "https://c.test/")]), 3);
     assert_eq!(shown(&targets, "A"), of("https://c.test/", "new"));
 }
@@ -91,18 +91,18 @@ fn a_crash_is_known_until_the_page_is_loaded_again() {
         ("Target.attachedToTarget", None, attached("S1", "A", "page")),
         ("Target.targetCrashed", None, json!({"targetId": "A"})),
     ];
-    let targets = known(&events);
+    let targets = targets_after(&events);
     assert_eq!(targets.obstacle("S1", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::CdpTargetCrashed));
     assert_eq!(targets.obstacle("S1", "Page.reload"), None);
     assert_eq!(targets.silence("S1", "Inspector.targetReloadedAfterCrash"), None);
     assert!(targets.silence("S1", "Page.loadEventFired").is_some());
     events.push(("Inspector.targetReloadedAfterCrash", Some("S1"), json!({})));
-    assert_eq!(known(&events).obstacle("S1", "Runtime.evaluate"), None);
+    assert_eq!(targets_after(&events).obstacle("S1", "Runtime.evaluate"), None);
 }
 
 #[test]
 fn what_is_gone_is_remembered_as_gone() {
-    let targets = known(&[
+    let targets = targets_after(&[
         ("Target.targetCreated", None, page("A")),
         ("Target.attachedToTarget", None, attached("S1", "A", "page")),
         ("Target.detachedFromTarget", None, json!({"sessionId": "S1", "targetId": "A"})),
@@ -117,7 +117,7 @@ fn what_is_gone_is_remembered_as_gone() {
 #[test]
 fn the_last_used_page_is_the_current_one() {
     let ui = json!({"targetInfo": {"targetId": "U", "type": "browser_ui", "url": "", "title": ""}});
-    let targets = known(&[
+    let targets = targets_after(&[
         ("Target.targetCreated", None, ui),
         ("Target.targetCreated", None, page("A")),
         ("Target.targetCreated", None, page("B")),
@@ -148,15 +148,15 @@ fn a_session_is_taken_when_its_target_goes_where_no_script_may_be() {
         frame(None, "F", "A", ""),
         frame(None, "G", "F", "https://a.test/"),
     ];
-    let targets = known(&events);
-    assert_eq!(targets.standing("A"), Standing::Usable);
-    assert_eq!(targets.standing("F"), Standing::NotKnownYet);
-    assert_eq!(targets.standing("G"), Standing::NotKnownYet, "what it lies in is not known");
-    assert_eq!(targets.standing("none"), Standing::Absent);
+    let targets = targets_after(&events);
+    assert_eq!(targets.access("A"), TargetAccess::Usable);
+    assert_eq!(targets.access("F"), TargetAccess::NotKnownYet);
+    assert_eq!(targets.access("G"), TargetAccess::NotKnownYet, "what it lies in is not known");
+    assert_eq!(targets.access("none"), TargetAccess::Absent);
     assert_eq!(targets.take_detachments(), (vec![], vec![]));
     events.push(frame(Some("S1"), "F", "A", "chrome-extension://x/index.html"));
     events.push(frame(None, "F", "A", "https://b.test/"));
-    let targets = known(&events);
+    let targets = targets_after(&events);
     let eviction = Detachment { session: "S2".to_owned(), through: Some("S1".to_owned()) };
     let left = Departure { kind: "iframe".to_owned(), scheme: "chrome-extension".to_owned() };
     assert_eq!(targets.take_detachments(), (vec![eviction], vec![left]), "also if it goes on at once");
@@ -164,15 +164,15 @@ fn a_session_is_taken_when_its_target_goes_where_no_script_may_be() {
     assert_eq!(targets.obstacle("S2", "Runtime.evaluate").map(|e| e.code), Some(ErrorCode::PolicyRefused));
     assert!(targets.silence("S2", "Page.loadEventFired").is_some());
     assert_eq!(targets.obstacle("S1", "Runtime.evaluate"), None);
-    let told = |seq, session: &str| Event {
+    let event = |seq, session: &str| Event {
         seq,
         method: "Runtime.bindingCalled".to_owned(),
         session: Some(session.to_owned()),
         params: json!({}),
         bytes: 0,
     };
-    assert!(targets.may_be_read(&told(5, "S2")) && targets.may_be_read(&told(9, "S1")));
-    assert!(!targets.may_be_read(&told(6, "S2")) && !targets.may_be_read(&told(9, "unheard of")));
+    assert!(targets.may_be_read(&event(5, "S2")) && targets.may_be_read(&event(9, "S1")));
+    assert!(!targets.may_be_read(&event(6, "S2")) && !targets.may_be_read(&event(9, "unheard of")));
 }
 
 #[test]
@@ -186,13 +186,13 @@ fn a_page_is_taken_before_it_loads_what_is_not_for_scripts() {
         ("Fetch.requestPaused", paused("file:///etc/passwd"), true),
         ("Fetch.requestPaused", paused("https://a.test/"), false),
     ] {
-        let targets = known(&[
+        let targets = targets_after(&[
             ("Target.attachedToTarget", None, attached("S1", "A", "page")),
             ("Target.targetInfoChanged", None, page("A")),
             (method, Some("S1"), params.clone()),
         ]);
         assert_eq!(targets.refusal("S1", "Runtime.evaluate").is_some(), is_taken, "{method} {params}");
-        assert_eq!(matches!(targets.standing("A"), Standing::Refused(_)), is_taken);
+        assert_eq!(matches!(targets.access("A"), TargetAccess::Refused(_)), is_taken);
         let event = Event { seq: 2, method: method.to_owned(), session: Some("S1".to_owned()), params, bytes: 0 };
         assert_eq!(targets.may_be_read(&event), !is_taken, "{event:?}");
     }
@@ -200,7 +200,7 @@ fn a_page_is_taken_before_it_loads_what_is_not_for_scripts() {
 
 #[test]
 fn what_was_missed_is_not_judged_by_what_was_known() {
-    let targets = known(&[
+    let targets = targets_after(&[
         ("Target.attachedToTarget", None, attached("S1", "A", "page")),
         ("Target.targetInfoChanged", None, page("A")),
     ]);

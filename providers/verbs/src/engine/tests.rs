@@ -1,4 +1,4 @@
-//! The rows of `tests/engine`: pages, operations on them, and what comes out, in a real Chromium.
+//! Runs the rows of `tests/engine` in a real Chromium: pages, operations on them, and their expected results.
 
 use super::ENGINE;
 use codemode_chromium::{Browser, Command, Connection, Event, LaunchOptions};
@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::{path::Path, time::Duration};
 
-/// Longer than anything takes that works.
+/// A timeout longer than any step takes that works.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// Rows that run at the same time, each in a page of its own: most of them wait.
+/// The number of rows that run concurrently, each in its own page: most of them wait.
 const PAGES: usize = 6;
 
 #[derive(Deserialize)]
@@ -112,7 +112,7 @@ impl Page<'_> {
         self.call(RUN, json!([{"value": op}, {"value": step.args}, given])).await
     }
 
-    /// Hands all closed shadow roots of the page to the engine.
+    /// Passes all closed shadow roots of the page to the engine.
     async fn adopt(&self) {
         let tree = self.send("DOM.getDocument", json!({"depth": -1, "pierce": true})).await;
         let mut found = crate::world::ClosedRoots::new();
@@ -130,7 +130,7 @@ impl Page<'_> {
     }
 }
 
-/// What is wrong with a row, if anything is.
+/// Runs a row and describes its first failed expectation, if any.
 async fn fault(connection: &Connection, row: &Row) -> Option<String> {
     let page = Page::open(connection, row).await;
     if let Some(script) = &row.script {

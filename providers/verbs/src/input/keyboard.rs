@@ -1,4 +1,4 @@
-//! Key events, and the modifiers that are held down.
+//! Key events, and the state of the modifier keys.
 
 use super::keys::{self, Key};
 use crate::{reports, tab::Tab};
@@ -46,19 +46,19 @@ impl Modifier {
         MODIFIERS.into_iter().find(|modifier| modifier.key() == key)
     }
 
-    /// Several, in the protocol's bits.
+    /// The protocol's bit mask of several modifiers.
     pub(crate) fn bits(modifiers: &[Self]) -> u32 {
         modifiers.iter().fold(0, |bits, modifier| bits | modifier.bit())
     }
 }
 
-/// Each key once.
+/// Each modifier key once.
 const MODIFIERS: [Modifier; 4] = [Modifier::Alt, Modifier::Control, Modifier::Meta, Modifier::Shift];
 
 const SHIFT: u32 = Modifier::Shift.bit();
 
 impl Tab<'_> {
-    /// Holds down those modifiers and no others, given in the protocol's bits.
+    /// Holds down exactly the modifiers of the protocol's bit mask.
     pub(crate) async fn hold(&self, wanted: u32) -> Result<(), ErrorReport> {
         let changed = self.held_modifiers() ^ wanted;
         for modifier in MODIFIERS.into_iter().filter(|modifier| changed & modifier.bit() != 0) {
@@ -70,14 +70,14 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Does something while these modifiers are held down, besides those that are. Those that were not held before are let go
-    /// then, also when the work fails.
+    /// Runs some work while these modifiers are held down, in addition to those already held. Modifiers that were not
+    /// held before are released afterwards, also if the work fails.
     ///
     /// # Errors
-    /// Those of the work, and of the keys.
+    /// Those of the work and of the key events.
     ///
     /// # Cancellation
-    /// Dropped in the middle, the modifiers stay down, as keys do that a script has pressed.
+    /// If dropped midway, the modifiers stay down, like keys that a script has pressed.
     pub async fn holding<T>(
         &self,
         modifiers: &[Modifier],
@@ -92,7 +92,7 @@ impl Tab<'_> {
         done.and_then(|done| let_go.map(|()| done))
     }
 
-    /// Presses a key, or keys together: `Enter`, `Control+A`, `Shift+Tab`, `é`.
+    /// Presses a key or a key combination: `Enter`, `Control+A`, `Shift+Tab`, `é`.
     pub async fn press_keys(&self, keys: &str, delay: Duration) -> Result<(), ErrorReport> {
         let keys = split(keys)?;
         let (last, held) = keys.split_last().ok_or_else(|| reports::invalid("there is no key to press"))?;
@@ -108,7 +108,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Types a text: key by key what a keyboard has, the rest as an input method would write it.
+    /// Types a text: characters of the US keyboard key by key, others as an input method would insert them.
     pub async fn type_text(&self, text: &str, delay: Duration) -> Result<(), ErrorReport> {
         let mut beyond = String::new();
         for letter in text.chars() {
@@ -125,7 +125,7 @@ impl Tab<'_> {
         self.insert_text(&beyond).await
     }
 
-    /// Writes a text as an input method does: without key events.
+    /// Inserts a text as an input method does, without key events.
     pub async fn insert_text(&self, text: &str) -> Result<(), ErrorReport> {
         if text.is_empty() {
             return Ok(());
@@ -146,7 +146,7 @@ impl Tab<'_> {
             }
             (held.modifiers, is_repeated)
         });
-        // With Control, Alt or Meta a key does something and writes nothing.
+        // With Control, Alt or Meta a key triggers a command and inserts no text.
         let text = key.text.as_deref().filter(|_| held.0 & !SHIFT == 0);
         let mut params = params(&key, held.0);
         params["type"] = json!(if text.is_some() { "keyDown" } else { "rawKeyDown" });
@@ -157,7 +157,7 @@ impl Tab<'_> {
         self.send("Input.dispatchKeyEvent", params).await.map(drop)
     }
 
-    /// Lets a key go.
+    /// Releases a key.
     pub async fn key_up(&self, name: &str) -> Result<(), ErrorReport> {
         let key = self.key(name)?;
         let modifiers = self.with_held(|held| {
@@ -188,12 +188,12 @@ impl Tab<'_> {
         }
     }
 
-    /// The modifiers that are held down, in the protocol's bits.
+    /// The modifiers that are held down, as the protocol's bit mask.
     pub(crate) fn held_modifiers(&self) -> u32 {
         self.with_held(|held| held.modifiers)
     }
 
-    /// Waits between two events, as long as a script asked for and the verb has time.
+    /// Waits between two events for the delay that a script asked for, at most until the verb's deadline.
     pub(crate) async fn pause(&self, delay: Duration) {
         if !delay.is_zero() {
             tokio::time::sleep(delay.min(self.left())).await;
@@ -201,7 +201,7 @@ impl Tab<'_> {
     }
 }
 
-/// The parts of `Control+Shift+A`; a plus at the end is the key itself.
+/// Splits `Control+Shift+A` into its keys; a plus at the end is the key itself.
 fn split(keys: &str) -> Result<Vec<String>, ErrorReport> {
     let mut parts = Vec::new();
     let mut part = String::new();
@@ -226,7 +226,7 @@ fn params(key: &Key, modifiers: u32) -> Json {
     })
 }
 
-/// What an editor does on a key, which no key event of the protocol brings about by itself.
+/// The editing commands of a key combination, which the protocol's key events do not trigger by themselves.
 fn commands(key: &Key, modifiers: u32) -> &'static [&'static str] {
     match (modifiers, key.code) {
         (2, "KeyA") => &["selectAll"],

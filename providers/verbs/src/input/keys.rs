@@ -1,6 +1,6 @@
-//! The keys of a US keyboard, by name and by what they write.
+//! The keys of a US keyboard, by name and by the text that they insert.
 
-/// A key, as the protocol wants it.
+/// A key with the fields of the protocol's key events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     /// `KeyboardEvent.key`
@@ -9,13 +9,13 @@ pub(crate) struct Key {
     pub(crate) code: &'static str,
     /// `KeyboardEvent.keyCode`
     pub(crate) number: u32,
-    /// What it writes.
+    /// The text that it inserts.
     pub(crate) text: Option<String>,
     /// 1 left, 2 right, 3 keypad.
     pub(crate) location: u32,
 }
 
-/// Keys that write: code, number, what they write alone, and with Shift.
+/// Keys that insert text: code, number, text without Shift, and with Shift.
 const WRITING: &[(&str, u32, &str, &str)] = &[
     ("Backquote", 192, "`", "~"),
     ("Digit1", 49, "1", "!"),
@@ -47,7 +47,7 @@ const LETTERS: [&str; 26] = [
     "KeyO", "KeyP", "KeyQ", "KeyR", "KeyS", "KeyT", "KeyU", "KeyV", "KeyW", "KeyX", "KeyY", "KeyZ",
 ];
 
-/// Keys that do something: name, code, number, location.
+/// Keys that insert no text: name, code, number, location.
 const ACTING: &[(&str, &str, u32, u32)] = &[
     ("Enter", "Enter", 13, 0),
     ("Tab", "Tab", 9, 0),
@@ -83,8 +83,8 @@ const ACTING: &[(&str, &str, u32, u32)] = &[
     ("F12", "F12", 123, 0),
 ];
 
-/// The key of a name (`Enter`, `ArrowLeft`), of a code (`KeyA`, `Digit1`) or of what it writes (`a`, `%`), as it is with or
-/// without Shift; `None` if a US keyboard has none.
+/// Finds a key by name (`Enter`, `ArrowLeft`), code (`KeyA`, `Digit1`) or inserted text (`a`, `%`), as it is with or
+/// without Shift; `None` if a US keyboard does not have it.
 pub(crate) fn find(name: &str, shift: bool) -> Option<Key> {
     if let Some((name, code, number, location)) = ACTING.iter().find(|(key, code, ..)| *key == name || *code == name) {
         let text = (*name == "Enter").then(|| "\r".to_owned());

@@ -1,4 +1,4 @@
-//! Input as a person makes it: mouse and key events that the browser itself dispatches.
+//! Input as a user makes it: mouse and key events that the browser itself dispatches.
 
 pub(crate) mod keyboard;
 mod keys;

@@ -39,7 +39,7 @@ impl Button {
 }
 
 impl Tab<'_> {
-    /// Moves the mouse to a point, in so many steps.
+    /// Moves the mouse to a point, in this many steps.
     pub async fn mouse_move(&self, x: f64, y: f64, steps: u32) -> Result<(), ErrorReport> {
         let ((from_x, from_y), buttons) = self.with_held(|held| (held.mouse, held.buttons));
         let steps = steps.max(1);
@@ -56,7 +56,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Presses a button where the mouse is; `count` is 2 for the second press of a double click.
+    /// Presses a button at the mouse position; `count` is 2 for the second press of a double click.
     pub async fn mouse_down(&self, button: Button, count: u32) -> Result<(), ErrorReport> {
         let (mouse, buttons) = self.with_held(|held| {
             held.buttons |= button.bit();
@@ -65,7 +65,7 @@ impl Tab<'_> {
         self.mouse_button("mousePressed", button, count, mouse, buttons).await
     }
 
-    /// Lets a button go where the mouse is.
+    /// Releases a button at the mouse position.
     pub async fn mouse_up(&self, button: Button, count: u32) -> Result<(), ErrorReport> {
         let (mouse, buttons) = self.with_held(|held| {
             held.buttons &= !button.bit();
@@ -89,7 +89,7 @@ impl Tab<'_> {
         self.send("Input.dispatchMouseEvent", params).await.map(drop)
     }
 
-    /// Presses and lets go `count` times where the mouse is, as a double or triple click is.
+    /// Clicks `count` times at the mouse position, as a double or triple click does.
     pub async fn mouse_click(&self, button: Button, count: u32, delay: Duration) -> Result<(), ErrorReport> {
         for number in 1..=count {
             self.mouse_down(button, number).await?;
@@ -99,7 +99,7 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// Turns the wheel where the mouse is.
+    /// Turns the wheel at the mouse position.
     pub async fn mouse_wheel(&self, dx: f64, dy: f64) -> Result<(), ErrorReport> {
         let (x, y) = self.with_held(|held| held.mouse);
         let params = json!({

@@ -1,4 +1,4 @@
-//! Pages that are halted: which, since when, and for how long they have run between.
+//! The state of page clocks: which pages are paused, since when, and how long they have run.
 
 use codemode_page::{ConnectedBrowser, Event};
 use codemode_spec::limits::PAGE_STATES_MAX;
@@ -9,25 +9,25 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The clocks of the pages that were halted.
+/// The clocks of pages that were ever paused.
 #[derive(Default)]
 pub(crate) struct Clocks(Mutex<HashMap<String, Clock>>);
 
 /// The clock of a page.
 #[derive(Clone)]
 pub(crate) struct Clock {
-    /// What the page's time began with when it was first halted, in milliseconds since 1970.
+    /// Where the page's time started when the clock was created, in milliseconds since 1970.
     pub(crate) base_ms: f64,
-    /// For how long the page has run since then.
+    /// How long the page has run since then, up to `runs_since`.
     ran: Duration,
-    /// Since when it runs; `None` while it is halted.
+    /// When it last resumed; `None` while it is paused.
     runs_since: Option<Instant>,
     halt: Halt,
-    /// It was begun to halt the page, and not to let it go on since.
+    /// Whether a pause was begun, and not ended since: the page may be paused.
     touched: bool,
 }
 
-/// Where the browser has told that a page is halted.
+/// The event that reported that a page is paused.
 #[derive(Clone, Default)]
 pub(crate) struct Halt {
     connection: Weak<ConnectedBrowser>,
@@ -41,7 +41,8 @@ impl Halt {
         Self { connection: Arc::downgrade(connected), session: session.to_owned(), seq }
     }
 
-    /// Whether it holds: the page goes on when it is told to, when another document comes, and without the connection.
+    /// Whether the pause is still in force: a page resumes on request, with a new document, and when the connection is
+    /// closed.
     fn holds(&self, connected: &Arc<ConnectedBrowser>, page: &str) -> bool {
         let is_end = |event: &Event| match event.method.as_str() {
             "Debugger.resumed" => event.session.as_ref() == Some(&self.session),
@@ -60,7 +61,7 @@ impl Clock {
         Self { base_ms, ran: Duration::ZERO, runs_since: Some(Instant::now()), halt: Halt::default(), touched: false }
     }
 
-    /// The page's time, in milliseconds since 1970: it stands still while the page is halted.
+    /// The page's time in milliseconds since 1970, which stands still while the page is paused.
     pub(crate) fn now_ms(&self) -> f64 {
         let runs = self.runs_since.map_or(Duration::ZERO, |since| since.elapsed());
         self.base_ms + (self.ran + runs).as_secs_f64() * 1_000.0
@@ -70,14 +71,14 @@ impl Clock {
         self.runs_since.is_none()
     }
 
-    /// Whether the page may be halted, as far as was tried.
+    /// Whether the page may be paused, including by an unfinished attempt.
     pub(crate) const fn may_be_halted(&self) -> bool {
         self.touched
     }
 }
 
 impl Clocks {
-    /// The clock of a page, if it was ever halted.
+    /// The clock of a page, if it has one.
     pub(crate) fn of(&self, connected: &Arc<ConnectedBrowser>, page: &str) -> Option<Clock> {
         let mut clocks = lock(&self.0);
         let clock = clocks.get_mut(page)?;
@@ -87,12 +88,12 @@ impl Clocks {
         Some(clock.clone())
     }
 
-    /// Whether a page is halted.
+    /// Whether a page is paused.
     pub(crate) fn has_halted(&self, connected: &Arc<ConnectedBrowser>, page: &str) -> bool {
         self.of(connected, page).is_some_and(|clock| clock.is_halted())
     }
 
-    /// Has a page a clock from now on. Its time begins with `initial_ms`, if it had none before.
+    /// Creates the clock of a page unless it has one. Its time starts at `initial_ms`, by default now.
     pub(crate) fn begin(&self, connected: &ConnectedBrowser, page: &str, initial_ms: Option<f64>) {
         let mut clocks = lock(&self.0);
         if clocks.len() >= PAGE_STATES_MAX {
@@ -101,14 +102,14 @@ impl Clocks {
         clocks.entry(page.to_owned()).or_insert_with(|| Clock::new(initial_ms));
     }
 
-    /// Notes that a page may be halted from now on.
+    /// Records that a page may be paused from now on.
     pub(crate) fn touch(&self, page: &str) {
         if let Some(clock) = lock(&self.0).get_mut(page) {
             clock.touched = true;
         }
     }
 
-    /// Notes that a page is halted.
+    /// Records that a page is paused.
     pub(crate) fn halted(&self, page: &str, halt: Halt) {
         if let Some(clock) = lock(&self.0).get_mut(page) {
             clock.halt = halt;
@@ -117,7 +118,7 @@ impl Clocks {
         }
     }
 
-    /// Notes that a page runs.
+    /// Records that a page is running.
     pub(crate) fn runs(&self, page: &str) {
         if let Some(clock) = lock(&self.0).get_mut(page) {
             clock.touched = false;

@@ -1,4 +1,4 @@
-//! Name and password for servers that have the browser itself ask for them (HTTP authentication).
+//! Credentials for HTTP authentication.
 
 use crate::reports;
 use codemode_spec::{ErrorReport, limits::AUTH_ATTEMPTS_MAX};
@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use std::{collections::HashSet, fmt};
 use url::Url;
 
-// Its `Debug` shows neither.
+// Its `Debug` shows neither name nor password.
 /// A name and a password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -28,10 +28,10 @@ impl fmt::Debug for Credentials {
 }
 
 impl Credentials {
-    /// With the origin as browsers write it.
+    /// Normalises the origin to its serialised form.
     ///
     /// # Errors
-    /// `INVALID_ARGUMENT` if it is none.
+    /// `INVALID_ARGUMENT` if the origin is invalid.
     pub(crate) fn checked(mut self) -> Result<Self, ErrorReport> {
         if let Some(origin) = &mut self.origin {
             let parsed = Url::parse(origin).ok().map(|url| url.origin()).filter(url::Origin::is_tuple);
@@ -46,17 +46,17 @@ impl Credentials {
     fn are_for(&self, challenge: &Json) -> bool {
         let asks = Url::parse(challenge["origin"].as_str().unwrap_or_default());
         let asks = asks.map(|url| url.origin().ascii_serialization()).unwrap_or_default();
-        // A proxy is not the site.
+        // A proxy must not get the credentials of a site.
         challenge["source"] != "Proxy" && self.origin.as_ref().is_none_or(|origin| *origin == asks)
     }
 }
 
-/// Which requests were given the credentials: a server that asks again did not take them.
+/// The requests that were given the credentials: a server that asks again has rejected them.
 #[derive(Default)]
 pub(crate) struct Attempts(HashSet<(String, String)>);
 
 impl Attempts {
-    /// What a server is answered that asks for credentials, on the request of an event.
+    /// The answer to a server that requests credentials for a request.
     pub(crate) fn answer(&mut self, credentials: Option<&Credentials>, target: &str, params: &Json) -> Json {
         if self.0.len() >= AUTH_ATTEMPTS_MAX {
             self.0.clear();

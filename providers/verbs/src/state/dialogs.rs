@@ -1,9 +1,9 @@
-//! Dialogs of the pages that verbs are used on: nothing hangs on an open dialog.
+//! Dialogs of the pages that verbs are used on: no verb may hang on an open dialog.
 //!
-//! While no listener is there, `alert`, `confirm` and `prompt` are dismissed and `beforeunload` is accepted, at once and
-//! beside whatever verb is under way. With a listener they are held for it.
+//! While a script has no listener, a background task dismisses `alert`, `confirm` and `prompt`, and accepts
+//! `beforeunload`. With a listener the dialogs are held for it.
 
-use crate::beside::send_beside;
+use crate::background::send_in_background;
 use codemode_page::{ConnectedBrowser, ExecutionBrowser, Target};
 use codemode_spec::{
     ErrorReport,
@@ -19,9 +19,9 @@ use std::{
 use tokio::time::timeout;
 use tokio_util::task::AbortOnDropHandle;
 
-/// After which time a dialog that could not be answered is answered again, if nothing is told of it before.
+/// The delay before a dialog that could not be answered is tried again, unless an event comes first.
 const AGAIN_AFTER: Duration = Duration::from_millis(100);
-/// Pages that opened each other, followed at most this far.
+/// The limit of opener pages that are followed.
 const OPENERS_MAX: usize = 8;
 
 /// What becomes of a dialog.
@@ -46,12 +46,12 @@ pub(crate) struct DialogPolicies {
 #[derive(Default)]
 struct Pages {
     policies: HashMap<String, DialogPolicy>,
-    /// What was dismissed, in words.
+    /// Messages about dismissed dialogs.
     dismissed: Vec<String>,
 }
 
 impl DialogPolicies {
-    /// Whether a page is known. Pages that are gone are forgotten when there are too many.
+    /// Whether a page has a policy. Evicts closed pages if there are too many.
     pub(crate) fn know(&self, connected: &ConnectedBrowser, page: &str) -> bool {
         let mut pages = lock(&self.pages);
         if pages.policies.len() >= PAGE_STATES_MAX {
@@ -60,7 +60,7 @@ impl DialogPolicies {
         pages.policies.contains_key(page)
     }
 
-    /// Knows a page from now on, with the policy that it has, or else the default one.
+    /// Adds a page with the default policy, unless it has one.
     pub(crate) fn add(&self, page: &str) {
         lock(&self.pages).policies.entry(page.to_owned()).or_default();
     }
@@ -69,12 +69,12 @@ impl DialogPolicies {
         lock(&self.pages).policies.insert(page.to_owned(), policy);
     }
 
-    /// What was dismissed so far, in words.
+    /// Messages about the dialogs dismissed so far.
     pub(crate) fn dismissed(&self) -> Vec<String> {
         lock(&self.pages).dismissed.clone()
     }
 
-    /// Starts answering on a connection, once.
+    /// Starts the task that answers dialogs on a connection, once per connection.
     pub(crate) fn answer_on(&self, browser: &Arc<ExecutionBrowser>, connected: &Arc<ConnectedBrowser>) {
         let mut answering = self.answering.lock().unwrap_or_else(PoisonError::into_inner);
         let current = Arc::downgrade(connected);
@@ -86,7 +86,7 @@ impl DialogPolicies {
     }
 }
 
-/// Answers dialogs as their pages' policies say, until the connection is gone.
+/// Answers dialogs according to their pages' policies, until the connection is closed.
 async fn answer(
     browser: Arc<ExecutionBrowser>,
     connected: std::sync::Weak<ConnectedBrowser>,
@@ -114,7 +114,7 @@ async fn answer(
                 }
             }
         }
-        // A page that has only just opened may not be attached to yet, and nothing more may be told of its dialog.
+        // A new page may not be attached yet, and there may be no further event about its dialog.
         let news = changes.changed();
         let told = if is_left { timeout(AGAIN_AFTER, news).await.unwrap_or(Ok(())) } else { news.await };
         if told.is_err() {
@@ -150,7 +150,7 @@ pub(crate) async fn handle(
     if let Some(text) = text {
         params["promptText"] = text.into();
     }
-    send_beside(browser, connected, page, "Page.handleJavaScriptDialog", params).await
+    send_in_background(browser, connected, page, "Page.handleJavaScriptDialog", params).await
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -1,9 +1,9 @@
-//! What the pages were asked for, asked of its frames in processes of their own as well: of those that there are, and of those
-//! that come.
+//! The enabling commands that pages were sent, which are also sent to their out-of-process frames: existing and future
+//! ones.
 //!
-//! A frame is asked as soon as it is known what it shows. What it does before that, in its first moments, may not be told.
+//! A frame is sent the commands as soon as it has a URL. Events from its first moments may be missed.
 
-use crate::beside::send_beside;
+use crate::background::send_in_background;
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_spec::limits::PAGE_STATES_MAX;
 use serde_json::Value as Json;
@@ -14,27 +14,27 @@ use std::{
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
-/// Frames in frames, followed at most so far.
+/// The nesting depth to which frames are followed.
 const DEPTH_MAX: usize = 32;
 
-/// What the pages were asked for.
+/// The enabling commands of all pages.
 #[derive(Default)]
-pub(crate) struct Asked {
-    pages: Arc<Mutex<HashMap<String, Asks>>>,
+pub(crate) struct PageCommands {
+    pages: Arc<Mutex<HashMap<String, Commands>>>,
     following: Mutex<Option<(Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
 }
 
-/// The command of each domain that a page was sent last.
-type Asks = BTreeMap<&'static str, Ask>;
+/// The last command of each method that a page was sent.
+type Commands = BTreeMap<&'static str, SentCommand>;
 
 #[derive(Clone)]
-struct Ask {
+struct SentCommand {
     params: Json,
-    /// Counts the commands of the page, so that one that was sent is not sent again.
+    /// Numbers the commands of the page, so that none is sent to a frame twice.
     number: u64,
 }
 
-/// The page that a target is or belongs to, if it is there.
+/// The page that a target is or belongs to, if it exists.
 pub(crate) fn page_of_target(browser: &ConnectedBrowser, target: &str) -> Option<String> {
     let mut target = browser.targets.target(target)?;
     for _ in 0..DEPTH_MAX {
@@ -47,18 +47,18 @@ pub(crate) fn page_of_target(browser: &ConnectedBrowser, target: &str) -> Option
     None
 }
 
-/// The frames of a page that have processes of their own.
+/// The out-of-process frames of a page.
 pub(crate) fn frames_of(browser: &ConnectedBrowser, page: &str) -> Vec<String> {
     let frames = browser.targets.visible().into_iter().filter(|target| target.kind == "iframe").map(|frame| frame.id);
     frames.filter(|frame| page_of_target(browser, frame).as_deref() == Some(page)).collect()
 }
 
-impl Asked {
+impl PageCommands {
     pub(crate) fn has(&self, page: &str, method: &str) -> bool {
-        lock(&self.pages).get(page).is_some_and(|asks| asks.contains_key(method))
+        lock(&self.pages).get(page).is_some_and(|commands| commands.contains_key(method))
     }
 
-    /// Notes what a page was sent, or with no parameters that it is taken back.
+    /// Records a command that a page was sent; without parameters, records that it was reverted.
     pub(crate) fn note(
         &self,
         browser: &Arc<ExecutionBrowser>,
@@ -72,11 +72,11 @@ impl Asked {
             if pages.len() >= PAGE_STATES_MAX {
                 pages.retain(|page, _| connected.targets.target(page).is_some());
             }
-            let asks = pages.entry(page.to_owned()).or_default();
-            let number = asks.values().map(|ask| ask.number).max().unwrap_or_default() + 1;
+            let commands = pages.entry(page.to_owned()).or_default();
+            let number = commands.values().map(|command| command.number).max().unwrap_or_default() + 1;
             match params {
-                Some(params) => drop(asks.insert(method, Ask { params, number })),
-                None => drop(asks.remove(method)),
+                Some(params) => drop(commands.insert(method, SentCommand { params, number })),
+                None => drop(commands.remove(method)),
             }
         }
         let mut following = lock(&self.following);
@@ -88,11 +88,11 @@ impl Asked {
     }
 }
 
-/// Asks each frame that comes for what its page was asked for, until the connection is gone.
+/// Sends each new frame the commands of its page, until the connection is closed.
 async fn follow(
     browser: Arc<ExecutionBrowser>,
     connected: Weak<ConnectedBrowser>,
-    pages: Arc<Mutex<HashMap<String, Asks>>>,
+    pages: Arc<Mutex<HashMap<String, Commands>>>,
 ) {
     let Some(mut changes) = connected.upgrade().map(|connected| connected.targets.changes()) else { return };
     let mut sent: HashMap<(String, &'static str), u64> = HashMap::new();
@@ -102,19 +102,19 @@ async fn follow(
             let Some(connected) = connected.upgrade() else { return };
             connected.catch_up();
             let frames = connected.targets.visible().into_iter().filter(|target| target.kind == "iframe");
-            // A frame that has no address yet is not known, and takes no command.
+            // A frame without a URL is not initialised yet, and takes no command.
             let frames: Vec<String> = frames.filter(|frame| !frame.url.is_empty()).map(|frame| frame.id).collect();
             sent.retain(|(frame, _), _| frames.contains(frame));
             for frame in frames {
                 let Some(page) = page_of_target(&connected, &frame) else { continue };
-                let asks = lock(&pages).get(&page).cloned().unwrap_or_default();
-                for (method, Ask { params, number }) in asks {
+                let commands = lock(&pages).get(&page).cloned().unwrap_or_default();
+                for (method, SentCommand { params, number }) in commands {
                     if sent.insert((frame.clone(), method), number) == Some(number) {
                         continue;
                     }
                     let (browser, connected, frame) = (Arc::clone(&browser), Arc::clone(&connected), frame.clone());
                     sending.spawn(async move {
-                        let _ = send_beside(&browser, &connected, &frame, method, params).await;
+                        let _ = send_in_background(&browser, &connected, &frame, method, params).await;
                     });
                 }
             }

@@ -1,50 +1,50 @@
-//! Refs: short names of elements that a snapshot gives, which hold from snapshot to snapshot.
+//! Refs: short names of elements that snapshots assign, stable across snapshots.
 //!
-//! Invariant: an element has one ref for as long as it is in its document, and a ref never names another one.
+//! Invariant: an element has one ref for as long as it is in its document, and a ref never names another element.
 
 use super::worlds::Frame;
 use codemode_spec::limits::REFS_MAX;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, VecDeque};
 
-/// What a ref names.
+/// The element that a ref names.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Named {
-    /// The page that it is in.
+pub(crate) struct RefTarget {
+    /// The page that contains it.
     pub(crate) page: String,
     /// Its frame.
     pub(crate) frame: Frame,
     /// The document of the frame.
     pub(crate) document: String,
-    /// The node, by its backend id, which is unique in the process of the frame.
+    /// The node's backend id, which is unique in the process of the frame.
     pub(crate) node: i64,
-    /// Its role and its accessible name, to find it again when its node was replaced.
+    /// Its role and accessible name, with which it is found again if its node is replaced.
     pub(crate) role: String,
     pub(crate) name: String,
-    /// The frame elements around it, outermost first.
+    /// The frame elements that contain it, outermost first.
     pub(crate) owners: Vec<Owner>,
 }
 
-/// An element that owns a frame, in the frame around it.
+/// An element that owns a frame, and the frame that contains the element.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Owner {
     pub(crate) frame: Frame,
     pub(crate) node: i64,
 }
 
-/// The refs of a session: plain data, which can be written down and read elsewhere.
+/// The refs of a session: plain data, which can be serialised and restored elsewhere.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Refs {
     last: u64,
-    /// In the order in which they were given.
-    named: VecDeque<(u64, Named)>,
+    /// In the order of assignment.
+    named: VecDeque<(u64, RefTarget)>,
     #[serde(skip)]
     by_node: HashMap<(Frame, String, i64), u64>,
 }
 
 impl Refs {
-    /// The ref of an element: the one that it has, or a new one.
-    pub(crate) fn give(&mut self, named: Named) -> String {
+    /// The ref of an element: its existing one, or a new one.
+    pub(crate) fn assign(&mut self, named: RefTarget) -> String {
         let key = (named.frame.clone(), named.document.clone(), named.node);
         if let Some(number) = self.by_node.get(&key) {
             return format!("e{number}");
@@ -60,13 +60,13 @@ impl Refs {
         format!("e{}", self.last)
     }
 
-    /// What a ref names, if it was given.
-    pub(crate) fn find(&self, reference: &str) -> Option<&Named> {
+    /// The element that a ref names, if the ref was assigned.
+    pub(crate) fn find(&self, reference: &str) -> Option<&RefTarget> {
         let at = self.place(reference)?;
         self.named.get(at).map(|(_, named)| named)
     }
 
-    /// A ref's element was found again in another place.
+    /// Records the new node of a ref whose element was replaced.
     pub(crate) fn moved(&mut self, reference: &str, document: &str, node: i64) {
         let Some(at) = self.place(reference) else { return };
         let Some((number, named)) = self.named.get_mut(at) else { return };
@@ -81,20 +81,20 @@ impl Refs {
         self.named.binary_search_by_key(&number, |(number, _)| *number).ok()
     }
 
-    /// Whether none was ever given.
+    /// Whether no ref was ever assigned.
     pub(crate) const fn is_empty(&self) -> bool {
         self.last == 0
     }
 
-    /// As bytes that [`Self::restored`] reads: as many of the newest refs as fit.
-    pub(crate) fn kept(&self, bytes_max: usize) -> Vec<u8> {
+    /// Serialises the newest refs that fit into `bytes_max`, for [`Self::decode`].
+    pub(crate) fn encode(&self, bytes_max: usize) -> Vec<u8> {
         let mut kept = codemode_spec::message::encode(self);
         let mut fewer = Self::default();
         while kept.len() > bytes_max {
             if fewer.last == 0 {
                 fewer = Self { last: self.last, named: self.named.clone(), by_node: HashMap::new() };
             }
-            // Some more than what is too much, since not all are of one size.
+            // Removes somewhat more than the excess, since entries vary in size.
             let share = bytes_max as f64 / kept.len() as f64 * 0.9;
             let left_out = fewer.named.len() - (fewer.named.len() as f64 * share) as usize;
             fewer.named.drain(..left_out);
@@ -103,8 +103,8 @@ impl Refs {
         kept
     }
 
-    /// The refs that were kept; none if the bytes are not theirs.
-    pub(crate) fn restored(bytes: &[u8]) -> Option<Self> {
+    /// Deserialises refs; `None` if the bytes are invalid.
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut refs: Self = codemode_spec::message::decode(bytes).ok()?;
         let is_in_order = refs.named.iter().zip(refs.named.iter().skip(1)).all(|((a, _), (b, _))| a < b);
         let is_whole = refs.named.back().is_none_or(|(number, _)| *number <= refs.last) && refs.named.len() <= REFS_MAX;
@@ -124,8 +124,8 @@ impl Refs {
 mod tests {
     use super::*;
 
-    fn named(document: &str, node: i64) -> Named {
-        Named {
+    fn named(document: &str, node: i64) -> RefTarget {
+        RefTarget {
             page: "P".into(),
             frame: Frame { target: "P".into(), id: "P".into() },
             document: document.into(),
@@ -140,36 +140,36 @@ mod tests {
     fn an_element_keeps_its_ref_and_another_document_gets_others() {
         let mut refs = Refs::default();
         assert_eq!(
-            [refs.give(named("D1", 7)), refs.give(named("D1", 8)), refs.give(named("D1", 7))],
+            [refs.assign(named("D1", 7)), refs.assign(named("D1", 8)), refs.assign(named("D1", 7))],
             ["e1", "e2", "e1"]
         );
-        assert_eq!(refs.give(named("D2", 7)), "e3");
-        let mut again = Refs::restored(&refs.kept(usize::MAX)).unwrap();
-        assert_eq!([again.give(named("D1", 8)), again.give(named("D2", 9))], ["e2", "e4"]);
+        assert_eq!(refs.assign(named("D2", 7)), "e3");
+        let mut again = Refs::decode(&refs.encode(usize::MAX)).unwrap();
+        assert_eq!([again.assign(named("D1", 8)), again.assign(named("D2", 9))], ["e2", "e4"]);
         assert_eq!(again.find("e3").unwrap().document, "D2");
         for unknown in ["e0", "e5", "x1", "e", "e-1"] {
             assert!(again.find(unknown).is_none(), "{unknown}");
         }
         again.moved("e1", "D2", 30);
-        assert_eq!((again.give(named("D2", 30)), again.find("e1").unwrap().node), ("e1".to_owned(), 30));
-        assert!(Refs::restored(&refs.kept(usize::MAX)[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
+        assert_eq!((again.assign(named("D2", 30)), again.find("e1").unwrap().node), ("e1".to_owned(), 30));
+        assert!(Refs::decode(&refs.encode(usize::MAX)[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
     }
 
     #[test]
     fn the_newest_refs_are_kept_and_no_number_is_given_again() {
         let mut refs = Refs::default();
         for node in 0..1_000 {
-            refs.give(named("D", node));
+            refs.assign(named("D", node));
         }
-        let whole = refs.kept(usize::MAX).len();
+        let whole = refs.encode(usize::MAX).len();
         for bytes_max in [whole, whole / 2, whole / 50, 100] {
-            let kept = refs.kept(bytes_max);
+            let kept = refs.encode(bytes_max);
             assert!(kept.len() <= bytes_max, "{} of {bytes_max}", kept.len());
-            let mut again = Refs::restored(&kept).unwrap();
+            let mut again = Refs::decode(&kept).unwrap();
             assert!(again.named.back().is_none_or(|(number, _)| *number == 1_000));
-            assert_eq!(again.give(named("other", 1)), "e1001");
+            assert_eq!(again.assign(named("other", 1)), "e1001");
         }
-        let half = Refs::restored(&refs.kept(whole / 2)).unwrap();
+        let half = Refs::decode(&refs.encode(whole / 2)).unwrap();
         assert!((400..500).contains(&half.named.len()) && half.find("e1000").is_some() && half.find("e1").is_none());
     }
 
@@ -177,9 +177,9 @@ mod tests {
     fn the_oldest_refs_go_first() {
         let mut refs = Refs::default();
         for node in 0..=REFS_MAX as i64 {
-            refs.give(named("D", node));
+            refs.assign(named("D", node));
         }
         assert!(refs.find("e1").is_none() && refs.find("e2").is_some());
-        assert_eq!(refs.give(named("D", 0)), format!("e{}", REFS_MAX + 2));
+        assert_eq!(refs.assign(named("D", 0)), format!("e{}", REFS_MAX + 2));
     }
 }

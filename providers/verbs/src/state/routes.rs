@@ -1,11 +1,11 @@
-//! What stops the requests of pages, and the task that lets those go on that nobody means.
+//! The request interception of pages, and the task that continues the requests that match no route.
 
 use super::{
     credentials::{Attempts, Credentials},
-    frames::{Asked, page_of_target},
+    frames::{PageCommands, page_of_target},
 };
 use crate::{
-    beside::{BESIDE_MAX, send_beside},
+    background::{BACKGROUND_TIMEOUT, send_in_background},
     pattern::Compiled,
 };
 use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
@@ -17,156 +17,167 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// What stops the requests of a page.
+/// The reasons to intercept the requests of a page.
 #[derive(Clone, Default)]
-pub(crate) struct Stops {
+pub(crate) struct Interception {
     pub(crate) patterns: Arc<Vec<Compiled>>,
     pub(crate) credentials: Option<Credentials>,
-    /// An answer that asks for credentials is taken as it is: a person would press `Cancel`.
+    /// Whether responses that request credentials are taken as they are, as if the user pressed `Cancel`.
     pub(crate) declines: bool,
 }
 
-impl Stops {
+impl Interception {
     pub(crate) fn handles_auth(&self) -> bool {
         self.declines || self.credentials.is_some()
     }
 
-    /// The parameters of `Fetch.enable`, if anything is to stop.
+    /// The parameters of `Fetch.enable`; `None` if nothing is to be intercepted.
     pub(crate) fn params(&self) -> Option<Json> {
-        let stops = !self.patterns.is_empty() || self.handles_auth();
+        let is_needed = !self.patterns.is_empty() || self.handles_auth();
         let mut patterns = vec![json!({"urlPattern": "*"})];
         if self.declines {
             patterns.push(json!({"urlPattern": "*", "resourceType": "Document", "requestStage": "Response"}));
         }
-        stops.then(|| json!({"patterns": patterns, "handleAuthRequests": self.handles_auth()}))
+        is_needed.then(|| json!({"patterns": patterns, "handleAuthRequests": self.handles_auth()}))
     }
 
-    fn hold(&self, url: &str) -> bool {
+    fn matches_route(&self, url: &str) -> bool {
         self.patterns.iter().any(|pattern| pattern.matches(url))
     }
 }
 
-type Pages = Mutex<HashMap<String, Stops>>;
+type Pages = Mutex<HashMap<String, Interception>>;
 
-/// What stops the requests of the pages, as far as anything does.
+/// The request interception in force, by page.
 #[derive(Default)]
 pub(crate) struct Routes {
     pages: Arc<Pages>,
-    going_on: Mutex<Option<(Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
+    continuing: Mutex<Option<(Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
 }
 
 impl Routes {
-    /// What stops the requests of a page.
-    pub(crate) fn of(&self, page: &str) -> Option<Stops> {
-        stops_of(&self.pages, page)
+    /// The interception of a page.
+    pub(crate) fn of(&self, page: &str) -> Option<Interception> {
+        interception_of(&self.pages, page)
     }
 
-    /// Changes what stops the requests of a page: the parameters of `Fetch.enable` before and after.
+    /// Changes the interception of a page. Returns the parameters of `Fetch.enable` before and after.
     pub(crate) fn change(
         &self,
         connected: &ConnectedBrowser,
         page: &str,
-        change: impl FnOnce(&mut Stops),
+        change: impl FnOnce(&mut Interception),
     ) -> [Option<Json>; 2] {
-        change_stops(&self.pages, connected, page, change)
+        change_interception(&self.pages, connected, page, change)
     }
 
-    /// Has popups get the credentials of the pages that open them, before they ask for anything.
-    pub(crate) fn hand_down(
+    /// Lets popups inherit the credentials of the pages that open them, before their first request.
+    pub(crate) fn share_with_popups(
         &self,
         browser: &Arc<ExecutionBrowser>,
         connected: &Arc<ConnectedBrowser>,
-        asked: &Arc<Asked>,
+        page_commands: &Arc<PageCommands>,
     ) {
-        let (pages, asked) = (Arc::clone(&self.pages), Arc::clone(asked));
+        let (pages, page_commands) = (Arc::clone(&self.pages), Arc::clone(page_commands));
         let (browser, of) = (Arc::downgrade(browser), Arc::downgrade(connected));
-        connected.greet_popups(Arc::new(move |popup| {
-            let (pages, asked) = (Arc::clone(&pages), Arc::clone(&asked));
+        connected.set_up_popups(Arc::new(move |popup| {
+            let (pages, page_commands) = (Arc::clone(&pages), Arc::clone(&page_commands));
             let there = browser.upgrade().zip(of.upgrade());
             Box::pin(async move {
                 if let Some((browser, connected)) = there {
-                    hand_down_to(&popup, &browser, &connected, &pages, &asked).await;
+                    share_with_popup(&popup, &browser, &connected, &pages, &page_commands).await;
                 }
             })
         }));
     }
 
-    /// Whether a request that has stopped waits for the script.
+    /// Whether a paused request is held for the script.
     pub(crate) fn holds(&self, page: &str, event: &Event) -> bool {
-        stops_of(&self.pages, page).is_some_and(|stops| waits(&stops, event))
+        interception_of(&self.pages, page).is_some_and(|interception| is_held(&interception, event))
     }
 
-    /// Starts letting requests go on that nobody means, on a connection, once: from the event `from` on.
-    pub(crate) fn go_on_beside(&self, browser: &Arc<ExecutionBrowser>, connected: &Arc<ConnectedBrowser>, from: u64) {
-        let mut going_on = self.going_on.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Starts the task that continues other requests on a connection, once per connection, beginning with event `from`.
+    pub(crate) fn start_continuing(
+        &self,
+        browser: &Arc<ExecutionBrowser>,
+        connected: &Arc<ConnectedBrowser>,
+        from: u64,
+    ) {
+        let mut continuing = self.continuing.lock().unwrap_or_else(PoisonError::into_inner);
         let current = Arc::downgrade(connected);
-        if going_on.as_ref().is_some_and(|(of, _)| of.ptr_eq(&current)) {
+        if continuing.as_ref().is_some_and(|(of, _)| of.ptr_eq(&current)) {
             return;
         }
-        let task = go_on(Arc::clone(browser), Arc::clone(connected), Arc::clone(&self.pages), from);
-        *going_on = Some((current, AbortOnDropHandle::new(tokio::spawn(task))));
+        let task = continue_requests(Arc::clone(browser), Arc::clone(connected), Arc::clone(&self.pages), from);
+        *continuing = Some((current, AbortOnDropHandle::new(tokio::spawn(task))));
     }
 }
 
-fn change_stops(
+fn change_interception(
     pages: &Pages,
     connected: &ConnectedBrowser,
     page: &str,
-    change: impl FnOnce(&mut Stops),
+    change: impl FnOnce(&mut Interception),
 ) -> [Option<Json>; 2] {
     let mut pages = pages.lock().unwrap_or_else(PoisonError::into_inner);
     if pages.len() >= PAGE_STATES_MAX {
         pages.retain(|page, _| connected.targets.target(page).is_some());
     }
-    let stops = pages.entry(page.to_owned()).or_default();
-    let before = stops.params();
-    change(stops);
-    [before, stops.params()]
+    let interception = pages.entry(page.to_owned()).or_default();
+    let before = interception.params();
+    change(interception);
+    [before, interception.params()]
 }
 
-/// Gives a popup the credentials of the page that opened it.
-async fn hand_down_to(
+/// Copies the opener's credentials to a popup.
+async fn share_with_popup(
     popup: &str,
     browser: &Arc<ExecutionBrowser>,
     connected: &Arc<ConnectedBrowser>,
     pages: &Pages,
-    asked: &Asked,
+    page_commands: &PageCommands,
 ) {
     let opener = connected.targets.target(popup).and_then(|popup| popup.opener);
-    let Some(given) = opener.and_then(|opener| stops_of(pages, &opener)?.credentials) else { return };
-    let [_, params] = change_stops(pages, connected, popup, |stops| stops.credentials = Some(given));
+    let Some(given) = opener.and_then(|opener| interception_of(pages, &opener)?.credentials) else { return };
+    let [_, params] =
+        change_interception(pages, connected, popup, |interception| interception.credentials = Some(given));
     let params = params.unwrap_or_default();
-    // A popup that is gone needs none.
-    if connected.prepare_popup(popup, ENABLE, params.clone(), BESIDE_MAX).await.is_ok() {
-        asked.note(browser, connected, popup, ENABLE, Some(params));
+    // The popup may be closed already; then it needs no credentials.
+    if connected.prepare_popup(popup, ENABLE, params.clone(), BACKGROUND_TIMEOUT).await.is_ok() {
+        page_commands.note(browser, connected, popup, ENABLE, Some(params));
     }
 }
 
-fn stops_of(pages: &Pages, page: &str) -> Option<Stops> {
+fn interception_of(pages: &Pages, page: &str) -> Option<Interception> {
     pages.lock().unwrap_or_else(PoisonError::into_inner).get(page).cloned()
 }
 
-/// Whether it is not the request that has stopped, but what the server answers: nothing here means that.
-pub(crate) fn is_answer(event: &Event) -> bool {
+/// Whether an event pauses a response instead of a request: routes apply to requests only.
+pub(crate) fn is_response(event: &Event) -> bool {
     event.params["responseStatusCode"].is_u64()
 }
 
-/// Whether a request is the browser's own for the icon of a site. As in Playwright, it is none of the page's.
+/// Whether a request is the browser's own for a site's icon. As in Playwright, pages do not see it.
 pub(crate) fn is_icon(url: &str, kind: &Json) -> bool {
     kind == "Other" && url.ends_with("/favicon.ico")
 }
 
-/// As in Playwright, a route is asked once for a request: where the server sends it on, it goes.
-fn waits(stops: &Stops, event: &Event) -> bool {
+/// Whether a request matches a route. As in Playwright, a route is not consulted again for the redirects of a request.
+fn is_held(interception: &Interception, event: &Event) -> bool {
     let url = event.params["request"]["url"].as_str().unwrap_or_default();
     event.params.get("redirectedRequestId").is_none_or(Json::is_null)
-        && !is_answer(event)
+        && !is_response(event)
         && !is_icon(url, &event.params["resourceType"])
-        && stops.hold(url)
+        && interception.matches_route(url)
 }
 
-/// Lets requests go on that no pattern means, and answers servers that ask for credentials, until the connection is gone.
-async fn go_on(browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>, pages: Arc<Pages>, mut from: u64) {
+/// Continues requests that match no route, and answers authentication requests, until the connection is closed.
+async fn continue_requests(
+    browser: Arc<ExecutionBrowser>,
+    connected: Arc<ConnectedBrowser>,
+    pages: Arc<Pages>,
+    mut from: u64,
+) {
     let is_stopped = |event: &Event| matches!(event.method.as_str(), PAUSED | ASKED_FOR_CREDENTIALS);
     let mut attempts = Attempts::default();
     while let Some(event) = connected.events().wait(from, &is_stopped).await {
@@ -176,29 +187,29 @@ async fn go_on(browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>,
             continue;
         };
         let page = page_of_target(&connected, &target);
-        let Some(stops) = page.and_then(|page| stops_of(&pages, &page)) else { continue };
+        let Some(interception) = page.and_then(|page| interception_of(&pages, &page)) else { continue };
         let request = &event.params["requestId"];
         let (method, params) = match event.method.as_str() {
             ASKED_FOR_CREDENTIALS => {
-                let answer = attempts.answer(stops.credentials.as_ref(), &target, &event.params);
+                let answer = attempts.answer(interception.credentials.as_ref(), &target, &event.params);
                 ("Fetch.continueWithAuth", json!({"requestId": request, "authChallengeResponse": answer}))
             }
-            _ if is_answer(&event) || waits(&stops, &event) => continue,
+            _ if is_response(&event) || is_held(&interception, &event) => continue,
             _ => ("Fetch.continueRequest", json!({ "requestId": request })),
         };
-        // A request whose page has gone is gone as well.
+        // The request may be gone together with its page.
         let _ = match connected.targets.target(&target) {
-            // A popup on its way to its first document: what is sent by the policy would wait for that.
+            // A popup that waits for its first document: commands that the policy checks would wait for that document.
             Some(popup) if popup.kind == "page" && popup.url.is_empty() => {
-                connected.send_unjudged(&target, method, params, BESIDE_MAX).await
+                connected.send_bypassing_policy(&target, method, params, BACKGROUND_TIMEOUT).await
             }
-            _ => send_beside(&browser, &connected, &target, method, params).await,
+            _ => send_in_background(&browser, &connected, &target, method, params).await,
         };
     }
 }
 
-/// What has requests stop.
+/// The command that starts interception.
 pub(crate) const ENABLE: &str = "Fetch.enable";
-/// The event of a request that waits.
+/// The event of a paused request.
 pub(crate) const PAUSED: &str = "Fetch.requestPaused";
 const ASKED_FOR_CREDENTIALS: &str = "Fetch.authRequired";

@@ -1,4 +1,4 @@
-//! The isolated worlds of the in-page engine that are known.
+//! The known isolated worlds of the in-page engine.
 
 use codemode_spec::limits::PAGE_WORLDS_MAX;
 use serde::{Deserialize, Serialize};
@@ -10,25 +10,25 @@ use std::{
 /// A frame of a page.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct Frame {
-    /// The target through which it is reached: the page, or the frame itself if it has a process of its own.
+    /// The target through which it is addressed: the page, or the frame itself if it is out-of-process.
     pub(crate) target: String,
-    /// Its id.
+    /// The frame's id.
     pub(crate) id: String,
 }
 
-/// The worlds that are known, by their frames.
+/// The known worlds, by their frames.
 #[derive(Default)]
 pub(crate) struct Worlds(Mutex<HashMap<Frame, World>>);
 
 #[derive(Clone)]
 pub(crate) struct World {
-    /// The engine, as a remote object.
+    /// The engine, as a remote object id.
     pub(crate) engine: String,
     /// The world's execution context.
     pub(crate) context: i64,
-    /// From where on events tell of documents that take the place of the world's own.
+    /// The event cursor from which events report documents that replace the world's own.
     pub(crate) since: u64,
-    /// The closed shadow roots that the engine was given, by their backend ids.
+    /// The backend ids of the closed shadow roots that the engine was given.
     pub(crate) adopted: HashSet<i64>,
 }
 
@@ -40,7 +40,7 @@ impl Worlds {
     pub(crate) fn keep(&self, frame: &Frame, world: &World) {
         let mut known = self.known();
         if known.len() >= PAGE_WORLDS_MAX {
-            // Any can be made again.
+            // Any of them can be created again.
             known.clear();
         }
         known.insert(frame.clone(), world.clone());

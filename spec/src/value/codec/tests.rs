@@ -1,4 +1,4 @@
-//! Every kind of value through the codec, and bytes that are no value.
+//! Round trips of every kind of value, and malformed bytes.
 
 use super::*;
 

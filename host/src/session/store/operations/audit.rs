@@ -1,4 +1,4 @@
-//! The audit: continues, checks and cuts its chain.
+//! Operations on the audit: append to, verify and cut the chain.
 
 use super::Done;
 use crate::session::{
@@ -11,7 +11,7 @@ use crate::session::{
 use serde_json::json;
 
 pub(super) fn append(tables: &mut dyn Tables, event: &Event) -> Done<()> {
-    // Without a head, the new rows continue no chain, which a check detects.
+    // Without a head, the new rows do not continue the chain, which a verification detects.
     let head = tables.audit_head()?.unwrap_or_default();
     let Event { kind, key, session, execution, token, detail } = event.clone();
     let detail = if detail.is_null() { String::new() } else { detail.to_string() };
@@ -28,7 +28,7 @@ pub(in crate::session::store) fn append_all(tables: &mut dyn Tables, events: &[E
 
 pub(in crate::session::store) fn verify(tables: &mut dyn Tables, known: Option<KnownRow>) -> Done<Verdict> {
     let Some(AuditHead { last, hash, removed, removed_hash }) = tables.audit_head()? else {
-        return Ok(Verifier::new(0, String::new(), known).broken_off("what the chain ends with is not there any more"));
+        return Ok(Verifier::new(0, String::new(), known).fail("what the chain ends with is not there any more"));
     };
     let mut verifier = Verifier::new(removed, removed_hash.clone(), known);
     let mut checkpoint = None;
@@ -40,17 +40,15 @@ pub(in crate::session::store) fn verify(tables: &mut dyn Tables, known: Option<K
         is_whole
     })?;
     let verdict = verifier.end(last, &hash);
-    // Rows that retention removed have a checkpoint that says so; without it, retention did not remove them.
+    // If retention removed rows, there is a checkpoint for them; otherwise something else removed them.
     let said = json!({"removed_up_to": removed, "hash": removed_hash}).to_string();
     if verdict.intact && removed > 0 && checkpoint.as_deref() != Some(said.as_str()) {
-        return Ok(
-            Verifier::new(removed, removed_hash, None).broken_off("rows were removed that no checkpoint stands for")
-        );
+        return Ok(Verifier::new(removed, removed_hash, None).fail("rows were removed that no checkpoint stands for"));
     }
     Ok(verdict)
 }
 
-/// Removes the oldest rows if there are more than may stay; tells how many went.
+/// Removes the oldest rows if there are more than `rows_max`; returns the number of removed rows.
 pub(super) fn cut(tables: &mut dyn Tables, rows_max: u64) -> Done<usize> {
     let Some(head) = tables.audit_head()? else { return Ok(0) };
     let Some(up_to) = rules::audit_cut(head.last, head.removed, rows_max) else { return Ok(0) };

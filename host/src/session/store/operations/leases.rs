@@ -1,4 +1,4 @@
-//! Leases: granted, waited for, renewed, freed, revoked, lost.
+//! Operations on leases: acquire, renew, release, revoke, and record losses.
 
 use super::{Done, audit::append};
 use crate::session::{
@@ -11,7 +11,7 @@ use crate::session::{
 };
 use serde_json::json;
 
-/// The holder for which a claim waits on, if nothing is to be written for that.
+/// The holder of a lease for which a claim keeps waiting; `None` if the claim requires a write.
 pub(in crate::session::store) fn still_waits(tables: &mut dyn Tables, claim: &Claim) -> Done<Option<Holder>> {
     let (lease, waiters) = (tables.lease(&claim.name)?, tables.waiters(&claim.name)?);
     let waits = rules::still_waits(claim, lease.as_ref(), &waiters, tables.now());
@@ -74,7 +74,8 @@ pub(in crate::session::store) fn give_up(tables: &mut dyn Tables, name: &LeaseNa
     Ok(())
 }
 
-/// Renews a lease, or notes that it has expired: the note is written although the answer is a refusal.
+/// Renews a lease, or records that it has expired. Returns the loss as a value, so that the transaction commits the
+/// record.
 pub(in crate::session::store) fn renew(tables: &mut dyn Tables, lease: &LeaseRef, ttl_ms: u64) -> Done<Option<Loss>> {
     let row = tables.lease(&lease.name)?;
     let lost = rules::loss(row.as_ref(), lease, tables.now());
@@ -95,7 +96,7 @@ pub(in crate::session::store) fn renew(tables: &mut dyn Tables, lease: &LeaseRef
     Ok(None)
 }
 
-/// Until when a lease holds, in milliseconds since the boot, if the lease is held and its session lives.
+/// Checks that a lease is held and its session has not ended. Returns the expiry, in milliseconds since the boot.
 pub(in crate::session::store) fn check(tables: &mut dyn Tables, lease: &LeaseRef, session: &str) -> Done<i64> {
     let (row, used) = (tables.lease(&lease.name)?, tables.session(session)?);
     let lost = rules::loss(row.as_ref(), lease, tables.now());
@@ -129,7 +130,7 @@ pub(in crate::session::store) fn revoke(tables: &mut dyn Tables, name: &LeaseNam
     Ok(Some(holder))
 }
 
-/// The leases that are held, those of dead hosts among them.
+/// The leases that are held, including those of dead hosts.
 pub(in crate::session::store) fn list(tables: &mut dyn Tables) -> Done<Vec<LeaseRow>> {
     let mut rows = Vec::new();
     for (name, lease) in tables.leases_held()? {
@@ -144,7 +145,7 @@ pub(in crate::session::store) fn list(tables: &mut dyn Tables) -> Done<Vec<Lease
     Ok(rows)
 }
 
-/// Grants a lease that no execution holds any more. If the last holder lost the lease, that is noted first.
+/// Grants a lease that no execution holds any more. If the last holder lost the lease, the loss is recorded first.
 pub(super) fn grant(tables: &mut dyn Tables, claim: &Claim, before: Option<LeaseRecord>) -> Done<LeaseRef> {
     if let Some(lost) = before.clone() {
         note_loss(tables, &claim.name, lost)?;
@@ -158,7 +159,7 @@ pub(super) fn grant(tables: &mut dyn Tables, claim: &Claim, before: Option<Lease
     Ok(LeaseRef { name: claim.name.clone(), token: lease.token })
 }
 
-/// If the holder of a lease has lost it: notes the loss and frees the lease. Its session is idle from now on.
+/// Records the loss of a lease and frees it, if its holder has lost it. Its session becomes idle.
 pub(super) fn note_loss(tables: &mut dyn Tables, name: &LeaseName, lease: LeaseRecord) -> Done<()> {
     let Some(how) = rules::standing(&lease, tables.now()).lost_how() else { return Ok(()) };
     let event = Event::new(EventKind::LeaseLost).key(name.key()).token(lease.token).detail(json!({"how": how}));
@@ -174,7 +175,7 @@ pub(super) fn free(tables: &mut dyn Tables, name: &LeaseName, lease: LeaseRecord
     idle_from_now(tables, name)
 }
 
-/// Marks the session of a key as unused from this moment on.
+/// Marks the session of a key as idle.
 fn idle_from_now(tables: &mut dyn Tables, name: &LeaseName) -> Done<()> {
     let Some(key) = name.key() else { return Ok(()) };
     let Some(session) = tables.session_of_key(key)? else { return Ok(()) };
@@ -182,7 +183,7 @@ fn idle_from_now(tables: &mut dyn Tables, name: &LeaseName) -> Done<()> {
     tables.session_put(&session)
 }
 
-/// The row of a lease that is held.
+/// The row of a lease; fails if the lease is not held.
 pub(super) fn require_held(tables: &mut dyn Tables, lease: &LeaseRef) -> Done<LeaseRecord> {
     let row = tables.lease(&lease.name)?;
     match (rules::loss(row.as_ref(), lease, tables.now()), row) {

@@ -1,4 +1,4 @@
-//! Sessions: begun, used, promoted, ended, forgotten.
+//! Operations on sessions: create, attach, promote, close, end and remove.
 
 use super::{
     Done, audit,
@@ -41,7 +41,7 @@ pub(in crate::session::store) fn begin(tables: &mut dyn Tables, new: &NewSession
     Ok(lease)
 }
 
-/// Notes that the browser of a session runs. `false` if the session is to end meanwhile.
+/// Records that the browser of a session has started. `false` if the session is closing or has ended.
 pub(in crate::session::store) fn started(tables: &mut dyn Tables, id: &str, browser: &BrowserFacts) -> Done<bool> {
     let Some(session) = tables.session(id)?.and_then(|session| rules::started(session, browser)) else {
         return Ok(false);
@@ -69,7 +69,7 @@ pub(in crate::session::store) fn attached(
     audit::append(tables, &event.execution(execution).token(lease.token))
 }
 
-/// Notes what the browser of a session may reach now.
+/// Records the network rules that the keeper of a session now enforces.
 pub(in crate::session::store) fn network_held(tables: &mut dyn Tables, id: &str, network: Option<&str>) -> Done<()> {
     let Some(mut session) = tables.session(id)? else { return Ok(()) };
     session.row.network_held = network.map(str::to_owned);
@@ -100,8 +100,7 @@ pub(in crate::session::store) fn promote(
     audit::append(tables, &Event { execution, ..event })
 }
 
-/// Notes that the browser of a session is to end, `under` a lease if there is one. `false` if the session has
-/// ended already.
+/// Marks a session as closing, `under` a lease if there is one. `false` if the session has ended already.
 pub(in crate::session::store) fn closing(
     tables: &mut dyn Tables,
     id: &str,
@@ -128,9 +127,9 @@ pub(in crate::session::store) fn ended(tables: &mut dyn Tables, id: &str, reason
     audit::append(tables, &event.detail(json!({"reason": reason})))
 }
 
-/// Notes that an operator had the profile and the cookies of an ended session's key removed.
-pub(in crate::session::store) fn disowned(tables: &mut dyn Tables, id: &str) -> Done<()> {
-    let session = tables.session(id)?.map(rules::disowned);
+/// Records that an operator removes the profile and the cookies of an ended session's key.
+pub(in crate::session::store) fn data_removed(tables: &mut dyn Tables, id: &str) -> Done<()> {
+    let session = tables.session(id)?.map(rules::data_removed);
     if let Some(session) = &session {
         tables.session_put(session)?;
     }
@@ -140,7 +139,7 @@ pub(in crate::session::store) fn disowned(tables: &mut dyn Tables, id: &str) -> 
     audit::append(tables, &event.detail(json!({"reason": reason, "had_ended": true})))
 }
 
-/// What the keeper of a session is to do, and whether anything is to be written for that.
+/// The instruction to the keeper of a session, and whether it requires a write.
 pub(in crate::session::store) fn fate(tables: &mut dyn Tables, id: &str) -> Done<(Watch, bool)> {
     let Some(session) = tables.session(id)? else { return Ok((Watch::End(EndReason::Operator), false)) };
     let lease = tables.lease(&session.row.lease_name())?;
@@ -149,7 +148,7 @@ pub(in crate::session::store) fn fate(tables: &mut dyn Tables, id: &str) -> Done
     Ok((fate.watch, is_written))
 }
 
-/// The same, decided anew and written: between the two the session may have been leased.
+/// As [`fate`], decided again and written: the session may have been leased since that transaction.
 pub(in crate::session::store) fn watch(tables: &mut dyn Tables, id: &str) -> Done<Watch> {
     let Some(session) = tables.session(id)? else { return Ok(Watch::End(EndReason::Operator)) };
     let name = session.row.lease_name();
@@ -169,15 +168,15 @@ pub(in crate::session::store) fn stale(tables: &mut dyn Tables, retention: &Rete
     Ok(rules::stale(&sessions, retention, tables.now()))
 }
 
-/// Notes the leases that were lost, forgets these ended sessions, and removes waiters, leases and audit rows that need
-/// not be kept.
+/// Records the losses of leases, and removes these ended sessions and all waiters, leases and audit rows that retention
+/// no longer covers.
 pub(in crate::session::store) fn forget(
     tables: &mut dyn Tables,
     sessions: &[String],
     retention: &Retention,
 ) -> Done<Forgotten> {
-    // A keeper notes the loss of the lease under which its browser is used, and a grant notes the loss of the previous
-    // lease. No other transaction looks at a lease whose session has ended.
+    // A keeper records the loss of its session's lease, and a grant records the loss of the previous lease. But no
+    // other transaction checks a lease whose session has ended.
     for (name, lease) in tables.leases_held()? {
         note_loss(tables, &name, lease)?;
     }

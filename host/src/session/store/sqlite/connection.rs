@@ -1,6 +1,6 @@
-//! One connection to a database file: opened, migrated, and used for one transaction after the other.
+//! One connection to a database file: opens and migrates it, and runs one transaction after the other.
 
-use super::{failure::told, tables::SqliteTables};
+use super::{failure::store_error, tables::SqliteTables};
 use crate::session::{
     clock::Clock,
     liveness::Liveness,
@@ -20,20 +20,20 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The migrations. A step is never changed once it has shipped: a later change is a step of its own.
+/// The migrations. A step is never changed once it has shipped: a later change is a new step.
 const STEPS: &[M<'static>] =
     &[M::up(include_str!("schema/0001_sessions.sql")), M::up(include_str!("schema/0002_network.sql"))];
 const MIGRATIONS: Migrations<'static> = Migrations::from_slice(STEPS);
 const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
-/// How long a transaction of another process is waited for.
+/// How long to wait for a transaction of another process.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 /// How long another process may take to open the store and to migrate it.
-const TURN_MAX: Duration = Duration::from_secs(30);
-/// How often opening is tried again.
-const TURN_INTERVAL: Duration = Duration::from_millis(5);
+const OPEN_LOCK_MAX: Duration = Duration::from_secs(30);
+/// How often the lock for opening is retried.
+const OPEN_LOCK_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A connection to a store. As a [`Database`] it runs each transaction where it is awaited, and blocks that thread
-/// meanwhile: a simulation wants that, a host has [`super::SqliteStore`].
+/// A connection to a store. As a [`Database`] it runs each transaction on the calling thread, and blocks it:
+/// simulations need that. Hosts use [`super::SqliteStore`].
 pub struct SqliteConnection {
     path: PathBuf,
     connection: Mutex<Connection>,
@@ -42,16 +42,16 @@ pub struct SqliteConnection {
 }
 
 impl SqliteConnection {
-    /// Opens the store in this file, and makes the file if it is missing.
+    /// Opens the store in this file, and creates the file if it is missing.
     ///
     /// # Errors
-    /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
+    /// A [`StoreError`] for each reason why the file cannot be used as a store; then nothing is changed.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
-        let failed = |error: rusqlite::Error| told(path, &error);
+        let failed = |error: rusqlite::Error| store_error(path, &error);
         let not_writable =
             |error: io::Error| StoreError::NotWritable { path: path.to_owned(), cause: error.to_string() };
-        // SQLite would make the file readable for other users. An existing file is not opened: closing it again would
-        // release the locks of every connection to it in this process.
+        // SQLite would create the file readable for other users. An existing file is not opened here: closing it again
+        // would release the POSIX locks of every connection to it in this process.
         let (folder, name) = (path.parent().unwrap_or(Path::new("/")), path.file_name().unwrap_or_default());
         let folder = PrivateDir::make(folder).map_err(not_writable)?;
         match folder.create(name) {
@@ -59,24 +59,24 @@ impl SqliteConnection {
             _ => {}
         }
         folder.require_file(name).map_err(not_writable)?;
-        // One process after the other: processes that find an old store at the same time would all migrate it.
-        let turn = Path::new(name).with_extension("lock");
-        let turn = folder.open_or_create(turn).map_err(not_writable)?;
-        let deadline = Instant::now() + TURN_MAX;
+        // One process at a time: processes that find an old store at the same time would all migrate it.
+        let open_lock = Path::new(name).with_extension("lock");
+        let open_lock = folder.open_or_create(open_lock).map_err(not_writable)?;
+        let deadline = Instant::now() + OPEN_LOCK_MAX;
         loop {
-            match turn.try_lock() {
+            match open_lock.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(TURN_INTERVAL),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(OPEN_LOCK_INTERVAL),
                 Err(TryLockError::WouldBlock) => return Err(StoreError::Locked { path: path.to_owned() }),
                 Err(TryLockError::Error(error)) => return Err(not_writable(error)),
             }
         }
-        // SQLite itself follows no link when it opens the files beside the store.
+        // SQLite follows no symbolic link when it opens the files beside the store.
         let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         Self::prepared(Connection::open_with_flags(path, flags).map_err(failed)?, path, clock, liveness)
     }
 
-    /// A second connection to the same store, only for reading: it fails rather than wait for another connection.
+    /// A second, read-only connection to the same store: it fails instead of waiting for another connection.
     ///
     /// # Errors
     /// When the store cannot be opened again.
@@ -86,18 +86,18 @@ impl SqliteConnection {
             connection.busy_timeout(Duration::ZERO)?;
             Ok(connection)
         };
-        let connection = open().map_err(|error| told(&self.path, &error))?;
+        let connection = open().map_err(|error| store_error(&self.path, &error))?;
         let (clock, liveness) = (Arc::clone(&self.clock), Arc::clone(&self.liveness));
         Ok(Self { path: self.path.clone(), connection: Mutex::new(connection), clock, liveness })
     }
 
-    /// A store that is gone with the process: for simulations.
+    /// A store in memory, for simulations.
     ///
     /// # Errors
-    /// When there is no memory.
+    /// When SQLite cannot allocate memory.
     pub fn in_memory(clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
         let path = Path::new(":memory:");
-        Self::prepared(Connection::open_in_memory().map_err(|error| told(path, &error))?, path, clock, liveness)
+        Self::prepared(Connection::open_in_memory().map_err(|error| store_error(path, &error))?, path, clock, liveness)
     }
 
     fn prepared(
@@ -106,7 +106,7 @@ impl SqliteConnection {
         clock: Arc<dyn Clock>,
         liveness: Arc<dyn Liveness>,
     ) -> Result<Self, StoreError> {
-        let failed = |error: rusqlite::Error| told(path, &error);
+        let failed = |error: rusqlite::Error| store_error(path, &error);
         let newer = || StoreError::Newer { path: path.to_owned() };
         let not_prepared = |error| match error {
             rusqlite_migration::Error::MigrationDefinition(MigrationDefinitionError::DatabaseTooFarAhead) => newer(),
@@ -114,7 +114,7 @@ impl SqliteConnection {
             other => StoreError::Failed { path: path.to_owned(), cause: other.to_string() },
         };
         connection.busy_timeout(BUSY_MAX).map_err(failed)?;
-        // Before any pragma: a newer codemode may want other ones for its file.
+        // Checked before any pragma: a newer codemode may need other pragmas for its file.
         if let SchemaVersion::Outside(_) = MIGRATIONS.current_version(&connection).map_err(not_prepared)? {
             return Err(newer());
         }
@@ -125,11 +125,12 @@ impl SqliteConnection {
         Ok(Self { path: path.to_owned(), connection: Mutex::new(connection), clock, liveness })
     }
 
-    /// A number that changes with each change by another connection, of this or another process; `None` if unknown now.
+    /// A number that changes with each write by another connection, of this or another process; `None` if it cannot be
+    /// read.
     pub(super) fn version(&self) -> Option<i64> {
         let connection = self.lock();
         let version = connection.prepare_cached("PRAGMA data_version");
-        version.and_then(|mut ask| ask.query_row([], |row| row.get(0))).ok()
+        version.and_then(|mut statement| statement.query_row([], |row| row.get(0))).ok()
     }
 
     /// The time since the boot, in milliseconds.
@@ -145,16 +146,16 @@ impl SqliteConnection {
     /// Runs one transaction.
     ///
     /// # Errors
-    /// Those of `work`, and SQLite's: nothing is changed then.
+    /// The errors of `work` and of SQLite; then nothing is changed.
     pub(super) fn run(&self, access: Access, work: &mut Work) -> Result<(), StoreError> {
         let behaviour = match access {
             Access::Write => TransactionBehavior::Immediate,
             Access::Read | Access::ReadNow => TransactionBehavior::Deferred,
         };
-        let failed = |error: rusqlite::Error| told(&self.path, &error);
+        let failed = |error: rusqlite::Error| store_error(&self.path, &error);
         let mut connection = self.lock();
         let transaction = connection.transaction_with_behavior(behaviour).map_err(failed)?;
-        // Read after the transaction has begun, which may have waited for another process.
+        // Read only now: beginning the transaction may have waited for another process.
         let now = Moment {
             wall_ms: self.clock.wall_ms(),
             steady_ms: self.clock.steady_ms(),

@@ -1,11 +1,11 @@
-//! Failures of SQLite.
+//! Maps errors of SQLite to errors of the store.
 
 use crate::session::store::StoreError;
 use rusqlite::ErrorCode as SqlCode;
 use std::path::Path;
 
-/// A failure of SQLite, as the store tells it.
-pub(super) fn told(path: &Path, error: &rusqlite::Error) -> StoreError {
+/// The store error for an error of SQLite.
+pub(super) fn store_error(path: &Path, error: &rusqlite::Error) -> StoreError {
     let (path, cause) = (path.to_owned(), error.to_string());
     match error.sqlite_error_code() {
         Some(SqlCode::DatabaseBusy | SqlCode::DatabaseLocked) => StoreError::Locked { path },

@@ -1,7 +1,7 @@
-//! The store in SQLite: the only place with SQL.
+//! The store in SQLite: the only SQL of sessions.
 //!
-//! Any number of processes use one file. Every change is one `BEGIN IMMEDIATE` transaction, so that what it has read
-//! still holds when it writes, and is durable when it returns (write-ahead log, fully synchronous).
+//! Any number of processes use one file. Every change is one `BEGIN IMMEDIATE` transaction, so that what it has read is
+//! still valid when it writes, and is durable when it returns (write-ahead log, fully synchronous).
 
 mod connection;
 mod failure;
@@ -9,7 +9,7 @@ mod tables;
 
 pub use connection::SqliteConnection;
 
-use super::{Access, Database, Finish, Glance, Seen, StoreError, Work};
+use super::{Access, CachedLeases, Database, Finish, LeaseCache, StoreError, Work};
 use crate::session::{clock::Clock, liveness::Liveness};
 use async_trait::async_trait;
 use std::{
@@ -24,15 +24,15 @@ use std::{
 };
 use tokio::sync::oneshot;
 
-/// The store in a file. Its transactions run on a thread of their own, one after the other: they block, and their
-/// callers must not. The thread ends with the store.
+/// The store in a file. Its transactions run on a dedicated thread, one after the other, because they block. The thread
+/// ends when the store is dropped.
 pub struct SqliteStore {
     jobs: mpsc::Sender<Job>,
-    /// Answers the checks before each effect. A transaction that writes meanwhile does not delay them: a write waits
-    /// for the disk, and before each effect is too often for that.
+    /// Runs the lease checks before each effect. A concurrent write does not delay them: writes wait for the disk,
+    /// which would be too slow before each effect.
     reader: SqliteConnection,
-    /// The leases as the reader saw them: another connection writes.
-    seen: Seen,
+    /// The results of the lease checks. Valid per version of `reader`, because all writes use another connection.
+    cache: LeaseCache,
 }
 
 /// A transaction for the thread.
@@ -40,22 +40,22 @@ struct Job {
     access: Access,
     work: Work,
     finish: Finish,
-    /// How long the job may wait for others; `None` does not wait.
+    /// How long the job may be deferred; `None` runs it at once.
     delay: Option<Duration>,
 }
 
 impl SqliteStore {
-    /// Opens the store in this file, and makes the file if it is missing.
+    /// Opens the store in this file, and creates the file if it is missing.
     ///
     /// # Errors
-    /// Each way in which a file can be no store has its own [`StoreError`]; nothing is changed then.
+    /// A [`StoreError`] for each reason why the file cannot be used as a store; then nothing is changed.
     pub fn open(path: &Path, clock: Arc<dyn Clock>, liveness: Arc<dyn Liveness>) -> Result<Self, StoreError> {
         let connection = SqliteConnection::open(path, clock, liveness)?;
         let reader = connection.reader()?;
         let (jobs, received) = mpsc::channel::<Job>();
         let run = move || serve(&connection, &received);
         match thread::Builder::new().name("session-store".to_owned()).spawn(run) {
-            Ok(_) => Ok(Self { jobs, reader, seen: Seen::default() }),
+            Ok(_) => Ok(Self { jobs, reader, cache: LeaseCache::default() }),
             Err(error) => Err(StoreError::Failed { path: path.to_owned(), cause: error.to_string() }),
         }
     }
@@ -75,7 +75,7 @@ impl Database for SqliteStore {
         }
         let (done, result) = oneshot::channel();
         let finish = Box::new(move |result| drop(done.send(result)));
-        // Either fails only when the thread panicked.
+        // Sending or receiving fails only if the thread panicked.
         let gone = || StoreError::Failed { path: "session-store".into(), cause: "its thread is gone".into() };
         self.jobs.send(Job { access, work, finish, delay: None }).map_err(|_| gone())?;
         result.await.unwrap_or_else(|_| Err(gone()))
@@ -88,13 +88,13 @@ impl Database for SqliteStore {
         }
     }
 
-    fn glance(&self) -> Option<Glance<'_>> {
+    fn cached_leases(&self) -> Option<CachedLeases<'_>> {
         let version = self.reader.version()?;
-        Some(Glance { version, steady_ms: self.reader.steady_ms(), seen: &self.seen })
+        Some(CachedLeases { version, steady_ms: self.reader.steady_ms(), cache: &self.cache })
     }
 }
 
-/// Carries the transactions out in their order: those that may wait are run before any later transaction.
+/// Runs the transactions in order. Deferred jobs run before the next job that is not deferred.
 fn serve(connection: &SqliteConnection, jobs: &Receiver<Job>) {
     let mut waiting: Vec<Job> = Vec::new();
     let mut due = Instant::now();

@@ -1,6 +1,6 @@
-//! The tables, within one transaction: rows to columns and back, and nothing else.
+//! The tables within one transaction: maps rows to columns and back, and decides nothing.
 
-use super::failure::told;
+use super::failure::store_error;
 use crate::session::{
     liveness::Liveness,
     rules::{LeaseName, LeaseRecord, Moment, SessionRecord, SessionRow, Waiter},
@@ -22,7 +22,7 @@ const SESSION: &str = "SELECT id, mode, key, state, profile, profile_kept, execu
                        used_ms, ended_ms, reason, boot, network, network_held, idle_steady, ended_after FROM session";
 const AUDIT: &str = "SELECT id, at_ms, kind, key, session, execution, token, detail, hash FROM audit";
 
-/// A transaction, and the moment at which it happens.
+/// A transaction and its time.
 pub(super) struct SqliteTables<'a> {
     pub(super) transaction: Transaction<'a>,
     pub(super) path: &'a Path,
@@ -58,7 +58,7 @@ impl SqliteTables<'_> {
     }
 
     fn done<T>(&self, result: rusqlite::Result<T>) -> Done<T> {
-        result.map_err(|error| told(self.path, &error))
+        result.map_err(|error| store_error(self.path, &error))
     }
 
     fn lease_row(&self, row: &Row<'_>) -> rusqlite::Result<(LeaseName, LeaseRecord)> {
@@ -66,7 +66,7 @@ impl SqliteTables<'_> {
         let host = host.unwrap_or_default();
         let lease = LeaseRecord {
             token: row.get(1)?,
-            // The answer does not matter for a lease that is free.
+            // Irrelevant for a lease that is free.
             host_lives: execution.is_some() && self.liveness.is_alive(&host),
             execution,
             host,
@@ -267,7 +267,8 @@ impl Tables for SqliteTables<'_> {
         let AuditFilter { key, session, executions, kind, since_ms, before, limit } = filter;
         let kind = kind.map(EventKind::name);
         let executions = (!executions.is_empty()).then(|| Json::from(executions.as_slice()).to_string());
-        // Only what is asked for stands in the text: an index serves no condition that might not apply.
+        // The SQL contains only the conditions of this filter: SQLite uses no index for optional conditions such as
+        // `?1 IS NULL OR key = ?1`.
         let mut conditions = vec!["TRUE"];
         let mut values: Vec<&dyn ToSql> = Vec::new();
         let wanted: [(&str, Option<&dyn ToSql>); 6] = [
@@ -352,7 +353,7 @@ fn audit_row(row: &Row<'_>) -> rusqlite::Result<AuditRow> {
     })
 }
 
-/// A value that is written as a word.
+/// A value that is stored as the text of its serde name.
 fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
     serde_json::from_value(Json::String(row.get(column)?)).map_err(|error| unreadable(column, error))
 }
@@ -361,7 +362,7 @@ fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-/// The text of a value, or its JSON if the value is no text.
+/// The serde name of a value if it serialises to a string, otherwise its JSON.
 fn text(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(Json::String(word)) => word,

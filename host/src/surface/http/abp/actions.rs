@@ -1,13 +1,13 @@
-//! What is done with a tab: navigation, mouse, keyboard, scripts, pictures, text, dialogs.
+//! The routes of actions on a tab: navigation, mouse, keyboard, scripts, screenshots, text, dialogs.
 
 use super::{
-    browser::{Abp, Ask, At, not_found},
-    envelope::{Course, Envelope, Kind, as_bad_request, markup, picture},
-    events::{Happened, whole},
+    browser::{Abp, ClientRequest, TabHandle, not_found},
+    envelope::{ActionTrace, Envelope, Kind, as_bad_request, markup, picture},
+    events::{Activity, whole},
     network::{action_id, calls_of, keep},
     record::as_action,
 };
-use crate::surface::http::face::{Answered, Failure, Fields};
+use crate::surface::http::contract::{Answered, Failure, Fields};
 use axum::{
     extract::{Path, State},
     http::header::CONTENT_TYPE,
@@ -20,53 +20,53 @@ use codemode_spec::{
 use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
-/// Milliseconds between the keys of a text.
+/// The delay between the keys of a typed text, in milliseconds.
 const KEY_MS: u64 = 2;
-/// Whether there is an entry of the history in a direction.
+/// Expressions that tell whether the tab's history has an entry to go back or forward to.
 const CAN_GO: [&str; 2] = ["navigation.canGoBack", "navigation.canGoForward"];
 
-type OfTab = (State<Arc<Abp>>, Path<String>, Ask);
+type OfTab = (State<Arc<Abp>>, Path<String>, ClientRequest);
 
 const fn kind(name: &'static str) -> Kind {
     Kind { name, navigation: "", scroll: "script" }
 }
 
-/// Keys submit forms, and scroll.
+/// The kind of a keyboard action: keys may submit forms, and scroll.
 const fn by_keys(name: &'static str) -> Kind {
     Kind { name, navigation: "form_submit", scroll: "keyboard" }
 }
 
-/// Carries out an action in its envelope, and notes it.
+/// Executes an action in its envelope and records it in the history.
 async fn act(
-    (State(abp), Path(id), ask): OfTab,
+    (State(abp), Path(id), request): OfTab,
     kind: Kind,
-    action: impl AsyncFnOnce(&At, &Fields) -> Result<Json, Failure>,
+    action: impl AsyncFnOnce(&TabHandle, &Fields) -> Result<Json, Failure>,
 ) -> Answered {
-    let envelope = Envelope::read(&ask.body)?;
-    // The contract has the fields of an action beside those of its envelope, or within `action_params`.
-    let params = ask.body.0.get("action_params").and_then(Json::as_object).cloned().map(Fields);
-    let params = params.as_ref().unwrap_or(&ask.body);
-    let (mut course, mut tab) = (Course::default(), None);
-    let outcome = abp.modes.of_agent(&ask.client, async {
-        let at = tab.insert(ask.tab(&abp, &id).await?);
-        at.in_turn(envelope.around(at, &kind, &mut course, async |at| action(at, params).await)).await
+    let envelope = Envelope::read(&request.body)?;
+    // The contract allows the fields of an action next to those of the envelope, or within `action_params`.
+    let params = request.body.0.get("action_params").and_then(Json::as_object).cloned().map(Fields);
+    let params = params.as_ref().unwrap_or(&request.body);
+    let (mut trace, mut tab) = (ActionTrace::default(), None);
+    let outcome = abp.modes.run_agent_action(&request.client, async {
+        let at = tab.insert(request.tab(&abp, &id).await?);
+        at.with_tab_lock(envelope.around(at, &kind, &mut trace, async |at| action(at, params).await)).await
     });
     let outcome = outcome.await;
     let Some(at) = tab else { return outcome.map(Into::into) };
-    let noted = as_action(kind.name, &id, params, &course, &outcome);
-    let number = abp.note_action(&ask.client, &at.session, noted).await;
-    let mut told = outcome?;
-    told["action_id"] = json!(number.map(action_id));
+    let noted = as_action(kind.name, &id, params, &trace, &outcome);
+    let number = abp.note_action(&request.client, &at.session, noted).await;
+    let mut reply = outcome?;
+    reply["action_id"] = json!(number.map(action_id));
     if let Some(capture) = envelope.capture.as_ref().filter(|capture| !capture.tag.is_empty()) {
-        let (requests, _) = course.happened.requests(capture);
+        let (requests, _) = trace.activity.requests(capture);
         let calls = calls_of(&at, &capture.tag, number, Some(&requests)).await?;
-        keep(&abp, &ask.client, &at, calls).await;
+        keep(&abp, &request.client, &at, calls).await;
     }
-    Ok(told.into())
+    Ok(reply.into())
 }
 
-pub(super) async fn navigate(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("navigate"), async |at, params| {
+pub(super) async fn navigate(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("navigate"), async |at, params| {
         let url = params.text("url").ok_or_else(|| Failure::bad("url is required"))?;
         let argument = json!({"url": url, "referer": params.text("referrer"), "waitUntil": "commit"});
         at.act("goto", argument, DIRECT_NAVIGATE_MS).await?;
@@ -75,17 +75,17 @@ pub(super) async fn navigate(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -
     .await
 }
 
-pub(super) async fn back(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    history(abp, id, ask, -1).await
+pub(super) async fn back(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    history(abp, id, request, -1).await
 }
 
-pub(super) async fn forward(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    history(abp, id, ask, 1).await
+pub(super) async fn forward(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    history(abp, id, request, 1).await
 }
 
-async fn history(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask, delta: i32) -> Answered {
+async fn history(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest, delta: i32) -> Answered {
     let name = if delta > 0 { "forward" } else { "back" };
-    act((abp, id, ask), Kind { navigation: "back_forward", ..kind(name) }, async |at, _| {
+    act((abp, id, request), Kind { navigation: "back_forward", ..kind(name) }, async |at, _| {
         let can_go = CAN_GO[usize::from(delta > 0)];
         if evaluated(at, can_go).await?["value"] != true {
             let direction = if delta > 0 { "forward" } else { "back" };
@@ -97,22 +97,22 @@ async fn history(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask, delta: i32) -
     .await
 }
 
-pub(super) async fn reload(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), Kind { navigation: "reload", ..kind("reload") }, async |at, _| {
+pub(super) async fn reload(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), Kind { navigation: "reload", ..kind("reload") }, async |at, _| {
         at.act("history", json!({"delta": 0, "waitUntil": "commit"}), DIRECT_NAVIGATE_MS).await?;
         Ok(json!({"status": "reloaded", "url": null}))
     })
     .await
 }
 
-pub(super) async fn stop(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
-    at.awake(evaluated(&at, "window.stop()")).await?;
+pub(super) async fn stop(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
+    at.with_scripts_running(evaluated(&at, "window.stop()")).await?;
     Ok(json!({"status": "stopped", "tab_id": id}).into())
 }
 
-pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("click"), async |at, params| {
+pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("click"), async |at, params| {
         let (x, y) = point(params)?;
         let button = params.text("button").unwrap_or_else(|| "left".to_owned());
         if !["left", "right", "middle"].contains(&button.as_str()) {
@@ -127,13 +127,13 @@ pub(super) async fn click(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
     .await
 }
 
-async fn move_mouse(at: &At, x: f64, y: f64) -> Result<(), Failure> {
+async fn move_mouse(at: &TabHandle, x: f64, y: f64) -> Result<(), Failure> {
     at.session.state.known().tab(&at.page.id).cursor = Some((x, y));
     at.input("mouse", json!({"op": "move", "x": x, "y": y})).await
 }
 
-pub(super) async fn mouse_move(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("mouse_move"), async |at, params| {
+pub(super) async fn mouse_move(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("mouse_move"), async |at, params| {
         let (x, y) = point(params)?;
         move_mouse(at, x, y).await?;
         Ok(json!({"status": "moved", "x": whole(x), "y": whole(y)}))
@@ -141,8 +141,8 @@ pub(super) async fn mouse_move(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask)
     .await
 }
 
-pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), Kind { scroll: "wheel", ..kind("scroll") }, async |at, params| {
+pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), Kind { scroll: "wheel", ..kind("scroll") }, async |at, params| {
         let (x, y) = point(params)?;
         let delta = |name: &str| params.number(name).unwrap_or(0.0);
         let (dx, dy) = (delta("delta_x"), delta("delta_y"));
@@ -156,8 +156,8 @@ pub(super) async fn scroll(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> 
     .await
 }
 
-pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), by_keys("type"), async |at, params| {
+pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), by_keys("type"), async |at, params| {
         let Some(Json::String(text)) = params.0.get("text") else { return Err(Failure::bad("text is required")) };
         let time_ms = DIRECT_NAVIGATE_MS.saturating_add(4 * KEY_MS * text.chars().count() as u64);
         at.act("keyboard", json!({"op": "type", "text": text, "delay": KEY_MS}), time_ms).await?;
@@ -166,8 +166,8 @@ pub(super) async fn type_text(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) 
     .await
 }
 
-pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), by_keys("keyboard_press"), async |at, params| {
+pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), by_keys("keyboard_press"), async |at, params| {
         let key = key(params)?;
         let keys: Vec<&str> = modifiers(params)?.into_iter().chain([key.as_str()]).collect();
         at.input("keyboard", json!({"op": "press", "key": keys.join("+")})).await?;
@@ -176,8 +176,8 @@ pub(super) async fn press(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> A
     .await
 }
 
-pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), by_keys("keyboard_down"), async |at, params| {
+pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), by_keys("keyboard_down"), async |at, params| {
         let key = key(params)?;
         at.input("keyboard", json!({"op": "down", "key": key, "modifiers": modifiers(params)?})).await?;
         Ok(json!({"status": "down", "key": key}))
@@ -185,8 +185,8 @@ pub(super) async fn key_down(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -
     .await
 }
 
-pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), by_keys("keyboard_up"), async |at, params| {
+pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), by_keys("keyboard_up"), async |at, params| {
         let key = key(params)?;
         at.input("keyboard", json!({"op": "up", "key": key})).await?;
         Ok(json!({"status": "up", "key": key}))
@@ -194,16 +194,16 @@ pub(super) async fn key_up(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> 
     .await
 }
 
-pub(super) async fn execute(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("execute"), async |at, params| {
+pub(super) async fn execute(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("execute"), async |at, params| {
         let script = params.text("script").ok_or_else(|| Failure::bad("script is required"))?;
         evaluated(at, &script).await.map_err(as_bad_request)
     })
     .await
 }
 
-pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("wait"), async |_, params| {
+pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("wait"), async |_, params| {
         let ms = params.number("ms").filter(|ms| (0.0..=ABP_PAUSE_MS_MAX as f64).contains(ms));
         let ms = ms.ok_or_else(|| Failure::bad(&format!("ms is required, from 0 to {ABP_PAUSE_MS_MAX}")))? as u64;
         tokio::time::sleep(Duration::from_millis(ms)).await;
@@ -212,70 +212,71 @@ pub(super) async fn wait(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> An
     .await
 }
 
-pub(super) async fn screenshot(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    act((abp, id, ask), kind("screenshot"), async |_, _| Ok(json!({"status": "captured"}))).await
+pub(super) async fn screenshot(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    act((abp, id, request), kind("screenshot"), async |_, _| Ok(json!({"status": "captured"}))).await
 }
 
-/// The picture alone.
+/// A screenshot as an image file, without an envelope.
 pub(super) async fn screenshot_file(
     State(abp): State<Arc<Abp>>,
     Path(id): Path<String>,
-    ask: Ask,
+    request: ClientRequest,
 ) -> Result<Response, Failure> {
-    let disabled = ask.body.text("disable_markup").unwrap_or_default();
+    let disabled = request.body.text("disable_markup").unwrap_or_default();
     let disabled: Vec<String> =
         disabled.split(',').filter(|tag| !tag.is_empty()).map(|tag| tag.trim().to_owned()).collect();
     let markup = markup(&disabled)?;
-    let at = ask.tab(&abp, &id).await?;
-    let bytes = picture(&at, &markup, ask.body.truth("cursor").unwrap_or(true)).await?;
+    let at = request.tab(&abp, &id).await?;
+    let bytes = picture(&at, &markup, request.body.truth("cursor").unwrap_or(true)).await?;
     Ok(([(CONTENT_TYPE, "image/webp")], bytes).into_response())
 }
 
-pub(super) async fn text(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+pub(super) async fn text(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     let function = "(selector) => { const found = selector ? document.querySelector(selector) : document.body; \
                     return found === null ? null : found.innerText; }";
-    let argument = json!({"function": function, "isFunction": true, "arg": ask.body.text("selector")});
-    let answer = at.awake(at.call("evaluate", argument, DIRECT_NAVIGATE_MS)).await.map_err(as_bad_request)?;
+    let argument = json!({"function": function, "isFunction": true, "arg": request.body.text("selector")});
+    let answer =
+        at.with_scripts_running(at.call("evaluate", argument, DIRECT_NAVIGATE_MS)).await.map_err(as_bad_request)?;
     Ok(json!({"text": answer["value"]}).into())
 }
 
-pub(super) async fn dialog(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+pub(super) async fn dialog(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     at.watch().await?;
-    Happened::default().read(&at, Duration::ZERO).await?;
+    Activity::default().read(&at, Duration::ZERO).await?;
     let dialog = at.session.state.known().tab(&id).dialog.clone();
-    let mut told = dialog.unwrap_or_else(|| json!({}));
-    told["present"] = json!(told.get("dialog_type").is_some());
-    Ok(told.into())
+    let mut reply = dialog.unwrap_or_else(|| json!({}));
+    reply["present"] = json!(reply.get("dialog_type").is_some());
+    Ok(reply.into())
 }
 
-pub(super) async fn accept(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    answer(abp, id, ask, true).await
+pub(super) async fn accept(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    answer(abp, id, request, true).await
 }
 
-pub(super) async fn dismiss(abp: State<Arc<Abp>>, id: Path<String>, ask: Ask) -> Answered {
-    answer(abp, id, ask, false).await
+pub(super) async fn dismiss(abp: State<Arc<Abp>>, id: Path<String>, request: ClientRequest) -> Answered {
+    answer(abp, id, request, false).await
 }
 
-async fn answer(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask, accept: bool) -> Answered {
-    abp.modes.of_agent(&ask.client, answered(&abp, &id, &ask, accept)).await
+async fn answer(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest, accept: bool) -> Answered {
+    abp.modes.run_agent_action(&request.client, answered(&abp, &id, &request, accept)).await
 }
 
-async fn answered(abp: &Abp, id: &str, ask: &Ask, accept: bool) -> Answered {
-    let at = ask.tab(abp, id).await?;
+async fn answered(abp: &Abp, id: &str, request: &ClientRequest, accept: bool) -> Answered {
+    let at = request.tab(abp, id).await?;
     at.watch().await?;
-    Happened::default().read(&at, Duration::ZERO).await?;
+    Activity::default().read(&at, Duration::ZERO).await?;
     if at.session.state.known().tab(id).dialog.take().is_none() {
         return Err(not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")));
     }
-    let text = ask.body.text("prompt_text");
-    at.awake(at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS)).await?;
+    let text = request.body.text("prompt_text");
+    at.with_scripts_running(at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS)).await?;
     Ok(json!({"success": true}).into())
 }
 
-/// What an expression comes to in the page, with its type.
-async fn evaluated(at: &At, expression: &str) -> Result<Json, Failure> {
+/// Evaluates an expression in the page; returns its value and type.
+async fn evaluated(at: &TabHandle, expression: &str) -> Result<Json, Failure> {
     let argument = json!({"function": expression, "isFunction": false});
     let value = at.act("evaluate", argument, DIRECT_NAVIGATE_MS).await?.unwrap_or(Value::Undefined);
     let kind = match &value {
@@ -297,14 +298,14 @@ fn point(params: &Fields) -> Result<(f64, f64), Failure> {
 }
 
 fn key(params: &Fields) -> Result<String, Failure> {
-    // A blank is a key too.
+    // Not trimmed: a space is a key too.
     match params.0.get("key") {
         Some(Json::String(key)) if !key.is_empty() => Ok(key.clone()),
         _ => Err(Failure::bad("key is required")),
     }
 }
 
-/// The modifiers in the verbs' names; the left and the right one are the same.
+/// The modifiers by the verbs' names, which do not distinguish left and right.
 fn modifiers(params: &Fields) -> Result<Vec<&'static str>, Failure> {
     let known = ["Shift", "Control", "Alt", "Meta"];
     let named = |name: &String| {

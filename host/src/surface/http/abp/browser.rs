@@ -1,10 +1,10 @@
-//! The browser of a client of ABP: its tabs, and what is known of each.
+//! The state of an ABP client's browser and its tabs, and the requests on it.
 
 use super::mode::Modes;
 use crate::{
     history::{History, Owner},
     service::{DirectSession, DirectSessions, Service},
-    surface::http::face::{Client, Failure, Fields, Page, ask, call, call_whole, pages, value_of},
+    surface::http::contract::{Client, Failure, Fields, Page, call, call_whole, pages, read_request, value_of},
 };
 use axum::{
     extract::{FromRequest, Request},
@@ -22,12 +22,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Where the routes are.
+/// The path prefix of the routes.
 pub(crate) const PREFIX: &str = "/api/v1";
-/// How the audit knows these executions, and the session key of a caller without a name.
+/// The name of these executions in the audit, and the session key of a caller without a name.
 pub(super) const NAME: &str = "abp";
 
-/// The news that are asked for.
+/// The types of events that are subscribed to.
 pub(super) const KINDS: [&str; 13] = [
     "select",
     "dialog",
@@ -43,15 +43,16 @@ pub(super) const KINDS: [&str; 13] = [
     "requestfailed",
     "load",
 ];
-/// What all requests have.
+
+/// The state shared by all requests.
 pub(crate) struct Abp {
     pub(super) service: Service,
-    pub(super) sessions: DirectSessions<Kept>,
-    /// Whose turn their browsers are.
+    pub(super) sessions: DirectSessions<ClientState>,
+    /// The input modes of the browsers.
     pub(super) modes: Modes,
-    /// The folder whose files clients may give to pages.
+    /// The folder whose files clients may upload to pages.
     pub(super) uploads: Option<PathBuf>,
-    /// Whether there is a history of what clients do.
+    /// Whether the actions of clients are recorded.
     pub(super) keeps_history: bool,
 }
 
@@ -61,7 +62,7 @@ impl Abp {
         Arc::new(Self { service, sessions, modes: Modes::default(), uploads, keeps_history })
     }
 
-    /// The history, if one is kept.
+    /// The history, unless it is disabled.
     pub(super) async fn history(&self) -> Result<History, Failure> {
         if !self.keeps_history {
             return Err(Failure::new(StatusCode::NOT_FOUND, "this host keeps no history").with_code("HISTORY_DISABLED"));
@@ -69,36 +70,36 @@ impl Abp {
         Ok(self.service.history().await?)
     }
 
-    /// Ends the executions of all clients; their browsers stay with their keepers.
+    /// Ends the executions of all clients; their browsers keep running under their keepers.
     pub(crate) async fn end(&self) {
         self.sessions.end_all().await;
     }
 }
 
-/// Whose history that of a client is.
+/// The owner under which the history of a client is stored.
 pub(super) fn owner(client: &Client) -> Owner {
     Owner { caller: client.caller.name.clone(), key: client.key.clone() }
 }
 
-/// What is kept with the browser of a client.
+/// The state stored with the browser of a client.
 #[derive(Default)]
-pub(super) struct Kept {
-    known: Mutex<Known>,
-    /// One action at a time of each tab.
-    turns: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
+pub(super) struct ClientState {
+    known: Mutex<BrowserState>,
+    /// A lock per tab: actions on a tab run one at a time.
+    tab_locks: Mutex<HashMap<String, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 /// What is known of a browser.
 #[derive(Default)]
-pub(super) struct Known {
+pub(super) struct BrowserState {
     pub(super) tabs: HashMap<String, Tab>,
     /// The tab that was activated last.
     pub(super) active: Option<String>,
-    /// File choosers that are open.
+    /// Open file choosers.
     pub(super) choosers: Waiting,
-    /// Popups of lists that are open.
+    /// Open popups of `<select>` elements.
     pub(super) popups: Waiting,
-    /// Downloads, the oldest first.
+    /// Downloads, oldest first.
     pub(super) downloads: VecDeque<Download>,
     pub(super) numbered: u64,
 }
@@ -106,17 +107,17 @@ pub(super) struct Known {
 /// What is known of a tab.
 #[derive(Default)]
 pub(super) struct Tab {
-    /// From where on its news were not read; `None`: it does not tell of them yet.
+    /// The position of the first unread event; `None` if the tab is not watched yet.
     pub(super) since: Option<u64>,
-    /// The dialog that it shows.
+    /// The open dialog.
     pub(super) dialog: Option<Json>,
-    /// Its last picture.
+    /// The last screenshot.
     pub(super) picture: Option<Json>,
-    /// Where it was scrolled to.
+    /// The last known scroll position.
     pub(super) scroll: Option<Json>,
-    /// Where the mouse is, once it has been moved.
+    /// The position of the mouse, once it has been moved.
     pub(super) cursor: Option<(f64, f64)>,
-    /// Its scripts stand still between actions.
+    /// Whether its scripts are paused between actions.
     pub(super) is_paused: bool,
 }
 
@@ -124,39 +125,39 @@ pub(super) struct Tab {
 #[derive(Clone)]
 pub(super) struct Download {
     pub(super) id: String,
-    /// The tab that began it.
+    /// The tab that started it.
     pub(super) tab: String,
     pub(super) url: String,
     pub(super) filename: String,
     pub(super) start_ms: u64,
-    /// Its end is told, or none is expected any more.
+    /// Whether its end has been reported.
     pub(super) is_over: bool,
 }
 
-pub(super) type Session = Arc<DirectSession<Kept>>;
+pub(super) type Session = Arc<DirectSession<ClientState>>;
 
-impl Kept {
-    pub(super) fn known(&self) -> MutexGuard<'_, Known> {
+impl ClientState {
+    pub(super) fn known(&self) -> MutexGuard<'_, BrowserState> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The turn of an action with a tab.
-    pub(super) async fn turn(&self, tab: &str) -> tokio::sync::OwnedMutexGuard<()> {
-        let turn = {
-            let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-            turns.retain(|_, turn| Arc::strong_count(turn) > 1);
-            Arc::clone(turns.entry(tab.to_owned()).or_default())
+    /// Waits for the lock of a tab.
+    pub(super) async fn lock_tab(&self, tab: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let lock = {
+            let mut tab_locks = self.tab_locks.lock().unwrap_or_else(PoisonError::into_inner);
+            tab_locks.retain(|_, lock| Arc::strong_count(lock) > 1);
+            Arc::clone(tab_locks.entry(tab.to_owned()).or_default())
         };
-        turn.lock_owned().await
+        lock.lock_owned().await
     }
 }
 
-impl Known {
+impl BrowserState {
     pub(super) fn tab(&mut self, id: &str) -> &mut Tab {
         self.tabs.entry(id.to_owned()).or_default()
     }
 
-    /// The id of something new, as `fc_7`.
+    /// Creates an id, as `fc_7`.
     pub(super) fn number(&mut self, prefix: &str) -> String {
         self.numbered += 1;
         format!("{prefix}_{}", self.numbered)
@@ -185,7 +186,7 @@ impl Known {
     }
 }
 
-/// What is open in tabs and waits for an answer, the latest: the id of ABP, the tab, and the id of the verbs.
+/// Open choosers or popups that wait for an answer, the latest ones: the id of ABP, the tab, and the id of the verbs.
 #[derive(Default)]
 pub(super) struct Waiting(VecDeque<(String, String, String)>);
 
@@ -203,7 +204,7 @@ impl Waiting {
         found.map(|(_, tab, of_verbs)| (tab.clone(), of_verbs.clone()))
     }
 
-    /// The same, which waits no longer.
+    /// Like [`Self::find`], and removes the entry.
     pub(super) fn take(&mut self, id: &str) -> Option<(String, String)> {
         let found = self.find(id);
         self.0.retain(|(of, _, _)| of != id);
@@ -212,43 +213,43 @@ impl Waiting {
 }
 
 /// A request.
-pub(super) struct Ask {
+pub(super) struct ClientRequest {
     pub(super) client: Client,
     pub(super) body: Fields,
 }
 
-impl<S: Sync> FromRequest<S> for Ask {
+impl<S: Sync> FromRequest<S> for ClientRequest {
     type Rejection = Response;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Response> {
-        let (client, body) = ask(request, NAME).await.map_err(Failure::into_response)?;
+        let (client, body) = read_request(request, NAME).await.map_err(Failure::into_response)?;
         Ok(Self { client, body })
     }
 }
 
-impl Ask {
-    /// The session of the client, begun if need be.
+impl ClientRequest {
+    /// The session of the client, which is started if necessary.
     pub(super) async fn session(&self, abp: &Abp) -> Result<Session, Failure> {
         Ok(abp.sessions.begin(&self.client.caller, &self.client.key).await?)
     }
 
-    /// The history, and the client as the owner of its part.
+    /// The history, and the client's owner in it.
     pub(super) async fn history(&self, abp: &Abp) -> Result<(History, Owner), Failure> {
         abp.service.may_use(&self.client.caller, &self.client.key)?;
         Ok((abp.history().await?, owner(&self.client)))
     }
 
     /// The tab with an id.
-    pub(super) async fn tab(&self, abp: &Abp, id: &str) -> Result<At, Failure> {
+    pub(super) async fn tab(&self, abp: &Abp, id: &str) -> Result<TabHandle, Failure> {
         let session = self.session(abp).await?;
         match pages(&session).await?.into_iter().find(|page| page.id == id) {
-            Some(page) => Ok(At { session, page }),
+            Some(page) => Ok(TabHandle { session, page }),
             None => Err(not_found("TAB_NOT_FOUND", format!("Tab {id} not found"))),
         }
     }
 
     /// The tab that was activated last, or else the first.
-    pub(super) async fn active_tab(&self, abp: &Abp) -> Result<At, Failure> {
+    pub(super) async fn active_tab(&self, abp: &Abp) -> Result<TabHandle, Failure> {
         let session = self.session(abp).await?;
         let active = session.state.known().active.clone();
         let mut pages = pages(&session).await?;
@@ -256,25 +257,25 @@ impl Ask {
         if pages.is_empty() {
             return Err(not_found("TAB_NOT_FOUND", "there is no tab".to_owned()));
         }
-        Ok(At { session, page: pages.swap_remove(place) })
+        Ok(TabHandle { session, page: pages.swap_remove(place) })
     }
 }
 
-/// A tab that a request is about.
-pub(super) struct At {
+/// The tab that a request is about.
+pub(super) struct TabHandle {
     pub(super) session: Session,
     pub(super) page: Page,
 }
 
-impl At {
-    /// Calls a verb on the tab; its whole answer.
+impl TabHandle {
+    /// Calls a verb on the tab and returns its whole answer.
     pub(super) async fn call(&self, verb: &str, mut argument: Json, time_ms: u64) -> Result<Json, Failure> {
         argument["page"] = json!(self.page.id);
         argument["timeoutMs"] = json!(time_ms);
         Ok(call(&self.session, verb, argument, time_ms + 2_000).await?)
     }
 
-    /// Has the page's scripts go on, or stand still; where they stand then.
+    /// Pauses or resumes the page's scripts; returns the state of its clock.
     pub(super) async fn set_paused(&self, paused: bool, initial_ms: Option<f64>) -> Result<Json, Failure> {
         let set = json!({"op": "set", "paused": paused, "initialMs": initial_ms});
         Ok(self.call("clock", set, DIRECT_NAVIGATE_MS).await?["value"].take())
@@ -284,15 +285,19 @@ impl At {
         self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.is_paused)
     }
 
-    /// Does something beside actions for which the page's scripts must not stand still: in its turn, if they do.
-    pub(super) async fn awake<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        if self.is_paused() { self.in_turn(work).await } else { work.await }
+    /// Does work outside actions that needs the page's scripts to run: if they are paused, it is done under the tab's
+    /// lock, with the scripts resumed meanwhile.
+    pub(super) async fn with_scripts_running<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        if self.is_paused() { self.with_tab_lock(work).await } else { work.await }
     }
 
-    /// Does something in its turn, while the page's scripts do not stand still. A page that shows a dialog stands still by
-    /// itself.
-    pub(super) async fn in_turn<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let _turn = self.session.state.turn(&self.page.id).await;
+    /// Does work under the tab's lock, with the page's scripts resumed meanwhile. If a dialog is open afterwards, they
+    /// cannot be paused again, which is no failure: the dialog blocks them anyway.
+    pub(super) async fn with_tab_lock<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        let _lock = self.session.state.lock_tab(&self.page.id).await;
         if !self.is_paused() {
             return work.await;
         }
@@ -304,8 +309,8 @@ impl At {
         }
     }
 
-    /// Calls a verb that may have a dialog open, which then is no failure: the call goes on beside, until the dialog is
-    /// answered, and the events tell of it. `None` is such an end.
+    /// Calls a verb that may open a dialog. Returns `None` if it does: the call then continues in the background until
+    /// the dialog is answered, and the dialog is reported as an event.
     pub(super) async fn act(
         &self,
         verb: &'static str,
@@ -328,36 +333,36 @@ impl At {
                 let lost = |_| ErrorReport::new(ErrorCode::HostFault, "the call was lost inside the host");
                 Ok(Some(value_of(done.map_err(lost)??)))
             }
-            told = opens => match told?["events"].as_array().is_some_and(|events| !events.is_empty()) {
+            reply = opens => match reply?["events"].as_array().is_some_and(|events| !events.is_empty()) {
                 true => Ok(None),
                 false => Err(ErrorReport::new(ErrorCode::CallTimeout, "the action took too long").into()),
             },
         }
     }
 
-    /// The same of mouse or keyboard.
+    /// Calls a verb of mouse or keyboard, which may open a dialog.
     pub(super) async fn input(&self, verb: &'static str, argument: Json) -> Result<(), Failure> {
         self.act(verb, argument, DIRECT_NAVIGATE_MS).await.map(drop)
     }
 
-    /// Whether a dialog of the tab is known.
+    /// Whether an open dialog of the tab is known.
     pub(super) fn has_dialog(&self) -> bool {
         self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.dialog.is_some())
     }
 
-    /// Has the tab tell of what happens, and hold its dialogs.
+    /// Subscribes to the tab's events and holds its dialogs open, once per tab.
     pub(super) async fn watch(&self) -> Result<(), Failure> {
         if self.session.state.known().tab(&self.page.id).since.is_some() {
             return Ok(());
         }
         self.call("dialogs", json!({"policy": "hold"}), DIRECT_NAVIGATE_MS).await?;
-        let told = self.call("watch", json!({"types": KINDS}), DIRECT_NAVIGATE_MS).await?;
-        self.session.state.known().tab(&self.page.id).since = Some(told["next"].as_u64().unwrap_or_default());
+        let reply = self.call("watch", json!({"types": KINDS}), DIRECT_NAVIGATE_MS).await?;
+        self.session.state.known().tab(&self.page.id).since = Some(reply["next"].as_u64().unwrap_or_default());
         Ok(())
     }
 }
 
-/// What does not exist, with the contract's code.
+/// A failure for something that does not exist, with the contract's code.
 pub(super) fn not_found(code: &'static str, message: String) -> Failure {
     Failure::new(StatusCode::NOT_FOUND, &message).with_code(code)
 }

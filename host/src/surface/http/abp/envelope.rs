@@ -1,12 +1,13 @@
-//! The envelope of an action: a picture before, the action, its wait, a picture after, scroll, events, timing.
+//! The envelope of an action: a screenshot before, the action, waiting for its effects, a screenshot after, and the
+//! scroll position, events and timing in the answer.
 
 use super::{
-    browser::At,
-    events::{Happened, now_ms, whole},
-    files::tell_finished,
+    browser::TabHandle,
+    events::{Activity, now_ms, whole},
+    files::add_finished_downloads,
     network::Capture,
 };
-use crate::surface::http::face::{Failure, Fields, call_whole, pages, value_of};
+use crate::surface::http::contract::{Failure, Fields, call_whole, pages, value_of};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use codemode_spec::{
     ErrorCode, Value,
@@ -15,25 +16,25 @@ use codemode_spec::{
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
-/// Overlays of a picture, all of them where nothing is said.
+/// The overlays of a screenshot; all are on by default.
 const MARKUP: [&str; 5] = ["clickable", "typeable", "scrollable", "grid", "selected"];
-/// The quality of pictures.
+/// The WebP quality of screenshots.
 const QUALITY: u32 = 80;
-/// Reads how far the page is scrolled.
+/// A function that reads the page's scroll position and sizes.
 const SCROLLED: &str = "() => { const e = document.scrollingElement ?? document.documentElement; \
     return [scrollX, scrollY, e.scrollWidth, e.scrollHeight, innerWidth, innerHeight]; }";
 
-/// What an action is, besides what it does.
+/// The name of an action, and the causes to report for its effects.
 pub(super) struct Kind {
     /// Its name in the history.
     pub(super) name: &'static str,
-    /// How a navigation would come about.
+    /// The cause to report for a navigation.
     pub(super) navigation: &'static str,
-    /// What would have scrolled.
+    /// The cause to report for scrolling.
     pub(super) scroll: &'static str,
 }
 
-/// What an action asks for besides itself.
+/// The options of the envelope that a request specifies.
 pub(super) struct Envelope {
     markup: Option<Vec<&'static str>>,
     has_cursor: bool,
@@ -47,14 +48,14 @@ enum Wait {
     None,
 }
 
-/// How an action went, also one that failed.
+/// The course of an action, including one that failed.
 #[derive(Default)]
-pub(super) struct Course {
-    /// In milliseconds since the Unix epoch, as the other one.
+pub(super) struct ActionTrace {
+    /// Start and end, in milliseconds since the Unix epoch.
     pub(super) started: u64,
     pub(super) ended: u64,
-    pub(super) happened: Happened,
-    /// The tab before and after.
+    pub(super) activity: Activity,
+    /// The screenshots before and after.
     pub(super) pictures: [Option<Vec<u8>>; 2],
 }
 
@@ -83,93 +84,94 @@ impl Envelope {
         Ok(Self { markup, has_cursor: screenshot.truth("cursor").unwrap_or(true), wait, capture })
     }
 
-    /// Carries out an action, in its turn.
+    /// Executes an action; the caller holds the tab's lock.
     pub(super) async fn around(
         &self,
-        at: &At,
+        at: &TabHandle,
         kind: &Kind,
-        course: &mut Course,
-        action: impl AsyncFnOnce(&At) -> Result<Json, Failure>,
+        trace: &mut ActionTrace,
+        action: impl AsyncFnOnce(&TabHandle) -> Result<Json, Failure>,
     ) -> Result<Json, Failure> {
-        (course.started, course.ended) = (now_ms(), now_ms());
+        (trace.started, trace.ended) = (now_ms(), now_ms());
         at.watch().await?;
-        // What happened before is none of this action's.
-        Happened::default().read(at, Duration::ZERO).await?;
+        // Discard events from before the action.
+        Activity::default().read(at, Duration::ZERO).await?;
         let (before, from) = (self.picture(at).await, scrolled(at).await);
-        course.pictures[0] = before.as_ref().and_then(|picture| picture.taken.clone());
-        course.happened = Happened::by(kind.navigation);
-        let happened = &mut course.happened;
-        course.started = now_ms();
+        trace.pictures[0] = before.as_ref().and_then(|picture| picture.taken.clone());
+        trace.activity = Activity::by(kind.navigation);
+        let activity = &mut trace.activity;
+        trace.started = now_ms();
         let done = action(at).await;
         let completed = now_ms();
-        course.ended = completed;
+        trace.ended = completed;
         let mut result = done?;
         match self.wait {
-            Wait::Rest(time) => happened.rest(at, time).await?,
+            Wait::Rest(time) => activity.rest(at, time).await?,
             Wait::Time(time) => {
                 tokio::time::sleep(time).await;
-                happened.read(at, Duration::ZERO).await?;
+                activity.read(at, Duration::ZERO).await?;
             }
-            Wait::None => happened.read(at, Duration::ZERO).await?,
+            Wait::None => activity.read(at, Duration::ZERO).await?,
         }
-        course.ended = now_ms();
+        trace.ended = now_ms();
         if result.get("url").is_some_and(Json::is_null) {
-            // Where the tab has come to by now.
+            // The action leaves the URL to be filled in after the wait.
             let page = pages(&at.session).await?.into_iter().find(|page| page.id == at.page.id);
             result["url"] = json!(page.map(|page| page.url));
         }
         let (after, scroll) = (self.picture(at).await, scrolled(at).await);
-        course.pictures[1] = after.as_ref().and_then(|picture| picture.taken.clone());
-        happened.scrolled(&at.page.id, &from, &scroll, kind.scroll);
-        tell_finished(at, happened).await?;
-        let mut told = json!({
-            "result": result, "scroll": scroll, "events": happened.events,
+        trace.pictures[1] = after.as_ref().and_then(|picture| picture.taken.clone());
+        activity.scrolled(&at.page.id, &from, &scroll, kind.scroll);
+        add_finished_downloads(at, activity).await?;
+        let mut reply = json!({
+            "result": result, "scroll": scroll, "events": activity.events,
             "timing": {
-                "action_started_ms": course.started, "action_completed_ms": completed, "wait_completed_ms": course.ended,
-                "duration_ms": course.ended.saturating_sub(course.started),
+                "action_started_ms": trace.started, "action_completed_ms": completed, "wait_completed_ms": trace.ended,
+                "duration_ms": trace.ended.saturating_sub(trace.started),
             },
         });
         if self.markup.is_some() {
-            told["screenshot_before"] = before.map(|picture| picture.told).unwrap_or_default();
-            told["screenshot_after"] = after.map(|picture| picture.told).unwrap_or_default();
+            reply["screenshot_before"] = before.map(|picture| picture.json).unwrap_or_default();
+            reply["screenshot_after"] = after.map(|picture| picture.json).unwrap_or_default();
         }
         if let Some(capture) = &self.capture {
-            let (requests, completed) = happened.requests(capture);
+            let (requests, completed) = activity.requests(capture);
             let (total, tag) = (requests.len(), &capture.tag);
-            told["network"] = json!({"total": total, "completed": completed, "pending": total - completed, "tag": tag});
+            reply["network"] =
+                json!({"total": total, "completed": completed, "pending": total - completed, "tag": tag});
         }
-        Ok(told)
+        Ok(reply)
     }
 
-    /// The tab as it looks; its last picture, marked as stale, while a dialog keeps it from being drawn.
-    async fn picture(&self, at: &At) -> Option<Picture> {
+    /// A screenshot of the tab; while a dialog blocks rendering, the last one, marked as stale.
+    async fn picture(&self, at: &TabHandle) -> Option<Picture> {
         let markup = self.markup.as_ref()?;
         let has_dialog = at.has_dialog();
         let taken = if has_dialog { None } else { picture(at, markup, self.has_cursor).await.ok() };
         let mut known = at.session.state.known();
         let tab = known.tabs.get_mut(&at.page.id)?;
-        match taken.and_then(|bytes| Some((told(&bytes)?, bytes))) {
+        match taken.and_then(|bytes| Some((picture_json(&bytes)?, bytes))) {
             Some((picture, bytes)) => {
                 tab.picture = Some(picture.clone());
-                Some(Picture { told: picture, taken: Some(bytes) })
+                Some(Picture { json: picture, taken: Some(bytes) })
             }
             None => {
                 let mut last = tab.picture.clone()?;
                 last["stale"] = json!(true);
-                Some(Picture { told: last, taken: None })
+                Some(Picture { json: last, taken: None })
             }
         }
     }
 }
 
-/// A picture of a tab.
+/// A screenshot of a tab.
 struct Picture {
-    told: Json,
-    /// Its bytes, if it was taken now.
+    json: Json,
+    /// The bytes, unless it is stale.
     taken: Option<Vec<u8>>,
 }
 
-/// The overlays that are left.
+/// The overlays that are not disabled.
 pub(super) fn markup(disabled: &[String]) -> Result<Vec<&'static str>, Failure> {
     if let Some(unknown) = disabled.iter().find(|tag| !MARKUP.contains(&tag.as_str())) {
         return Err(Failure::bad(&format!("disable_markup has {unknown:?}; there are {}", MARKUP.join(", "))));
@@ -177,8 +179,8 @@ pub(super) fn markup(disabled: &[String]) -> Result<Vec<&'static str>, Failure> 
     Ok(MARKUP.into_iter().filter(|tag| !disabled.iter().any(|disabled| disabled == tag)).collect())
 }
 
-/// A picture of the viewport, as WebP.
-pub(super) async fn picture(at: &At, markup: &[&str], has_cursor: bool) -> Result<Vec<u8>, Failure> {
+/// Takes a screenshot of the viewport, as WebP.
+pub(super) async fn picture(at: &TabHandle, markup: &[&str], has_cursor: bool) -> Result<Vec<u8>, Failure> {
     let cursor = at.session.state.known().tab(&at.page.id).cursor.filter(|_| has_cursor);
     let cursor = cursor.map(|(x, y)| json!({"x": x, "y": y}));
     let argument = json!({
@@ -189,7 +191,7 @@ pub(super) async fn picture(at: &At, markup: &[&str], has_cursor: bool) -> Resul
     Ok(if let Value::Bytes(_, bytes) = value_of(answer) { bytes } else { Vec::new() })
 }
 
-fn told(picture: &[u8]) -> Option<Json> {
+fn picture_json(picture: &[u8]) -> Option<Json> {
     let (width, height) = size(picture)?;
     Some(json!({
         "data": BASE64_STANDARD.encode(picture), "width": width, "height": height, "virtual_time_ms": now_ms(), "format": "webp",
@@ -213,13 +215,13 @@ fn size(webp: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// How far the tab is scrolled; as it was, while a dialog keeps it from telling.
-async fn scrolled(at: &At) -> Json {
+/// The scroll position of the tab; the last known one while a dialog blocks the page.
+async fn scrolled(at: &TabHandle) -> Json {
     let has_dialog = at.has_dialog();
     let argument = json!({"function": SCROLLED, "isFunction": true});
-    let told = if has_dialog { None } else { at.call("evaluate", argument, DIRECT_NAVIGATE_MS).await.ok() };
+    let reply = if has_dialog { None } else { at.call("evaluate", argument, DIRECT_NAVIGATE_MS).await.ok() };
     let numbers: Option<Vec<f64>> =
-        told.map(|told| told["value"].as_array().into_iter().flatten().filter_map(Json::as_f64).collect());
+        reply.map(|reply| reply["value"].as_array().into_iter().flatten().filter_map(Json::as_f64).collect());
     let mut known = at.session.state.known();
     let Some(tab) = known.tabs.get_mut(&at.page.id) else { return Json::Null };
     if let Some([x, y, width, height, shown_width, shown_height]) = numbers.as_deref() {
@@ -237,7 +239,7 @@ async fn scrolled(at: &At) -> Json {
     tab.scroll.clone().unwrap_or_default()
 }
 
-/// The failure of an evaluation is a request's that was wrong.
+/// Maps an exception of an evaluated script to a bad request.
 pub(super) fn as_bad_request(failure: Failure) -> Failure {
     match failure.error.code {
         ErrorCode::JsException => {

@@ -1,10 +1,11 @@
-//! What happened in a tab, from the news of the verbs to the events of ABP, and what of its requests is under way.
+//! Tracks what happens in a tab during an action: translates the verbs' events into events of ABP, counts requests in
+//! flight, and waits until the tab is idle.
 
 use super::{
-    browser::{At, Download, KINDS},
+    browser::{Download, KINDS, TabHandle},
     network::Capture,
 };
-use crate::surface::http::face::{Failure, call};
+use crate::surface::http::contract::{Failure, call};
 use codemode_spec::limits::{DIRECT_NAVIGATE_MS, EVENTS_READ_MAX};
 use serde_json::{Value as Json, json};
 use std::{
@@ -13,44 +14,44 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// So many requests may be under way when a tab is at rest.
+/// The number of requests in flight up to which a tab counts as idle.
 const REQUESTS_AT_REST: usize = 2;
-/// For so long no further one may begin or end.
+/// How long no request may start or end for a tab to be idle.
 const QUIET: Duration = Duration::from_millis(500);
-/// For so long nothing need have happened at all.
+/// The shorter wait if nothing has happened since the action.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// What happened since an action began.
+/// The activity of a tab since an action started.
 #[derive(Default)]
-pub(super) struct Happened {
+pub(super) struct Activity {
     pub(super) events: Vec<Json>,
     under_way: HashSet<String>,
-    /// The requests that were sent, with their kind and whether they have an answer.
+    /// The requests that were sent, with their resource type and whether they have a response.
     requests: HashMap<String, (String, bool)>,
-    /// A new document whose parts are not loaded yet.
+    /// Whether a new document is still loading.
     loads: bool,
     last: Option<Instant>,
-    /// How a navigation came about.
+    /// The cause to report for a navigation.
     navigation: &'static str,
 }
 
-impl Happened {
-    /// Nothing yet; a navigation would come about so.
+impl Activity {
+    /// No activity yet; a navigation will be reported with this cause.
     pub(super) fn by(navigation: &'static str) -> Self {
         Self { navigation, ..Self::default() }
     }
 
-    /// The requests that are meant, and how many of them have an answer.
+    /// The ids of the captured requests, and how many of them have a response.
     pub(super) fn requests(&self, capture: &Capture) -> (HashSet<String>, usize) {
         let meant = || self.requests.iter().filter(|(_, (kind, _))| capture.means(kind));
         (meant().map(|(id, _)| id.clone()).collect(), meant().filter(|(_, (_, is_answered))| *is_answered).count())
     }
 
-    /// That the page was scrolled, from one place to another.
+    /// Adds a scroll event if the position changed.
     pub(super) fn scrolled(&mut self, tab: &str, before: &Json, after: &Json, source: &'static str) {
         let moved = |name: &str| after[name].as_f64().unwrap_or_default() - before[name].as_f64().unwrap_or_default();
         let (x, y) = (moved("horizontal_px"), moved("vertical_px"));
-        // Another document begins at its own place.
+        // The positions of two documents cannot be compared.
         let is_other = self.events.iter().any(|event| event["type"] == "navigation");
         if (x == 0.0 && y == 0.0) || !before.is_object() || !after.is_object() || is_other {
             return;
@@ -72,12 +73,13 @@ impl Happened {
         );
     }
 
-    /// What has happened.
+    /// Adds an event.
     pub(super) fn add(&mut self, kind: &str, data: Json) {
         self.events.push(event(kind, data));
     }
 
-    /// How much longer nothing may happen until the tab is at rest. `None`: it is not near it.
+    /// How much longer the tab must stay quiet to be idle; `None` while it is loading or has too many requests in
+    /// flight.
     fn until_rest(&self, began: Instant) -> Option<Duration> {
         if self.loads || self.under_way.len() > REQUESTS_AT_REST {
             return None;
@@ -86,8 +88,8 @@ impl Happened {
         Some(quiet.saturating_sub(last.elapsed()))
     }
 
-    /// Reads what has happened; with `wait`, waits for the first of it.
-    pub(super) async fn read(&mut self, at: &At, wait: Duration) -> Result<(), Failure> {
+    /// Reads new events; waits up to `wait` for the first one.
+    pub(super) async fn read(&mut self, at: &TabHandle, wait: Duration) -> Result<(), Failure> {
         let tab = &at.page.id;
         let since = at.session.state.known().tab(tab).since;
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
@@ -100,11 +102,11 @@ impl Happened {
         Ok(())
     }
 
-    fn take(&mut self, at: &At, event: &Json) {
+    fn take(&mut self, at: &TabHandle, event: &Json) {
         let tab = &at.page.id;
         let id = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
         let mut known = at.session.state.known();
-        let told = match event["type"].as_str().unwrap_or_default() {
+        let data = match event["type"].as_str().unwrap_or_default() {
             "request" => {
                 if self.requests.len() < EVENTS_READ_MAX {
                     self.requests.insert(id("requestId"), (id("resourceType"), false));
@@ -130,7 +132,7 @@ impl Happened {
                 return;
             }
             "framenavigated" if event["frame"] == tab.as_str() => {
-                // A move within the document has no name of a frame, and loads nothing.
+                // A same-document navigation has no frame name, and loads nothing.
                 self.loads |= event.get("name").is_some();
                 self.last = Some(Instant::now());
                 let navigation = if self.navigation.is_empty() { "link_click" } else { self.navigation };
@@ -141,26 +143,26 @@ impl Happened {
                     "dialog_type": event["kind"], "message": event["message"],
                     "default_prompt": event["defaultValue"].as_str().unwrap_or_default(),
                 });
-                let mut told = dialog.clone();
-                told["tab_id"] = json!(tab);
-                told["pending"] = json!(true);
+                let mut data = dialog.clone();
+                data["tab_id"] = json!(tab);
+                data["pending"] = json!(true);
                 known.tab(tab).dialog = Some(dialog);
-                ("dialog", told)
+                ("dialog", data)
             }
             "filechooser" => {
                 let multiple = event["multiple"] == true;
                 let chooser = known.add_chooser(tab, &id("chooser"));
                 let kind = if multiple { "open_multiple" } else { "open" };
-                let told =
+                let data =
                     json!({"id": chooser, "tab_id": tab, "chooser_type": kind, "multiple": multiple, "pending": true});
-                ("file_chooser", told)
+                ("file_chooser", data)
             }
             "select" => {
                 let popup = known.add_popup(tab, &id("id"));
-                let told = json!({
+                let data = json!({
                     "id": popup, "tab_id": tab, "multiple": event["multiple"], "options": event["options"], "pending": true,
                 });
-                ("select_open", told)
+                ("select_open", data)
             }
             "popup" => (
                 "popup",
@@ -179,23 +181,24 @@ impl Happened {
                     start_ms: now_ms(),
                     is_over: false,
                 };
-                let told = json!({
+                let data = json!({
                     "download_id": download.id, "url": download.url, "filename": download.filename,
                     "mime_type": mime_type(&download.filename),
                 });
                 known.add_download(download);
-                ("download_started", told)
+                ("download_started", data)
             }
             _ => return,
         };
-        self.add(told.0, told.1);
+        self.add(data.0, data.1);
     }
 
-    /// Waits until the tab is at rest: its document is loaded and hardly a request under way. A dialog ends the wait.
-    pub(super) async fn rest(&mut self, at: &At, time: Duration) -> Result<(), Failure> {
+    /// Waits until the tab is idle: its document is loaded and few requests are in flight. A dialog ends the wait.
+    pub(super) async fn rest(&mut self, at: &TabHandle, time: Duration) -> Result<(), Failure> {
         self.read(at, Duration::ZERO).await?;
         if !at.has_dialog() {
-            // The page answers when it has handled the input: what it has begun by then is in the news.
+            // A barrier: the page answers after it has handled the input, so what that started is among the events by
+            // then.
             let barrier = json!({"function": "0", "isFunction": false});
             let _ = at.act("evaluate", barrier, DIRECT_NAVIGATE_MS).await;
         }
@@ -205,7 +208,7 @@ impl Happened {
             let left = time.saturating_sub(began.elapsed());
             let stands_still = at.session.state.known().tabs.get(&at.page.id).is_none_or(|tab| tab.dialog.is_some());
             if self.loads && self.until_rest(began).is_none() && self.under_way.len() <= REQUESTS_AT_REST {
-                // A document out of the cache of the history tells of no load.
+                // A document restored from the back/forward cache fires no load event.
                 let state = json!({"function": "document.readyState", "isFunction": false});
                 self.loads = at.call("evaluate", state, DIRECT_NAVIGATE_MS).await?["value"] != "complete";
             }
@@ -218,22 +221,22 @@ impl Happened {
     }
 }
 
-/// An event as it is told.
+/// An event as JSON of the contract.
 pub(super) fn event(kind: &str, data: Json) -> Json {
     json!({"type": kind, "virtual_time_ms": now_ms(), "data": data})
 }
 
-/// The type of a file, by its name.
+/// The MIME type of a file, by its name.
 pub(super) fn mime_type(filename: &str) -> String {
     mime_guess::from_path(filename).first_or_octet_stream().to_string()
 }
 
-/// A number as people write it: without a fraction that is none.
+/// A number as JSON, without a fraction if it is whole.
 pub(super) fn whole(number: f64) -> Json {
     if number.fract() == 0.0 && number.abs() < 1e15 { json!(number as i64) } else { json!(number) }
 }
 
-/// The wall clock, in milliseconds since the Unix epoch.
+/// The wall-clock time, in milliseconds since the Unix epoch.
 pub(super) fn now_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or_default()

@@ -1,14 +1,14 @@
-//! Files from pages and to them: downloads, file choosers, and requests in a tab's session.
+//! The routes of downloads, file choosers, `<select>` popups, and requests sent with a tab's cookies.
 
 use super::{
-    browser::{Abp, Ask, At, Download, Kept, not_found},
-    events::{Happened, event, mime_type, now_ms, whole},
+    browser::{Abp, ClientRequest, ClientState, Download, TabHandle, not_found},
+    events::{Activity, event, mime_type, now_ms, whole},
     network::{curl_call, keep},
 };
 use crate::{
     service::DirectSession,
     surface::http::{
-        face::{Answered, Failure, call, call_whole, give, pages, value_of},
+        contract::{Answered, Failure, call, call_whole, call_with_files, pages, value_of},
         uploads::read,
     },
 };
@@ -21,22 +21,22 @@ use codemode_spec::{ErrorCode, Value, limits::DIRECT_NAVIGATE_MS};
 use serde_json::{Map, Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
-/// Reads the news of the tabs that are watched, so that all downloads are known that have begun.
-async fn known_downloads(session: &Arc<DirectSession<Kept>>) -> Result<Vec<Download>, Failure> {
+/// Reads the pending events of all watched tabs first, so that all started downloads are listed.
+async fn known_downloads(session: &Arc<DirectSession<ClientState>>) -> Result<Vec<Download>, Failure> {
     for page in pages(session).await? {
         let is_watched = session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.since.is_some());
         if is_watched {
-            let at = At { session: Arc::clone(session), page };
-            Happened::default().read(&at, Duration::ZERO).await?;
+            let at = TabHandle { session: Arc::clone(session), page };
+            Activity::default().read(&at, Duration::ZERO).await?;
         }
     }
     Ok(session.state.known().downloads.iter().cloned().collect())
 }
 
-/// A download as it is told.
-async fn told(session: &DirectSession<Kept>, download: &Download) -> Result<Json, Failure> {
-    let asked = json!({"download": download.id, "op": "progress"});
-    let progress = call(session, "download", asked, DIRECT_NAVIGATE_MS).await?["value"].take();
+/// A download as JSON of the contract, with its progress.
+async fn download_json(session: &DirectSession<ClientState>, download: &Download) -> Result<Json, Failure> {
+    let argument = json!({"download": download.id, "op": "progress"});
+    let progress = call(session, "download", argument, DIRECT_NAVIGATE_MS).await?["value"].take();
     let state = match progress["state"].as_str() {
         Some("completed") => "completed",
         Some("canceled") => "cancelled",
@@ -55,48 +55,56 @@ async fn told(session: &DirectSession<Kept>, download: &Download) -> Result<Json
     }))
 }
 
-pub(super) async fn downloads(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    let session = ask.session(&abp).await?;
-    let wanted = ask.body.text("state");
+pub(super) async fn downloads(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    let session = request.session(&abp).await?;
+    let wanted = request.body.text("state");
     if wanted
         .as_ref()
         .is_some_and(|state| !["in_progress", "completed", "cancelled", "failed"].contains(&state.as_str()))
     {
         return Err(Failure::bad("state must be in_progress, completed, cancelled or failed"));
     }
-    let limit = ask.body.number("limit").map_or(usize::MAX, |limit| limit.max(0.0) as usize);
+    let limit = request.body.number("limit").map_or(usize::MAX, |limit| limit.max(0.0) as usize);
     let mut list = Vec::new();
     for download in known_downloads(&session).await?.iter().rev() {
-        let told = told(&session, download).await?;
-        if list.len() < limit && wanted.as_ref().is_none_or(|state| told["state"] == state.as_str()) {
-            list.push(told);
+        let reply = download_json(&session, download).await?;
+        if list.len() < limit && wanted.as_ref().is_none_or(|state| reply["state"] == state.as_str()) {
+            list.push(reply);
         }
     }
     Ok(json!({ "downloads": list }).into())
 }
 
-pub(super) async fn download(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let session = ask.session(&abp).await?;
+pub(super) async fn download(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let session = request.session(&abp).await?;
     let download = find(&session, &id).await?;
-    Ok(told(&session, &download).await?.into())
+    Ok(download_json(&session, &download).await?.into())
 }
 
-pub(super) async fn cancel_download(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let session = ask.session(&abp).await?;
+pub(super) async fn cancel_download(
+    State(abp): State<Arc<Abp>>,
+    Path(id): Path<String>,
+    request: ClientRequest,
+) -> Answered {
+    let session = request.session(&abp).await?;
     let download = find(&session, &id).await?;
     call(&session, "download", json!({"download": download.id, "op": "cancel"}), DIRECT_NAVIGATE_MS).await?;
     Ok(json!({"success": true, "message": "Download cancelled"}).into())
 }
 
-async fn find(session: &Arc<DirectSession<Kept>>, id: &str) -> Result<Download, Failure> {
+async fn find(session: &Arc<DirectSession<ClientState>>, id: &str) -> Result<Download, Failure> {
     let found = known_downloads(session).await?.into_iter().find(|download| download.id == id);
     found.ok_or_else(|| not_found("DOWNLOAD_NOT_FOUND", format!("Download {id} not found")))
 }
 
-/// Gives files to an open chooser, or none to dismiss it.
-pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let cancel = ask.body.truth("cancel").unwrap_or(false);
-    let paths = ask.body.texts("files");
+/// Answers an open file chooser with files, or dismisses it.
+pub(super) async fn file_chooser(
+    State(abp): State<Arc<Abp>>,
+    Path(id): Path<String>,
+    request: ClientRequest,
+) -> Answered {
+    let cancel = request.body.truth("cancel").unwrap_or(false);
+    let paths = request.body.texts("files");
     if !cancel && paths.is_empty() {
         return Err(Failure::bad("files are required, or cancel"));
     }
@@ -114,48 +122,48 @@ pub(super) async fn file_chooser(State(abp): State<Arc<Abp>>, Path(id): Path<Str
                 ));
         }
     };
-    abp.modes.of_agent(&ask.client, choose(&abp, &id, &ask, files)).await
+    abp.modes.run_agent_action(&request.client, choose(&abp, &id, &request, files)).await
 }
 
-async fn choose(abp: &Abp, id: &str, ask: &Ask, files: Vec<Value>) -> Answered {
-    let session = ask.session(abp).await?;
+async fn choose(abp: &Abp, id: &str, request: &ClientRequest, files: Vec<Value>) -> Answered {
+    let session = request.session(abp).await?;
     let chooser = session.state.known().choosers.take(id);
     let message = format!("File chooser {id} not found or already closed");
     let (tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
     let cancel = files.is_empty();
-    give(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
+    call_with_files(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
     let kind = if cancel { "file_chooser_cancelled" } else { "file_selected" };
-    let mut told = json!({"id": id, "tab_id": tab, "chooser_type": "open"});
+    let mut reply = json!({"id": id, "tab_id": tab, "chooser_type": "open"});
     if !cancel {
-        told["files"] = json!(ask.body.texts("files"));
+        reply["files"] = json!(request.body.texts("files"));
     }
-    abp.note_event(&ask.client, &session, &event(kind, told)).await;
+    abp.note_event(&request.client, &session, &event(kind, reply)).await;
     Ok(if cancel { json!({"success": true, "cancelled": true}) } else { json!({"success": true}) }.into())
 }
 
-/// Chooses in an open popup of a list, or closes it.
-pub(super) async fn select(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
+/// Chooses options in an open `<select>` popup, or closes it.
+pub(super) async fn select(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
     let mut answer = json!({});
-    match (ask.body.truth("cancel"), ask.body.0.get("indices")) {
+    match (request.body.truth("cancel"), request.body.0.get("indices")) {
         (Some(true), _) => answer["cancel"] = json!(true),
         (_, Some(indices)) if indices.as_array().is_some_and(|list| list.iter().all(Json::is_u64)) => {
             answer["indices"] = indices.clone();
         }
         _ => return Err(Failure::bad("indices are required, as [1], or cancel")),
     }
-    abp.modes.of_agent(&ask.client, answer_popup(&abp, &id, &ask, answer)).await
+    abp.modes.run_agent_action(&request.client, answer_popup(&abp, &id, &request, answer)).await
 }
 
-async fn answer_popup(abp: &Abp, id: &str, ask: &Ask, mut answer: Json) -> Answered {
-    let session = ask.session(abp).await?;
+async fn answer_popup(abp: &Abp, id: &str, request: &ClientRequest, mut answer: Json) -> Answered {
+    let session = request.session(abp).await?;
     let gone = || not_found("ELEMENT_NOT_FOUND", format!("Select popup {id} not found or already closed"));
     let popup = session.state.known().popups.find(id);
     let (tab, popup) = popup.ok_or_else(gone)?;
     answer["popup"] = json!(popup);
-    let at = ask.tab(abp, &tab).await.map_err(|_| gone())?;
-    at.awake(async {
+    let at = request.tab(abp, &tab).await.map_err(|_| gone())?;
+    at.with_scripts_running(async {
         let chosen = at.act("selectPopup", answer, DIRECT_NAVIGATE_MS).await;
-        // A choice that is refused leaves the popup open.
+        // A refused choice leaves the popup open.
         if chosen.as_ref().err().is_none_or(|failure| failure.error.code == ErrorCode::ElementNotFound) {
             session.state.known().popups.take(id);
         }
@@ -165,23 +173,23 @@ async fn answer_popup(abp: &Abp, id: &str, ask: &Ask, mut answer: Json) -> Answe
     Ok(json!({"success": true}).into())
 }
 
-/// Tells of downloads of a tab that have come to their end.
-pub(super) async fn tell_finished(at: &At, happened: &mut Happened) -> Result<(), Failure> {
+/// Adds events for the downloads of a tab that have completed.
+pub(super) async fn add_finished_downloads(at: &TabHandle, activity: &mut Activity) -> Result<(), Failure> {
     let is_awaited = |download: &&Download| download.tab == at.page.id && !download.is_over;
     let awaited: Vec<Download> = at.session.state.known().downloads.iter().filter(is_awaited).cloned().collect();
     for download in awaited {
-        let mut told = told(&at.session, &download).await?;
-        if told["state"] == "in_progress" {
+        let mut reply = download_json(&at.session, &download).await?;
+        if reply["state"] == "in_progress" {
             continue;
         }
         let mut known = at.session.state.known();
         known.downloads.iter_mut().filter(|known| known.id == download.id).for_each(|known| known.is_over = true);
-        if told["state"] == "completed" {
-            happened.add(
+        if reply["state"] == "completed" {
+            activity.add(
                 "download_completed",
                 json!({
-                    "download_id": download.id, "filename": download.filename, "mime_type": told["mime_type"].take(),
-                    "bytes_received": told["bytes_received"].take(),
+                    "download_id": download.id, "filename": download.filename, "mime_type": reply["mime_type"].take(),
+                    "bytes_received": reply["bytes_received"].take(),
                 }),
             );
         }
@@ -189,40 +197,40 @@ pub(super) async fn tell_finished(at: &At, happened: &mut Happened) -> Result<()
     Ok(())
 }
 
-/// Sends a request with what the browser of the tab would send along.
-pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let url = ask.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
-    let at = ask.tab(&abp, &id).await?;
-    let headers = ask.body.0.get("headers").cloned().filter(Json::is_object).unwrap_or_else(|| json!({}));
+/// Sends a request with the cookies and network settings of the tab's browser.
+pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let url = request.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
+    let at = request.tab(&abp, &id).await?;
+    let headers = request.body.0.get("headers").cloned().filter(Json::is_object).unwrap_or_else(|| json!({}));
     let mut argument = json!({
         "page": id, "timeoutMs": DIRECT_NAVIGATE_MS, "url": url, "headers": headers,
-        "method": ask.body.text("method").unwrap_or_else(|| "GET".to_owned()),
+        "method": request.body.text("method").unwrap_or_else(|| "GET".to_owned()),
     });
-    if let Some(body) = ask.body.text("body") {
+    if let Some(body) = request.body.text("body") {
         argument["body"] = json!(body);
     }
     let answer = value_of(call_whole(&at.session, "fetch", argument, DIRECT_NAVIGATE_MS + 2_000).await?);
     let Value::Object(fields) = answer else { return Err(Failure::bad("the request has no answer")) };
     let field = |wanted: &str| fields.iter().find(|(name, _)| name.to_string_lossy() == wanted).map(|(_, value)| value);
-    let told = field("answer").and_then(Value::to_plain_json).unwrap_or_default();
+    let reply = field("answer").and_then(Value::to_plain_json).unwrap_or_default();
     let bytes: &[u8] = if let Some(Value::Bytes(_, bytes)) = field("body") { bytes } else { &[] };
     let (body, encoding) = match std::str::from_utf8(bytes) {
         Ok(text) => (text.to_owned(), "text"),
         Err(_) => (BASE64_STANDARD.encode(bytes), "base64"),
     };
-    let headers: Map<String, Json> = told["headers"]
+    let headers: Map<String, Json> = reply["headers"]
         .as_array()
         .into_iter()
         .flatten()
         .filter_map(|header| Some((header[0].as_str()?.to_ascii_lowercase(), header[1].clone())))
         .collect();
-    let redirected = told["url"] != url.as_str();
-    let told = json!({
-        "status": told["status"], "headers": headers, "body": body, "body_encoding": encoding, "url": told["url"],
+    let redirected = reply["url"] != url.as_str();
+    let reply = json!({
+        "status": reply["status"], "headers": headers, "body": body, "body_encoding": encoding, "url": reply["url"],
         "redirected": redirected,
     });
-    if let Some(tag) = ask.body.text("tag") {
-        keep(&abp, &ask.client, &at, vec![curl_call(&at, &tag, &ask.body, &told, now_ms())]).await;
+    if let Some(tag) = request.body.text("tag") {
+        keep(&abp, &request.client, &at, vec![curl_call(&at, &tag, &request.body, &reply, now_ms())]).await;
     }
-    Ok(told.into())
+    Ok(reply.into())
 }

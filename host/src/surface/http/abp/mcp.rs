@@ -1,4 +1,4 @@
-//! The contract's tools over MCP, at a path of its own beside the one tool of codemode.
+//! The MCP server of the contract's tools, at its own path, separate from codemode's tool.
 
 use super::{
     browser::PREFIX,
@@ -24,12 +24,12 @@ use rmcp::{
 };
 use serde_json::{Map, Value as Json, json};
 
-/// Where the tools are served.
+/// The path of this MCP server.
 pub(crate) const PATH: &str = "/abp/mcp";
-/// The pictures of an answer, in the order in which they are given.
+/// The fields of an answer with pictures, in the order of the content blocks.
 const PICTURES: [&str; 2] = ["screenshot_before", "screenshot_after"];
 
-/// A client's, or one request's where there is no handshake.
+/// The handler of one client, or of one request where there is no handshake.
 pub(crate) struct Tools {
     /// The contract's routes.
     routes: Router,
@@ -40,8 +40,8 @@ impl Tools {
         Self { routes }
     }
 
-    /// Asks a route on behalf of the client.
-    async fn ask(
+    /// Calls a route on behalf of the client; returns whether it succeeded, and its JSON answer.
+    async fn call_route(
         &self,
         context: &RequestContext<RoleServer>,
         method: &str,
@@ -61,7 +61,7 @@ impl Tools {
         let request = request.header(CONTENT_TYPE, "application/json").body(content);
         let mut request = request.map_err(|_| ErrorData::invalid_params("an argument has no place in a path", None))?;
         if let Some(parts) = context.extensions.get::<Parts>() {
-            // Who asks, and for which session key.
+            // The caller, and the header with the session key.
             *request.extensions_mut() = parts.extensions.clone();
             request.headers_mut().extend(
                 parts
@@ -80,7 +80,7 @@ impl Tools {
 
     /// The tab that was activated last.
     async fn active_tab(&self, context: &RequestContext<RoleServer>) -> Result<Result<String, Json>, ErrorData> {
-        let (succeeded, tabs) = self.ask(context, "GET", "/tabs", Map::new()).await?;
+        let (succeeded, tabs) = self.call_route(context, "GET", "/tabs", Map::new()).await?;
         if !succeeded {
             return Ok(Err(tabs));
         }
@@ -114,23 +114,23 @@ impl Tools {
         if let Some(value) = arguments.remove(RENAMED.0) {
             arguments.insert(RENAMED.1.to_owned(), value);
         }
-        let (succeeded, told) = self.ask(context, row.method, &path, arguments).await?;
-        Ok(answer(succeeded, told))
+        let (succeeded, reply) = self.call_route(context, row.method, &path, arguments).await?;
+        Ok(answer(succeeded, reply))
     }
 }
 
-/// What is told in words, with its pictures as content of their own.
-fn answer(succeeded: bool, mut told: Json) -> CallToolResult {
+/// The tool's answer: the JSON as text, with its pictures moved to image blocks.
+fn answer(succeeded: bool, mut reply: Json) -> CallToolResult {
     let mut pictures = Vec::new();
     for name in PICTURES {
-        if let Some(picture) = told.get_mut(name)
+        if let Some(picture) = reply.get_mut(name)
             && let Some(Json::String(data)) = picture.get_mut("data").map(Json::take)
         {
             pictures.push(ContentBlock::image(data, "image/webp"));
             picture.as_object_mut().map(|picture| picture.remove("data"));
         }
     }
-    let mut content = vec![ContentBlock::text(told.to_string())];
+    let mut content = vec![ContentBlock::text(reply.to_string())];
     content.extend(pictures);
     if succeeded { CallToolResult::success(content) } else { CallToolResult::error(content) }
 }

@@ -1,9 +1,10 @@
-//! Agent Browser Protocol: the first of the HTTP contracts, as a translation into the verbs of `browser`.
+//! The HTTP contract Agent Browser Protocol (ABP), translated into the verbs of the namespace `browser`.
 //!
-//! `browser` is what a client works on, `mode` whose turn that is, `envelope` what surrounds each action, `events` what
-//! happened meanwhile, `record` what of it is noted; `tabs`, `actions`, `files`, `network` and `history` are the routes. Of the
-//! document's routes those that this host has no translation for answer 501 and name themselves. The contract's tools are
-//! calls of the routes: `tools` lists them, `mcp` serves them.
+//! `browser` holds the state of a client's browser, `mode` whether the agent or a person controls it, `envelope`
+//! surrounds each action with screenshots, waiting and timing, `events` tracks what happens in a tab during an action,
+//! `record` writes the history. `tabs`, `actions`, `files`, `network` and `history` are the route handlers. Routes of
+//! the contract that this host does not implement answer 501. The contract's MCP tools are calls of the routes: `tools`
+//! lists them, `mcp` serves them.
 
 mod actions;
 mod browser;
@@ -21,7 +22,7 @@ mod tools;
 pub(super) use browser::{Abp, PREFIX};
 pub(super) use mcp::{PATH as MCP_PATH, Tools};
 
-use super::face::Failure;
+use super::contract::Failure;
 use axum::{
     Router,
     http::StatusCode,
@@ -29,7 +30,7 @@ use axum::{
 };
 use std::sync::Arc;
 
-/// What the document has and this host has not.
+/// The routes of the contract that this host does not implement.
 const PLANNED: &[&str] = &[
     "/tabs/{id}/pin",
     "/tabs/{id}/mute",

@@ -1,6 +1,6 @@
-//! Whose turn the browser of a client is: the agent's, whose actions are carried out, or a person's, who uses its window.
+//! Input modes: who controls the browser of a client, the agent, whose actions are executed, or a person at its window.
 
-use crate::surface::http::face::{Client, Failure};
+use crate::surface::http::contract::{Client, Failure};
 use axum::http::StatusCode;
 use codemode_spec::limits::ABP_PERSONS_MAX;
 use std::{
@@ -9,7 +9,8 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// The browsers whose turn is a person's, by caller and key. It stays so when the execution behind them ends.
+/// The input mode of each browser, by caller and key; `true` if a person controls it. It outlives the execution behind
+/// the browser.
 #[derive(Default)]
 pub(super) struct Modes(Mutex<HashMap<(String, String), watch::Sender<bool>>>);
 
@@ -18,38 +19,38 @@ impl Modes {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn is_persons(&self, client: &Client) -> bool {
+    pub(super) fn is_human(&self, client: &Client) -> bool {
         self.all().get(&of(client)).is_some_and(|mode| *mode.borrow())
     }
 
-    /// Gives the turn. Actions that run are given up when it becomes a person's.
-    pub(super) fn set(&self, client: &Client, is_persons: bool) -> Result<(), Failure> {
+    /// Sets the input mode. Running actions are cancelled when a person takes control.
+    pub(super) fn set(&self, client: &Client, is_human: bool) -> Result<(), Failure> {
         let mut all = self.all();
         let persons = all.values().filter(|mode| *mode.borrow()).count();
         let is_new = !all.get(&of(client)).is_some_and(|mode| *mode.borrow());
-        if is_persons && is_new && persons >= ABP_PERSONS_MAX {
+        if is_human && is_new && persons >= ABP_PERSONS_MAX {
             let message = format!("people use {ABP_PERSONS_MAX} browsers of this host");
             return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, &message));
         }
-        all.entry(of(client)).or_default().send_replace(is_persons);
+        all.entry(of(client)).or_default().send_replace(is_human);
         Ok(())
     }
 
-    /// Carries out an action of the agent; gives it up when it is a person's turn, or becomes that.
-    pub(super) async fn of_agent<T>(
+    /// Executes an action of the agent, unless a person has control; cancels it when a person takes control.
+    pub(super) async fn run_agent_action<T>(
         &self,
         client: &Client,
         action: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         let mut mode = {
             let mut all = self.all();
-            // Those that no action has and that say what is so anyhow.
+            // Drop entries that no action uses and that hold only the default mode.
             all.retain(|_, mode| *mode.borrow() || mode.receiver_count() > 0);
             all.entry(of(client)).or_default().subscribe()
         };
         tokio::select! {
             biased;
-            _ = mode.wait_for(|is_persons| *is_persons) => {
+            _ = mode.wait_for(|is_human| *is_human) => {
                 let message = "it is a person's turn: the input mode is human";
                 Err(Failure::new(StatusCode::CONFLICT, message)
                     .with_hint(r#"Wait, or take the turn back: POST /browser/input-mode {"input_mode": "agent"}."#))
@@ -76,7 +77,7 @@ mod tests {
     fn what_is_known_of_turns_is_bounded() {
         let modes = Modes::default();
         for number in 0..1_000 {
-            let done = modes.of_agent(&client(&number.to_string()), async { Ok(number) }).now_or_never();
+            let done = modes.run_agent_action(&client(&number.to_string()), async { Ok(number) }).now_or_never();
             assert_eq!(done.map(Result::unwrap), Some(number));
         }
         assert_eq!(modes.all().len(), 1);
@@ -85,11 +86,11 @@ mod tests {
         }
         assert_eq!(modes.set(&client("one more"), true).unwrap_err().status, StatusCode::SERVICE_UNAVAILABLE);
         modes.set(&client("0"), true).unwrap();
-        let refused = modes.of_agent(&client("0"), async { Ok(()) }).now_or_never();
+        let refused = modes.run_agent_action(&client("0"), async { Ok(()) }).now_or_never();
         assert_eq!(refused.map(|refused| refused.unwrap_err().status), Some(StatusCode::CONFLICT));
         modes.set(&client("0"), false).unwrap();
-        assert!(!modes.is_persons(&client("0")) && modes.is_persons(&client("1")));
-        modes.of_agent(&client("0"), async { Ok(()) }).now_or_never().unwrap().unwrap();
+        assert!(!modes.is_human(&client("0")) && modes.is_human(&client("1")));
+        modes.run_agent_action(&client("0"), async { Ok(()) }).now_or_never().unwrap().unwrap();
         modes.set(&client("one more"), true).unwrap();
     }
 }

@@ -1,9 +1,10 @@
-//! Requests of pages: those of an action counted, kept under a tag, asked for and deleted.
+//! Network requests of pages: those of an action are counted and, under a tag, stored in the history, where clients
+//! query and delete them.
 
-use super::browser::{Abp, Ask, At, owner};
+use super::browser::{Abp, ClientRequest, TabHandle, owner};
 use crate::{
     history::{Call, CallRow},
-    surface::http::face::{Answered, Client, Failure, Fields},
+    surface::http::contract::{Answered, Client, Failure, Fields},
 };
 use axum::extract::State;
 use chrono::DateTime;
@@ -16,7 +17,7 @@ use serde_json::{Map, Value as Json, json};
 use std::{collections::HashSet, sync::Arc};
 use url::Url;
 
-/// The kinds of requests, as the document writes them.
+/// The resource types of requests, as the contract spells them.
 pub(super) const TYPES: [&str; 17] = [
     "XHR",
     "Fetch",
@@ -36,41 +37,41 @@ pub(super) const TYPES: [&str; 17] = [
     "Preflight",
     "Other",
 ];
-/// The fields by which requests are looked for.
+/// The fields by which stored requests can be filtered.
 const FILTERS: [&str; 10] =
     ["tag", "tab_id", "url", "hostname", "path", "query", "method", "status", "type", "action_id"];
 
-/// Headers whose values are in no history.
+/// Headers whose values are not stored.
 const CREDENTIALS: [&str; 4] = ["authorization", "cookie", "proxy-authorization", "set-cookie"];
 const LEFT_OUT: &str = "[left out]";
 
-/// What an action asks for of its requests.
+/// The capture of network requests that an action asks for.
 pub(super) struct Capture {
-    /// Under which they are kept; empty: they are only counted.
+    /// The tag under which requests are stored; if it is empty, they are only counted.
     pub(super) tag: String,
-    /// Of which kinds; `None`: all.
+    /// The resource types to capture; `None` means all.
     types: Option<Vec<&'static str>>,
 }
 
 impl Capture {
-    pub(super) fn read(asked: &Fields) -> Result<Self, Failure> {
+    pub(super) fn read(fields: &Fields) -> Result<Self, Failure> {
         let named = |name: &String| TYPES.into_iter().find(|kind| kind.eq_ignore_ascii_case(name));
-        let names = asked.texts("types");
+        let names = fields.texts("types");
         let types: Option<Vec<_>> = names.iter().map(named).collect();
         let types = types.ok_or_else(|| Failure::bad(&format!("network.types may be {}", TYPES.join(", "))))?;
         let types = Some(types).filter(|types| !types.is_empty());
-        Ok(Self { tag: asked.text("tag").unwrap_or_default(), types })
+        Ok(Self { tag: fields.text("tag").unwrap_or_default(), types })
     }
 
-    /// Whether it means requests of a kind.
+    /// Whether requests of a resource type are captured.
     pub(super) fn means(&self, kind: &str) -> bool {
         self.types.as_ref().is_none_or(|types| types.iter().any(|of| of.eq_ignore_ascii_case(kind)))
     }
 }
 
-/// The requests of a tab, those with these ids or all, as history keeps them.
+/// The requests of a tab, those with these ids or all, in the form of the history.
 pub(super) async fn calls_of(
-    at: &At,
+    at: &TabHandle,
     tag: &str,
     action: Option<i64>,
     ids: Option<&HashSet<String>>,
@@ -79,10 +80,10 @@ pub(super) async fn calls_of(
     let entries = archive["value"]["log"]["entries"].as_array().into_iter().flatten();
     let is_meant =
         |entry: &&Json| ids.is_none_or(|ids| entry["_requestId"].as_str().is_some_and(|id| ids.contains(id)));
-    Ok(entries.filter(is_meant).map(|entry| kept(entry, tag, &at.page.id, action)).collect())
+    Ok(entries.filter(is_meant).map(|entry| call_from_har(entry, tag, &at.page.id, action)).collect())
 }
 
-/// A request and its answer, before they are bounded.
+/// A request and its response, before truncation.
 struct Exchange<'e> {
     url: Option<&'e str>,
     method: Option<&'e str>,
@@ -116,20 +117,20 @@ impl Exchange<'_> {
     }
 }
 
-/// Headers as far as the history has room for them, without the values of [`CREDENTIALS`].
+/// Headers up to the history's size bound, without the values of [`CREDENTIALS`].
 fn headers<'h>(headers: impl Iterator<Item = (&'h str, &'h str)>) -> Map<String, Json> {
     let mut room = ABP_PARAMS_BYTES_MAX;
-    let told = headers.map_while(|(name, value)| {
+    let bounded = headers.map_while(|(name, value)| {
         room = room.checked_sub(name.len() + value.len())?;
         let name = name.to_ascii_lowercase();
         let value = if CREDENTIALS.contains(&name.as_str()) { LEFT_OUT } else { value };
         Some((name, json!(value)))
     });
-    told.collect()
+    bounded.collect()
 }
 
-/// A request of an HTTP archive.
-fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> Call {
+/// Converts an entry of an HTTP archive.
+fn call_from_har(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> Call {
     let (request, response) = (&entry["request"], &entry["response"]);
     let kind = entry["_resourceType"].as_str().unwrap_or_default();
     let began = entry["startedDateTime"].as_str().and_then(|date| DateTime::parse_from_rfc3339(date).ok());
@@ -153,7 +154,7 @@ fn kept(entry: &Json, tag: &str, tab: &str, action: Option<i64>) -> Call {
     exchange.call(tag, tab, action)
 }
 
-/// As much of an address as history has.
+/// Truncates a text to the history's size bound.
 fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(ABP_PARAMS_BYTES_MAX)]
 }
@@ -167,10 +168,10 @@ fn put_body(bodies: &mut Map<String, Json>, name: &str, text: Option<&str>) {
     }
 }
 
-/// A request that the host made in a tab's session, at a time in milliseconds since the Unix epoch.
-pub(super) fn curl_call(at: &At, tag: &str, asked: &Fields, answer: &Json, at_ms: u64) -> Call {
+/// Converts a request that the host sent with a tab's cookies; the time is in milliseconds since the Unix epoch.
+pub(super) fn curl_call(at: &TabHandle, tag: &str, fields: &Fields, answer: &Json, at_ms: u64) -> Call {
     let all = answer["headers"].as_object().into_iter().flatten();
-    let method = asked.text("method");
+    let method = fields.text("method");
     let exchange = Exchange {
         url: answer["url"].as_str(),
         method: method.as_deref().or(Some("GET")),
@@ -178,7 +179,7 @@ pub(super) fn curl_call(at: &At, tag: &str, asked: &Fields, answer: &Json, at_ms
         kind: "Fetch",
         request_headers: Map::new(),
         response_headers: headers(all.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?)))),
-        request_body: asked.0.get("body").and_then(Json::as_str),
+        request_body: fields.0.get("body").and_then(Json::as_str),
         response_body: answer["body"].as_str(),
         is_base64: answer["body_encoding"] == "base64",
         took_ms: None,
@@ -187,27 +188,27 @@ pub(super) fn curl_call(at: &At, tag: &str, asked: &Fields, answer: &Json, at_ms
     exchange.call(tag, &at.page.id, None)
 }
 
-/// Keeps requests; how many. What cannot be kept does not make an action fail.
-pub(super) async fn keep(abp: &Abp, client: &Client, at: &At, calls: Vec<Call>) -> usize {
+/// Stores requests and returns their number. A failure is logged and does not make the action fail.
+pub(super) async fn keep(abp: &Abp, client: &Client, at: &TabHandle, calls: Vec<Call>) -> usize {
     let Ok(history) = abp.history().await else { return 0 };
     let kept = history.keep_calls(&owner(client), at.session.id(), calls).await;
     kept.inspect_err(|error| tracing::warn!(%error, "requests are not in the history")).unwrap_or(0)
 }
 
-pub(super) async fn query(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    let (history, owner) = ask.history(&abp).await?;
-    let filters = filters(&ask.body)?;
-    let bodies_bytes = if ask.body.truth("include_body").unwrap_or(false) { ABP_BODIES_BYTES_MAX } else { 0 };
+pub(super) async fn query(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    let (history, owner) = request.history(&abp).await?;
+    let filters = filters(&request.body)?;
+    let bodies_bytes = if request.body.truth("include_body").unwrap_or(false) { ABP_BODIES_BYTES_MAX } else { 0 };
     let is_wanted = move |row: &CallRow| filters.iter().all(|(name, regex)| regex.is_match(&field(&row.call, name)));
     let (calls, total) = history.calls(&owner, bodies_bytes, is_wanted).await?;
-    let calls: Vec<Json> = calls.into_iter().map(told).collect();
+    let calls: Vec<Json> = calls.into_iter().map(call_json).collect();
     Ok(json!({"calls": calls, "total": total}).into())
 }
 
-fn filters(asked: &Fields) -> Result<Vec<(&'static str, Regex)>, Failure> {
+fn filters(fields: &Fields) -> Result<Vec<(&'static str, Regex)>, Failure> {
     let mut filters = Vec::new();
     for name in FILTERS {
-        let Some(pattern) = asked.text(name) else { continue };
+        let Some(pattern) = fields.text(name) else { continue };
         let regex = Some(&pattern)
             .filter(|pattern| pattern.len() <= ABP_PATTERN_BYTES_MAX)
             .and_then(|pattern| RegexBuilder::new(pattern).size_limit(PATTERN_BYTES_MAX).build().ok());
@@ -217,7 +218,7 @@ fn filters(asked: &Fields) -> Result<Vec<(&'static str, Regex)>, Failure> {
     Ok(filters)
 }
 
-/// A field of a request by which it may be looked for.
+/// The value of a filter field of a request.
 fn field(call: &Call, name: &str) -> String {
     let of_url = |part: fn(&Url) -> Option<&str>| {
         let url = Url::parse(call.fields["url"].as_str().unwrap_or_default()).ok();
@@ -237,8 +238,8 @@ fn field(call: &Call, name: &str) -> String {
     }
 }
 
-fn told(CallRow { id, call }: CallRow) -> Json {
-    let mut told = json!({
+fn call_json(CallRow { id, call }: CallRow) -> Json {
+    let mut json = json!({
         "id": format!("net_{id}"), "tag": call.tag, "tab_id": call.tab, "action_id": call.action.map(action_id),
     });
     for (name, value) in [call.fields, call.bodies]
@@ -249,32 +250,32 @@ fn told(CallRow { id, call }: CallRow) -> Json {
         })
         .flatten()
     {
-        told[name] = value;
+        json[name] = value;
     }
-    told
+    json
 }
 
-/// The number of an action, as clients see it.
+/// The id of an action, as clients see it.
 pub(super) fn action_id(number: i64) -> String {
     format!("act_{number}")
 }
 
-pub(super) async fn save(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    let tag = ask.body.text("tag").ok_or_else(|| Failure::bad("tag is required"))?;
-    // Before anything is read for it.
+pub(super) async fn save(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    let tag = request.body.text("tag").ok_or_else(|| Failure::bad("tag is required"))?;
+    // Fails early if there is no history.
     abp.history().await?;
-    let at = match ask.body.text("tab_id") {
-        Some(tab) => ask.tab(&abp, &tab).await?,
-        None => ask.active_tab(&abp).await?,
+    let at = match request.body.text("tab_id") {
+        Some(tab) => request.tab(&abp, &tab).await?,
+        None => request.active_tab(&abp).await?,
     };
     let calls = calls_of(&at, &tag, None, None).await?;
-    let saved = keep(&abp, &ask.client, &at, calls).await;
+    let saved = keep(&abp, &request.client, &at, calls).await;
     Ok(json!({"saved": saved, "tag": tag}).into())
 }
 
-pub(super) async fn clear(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    let (history, owner) = ask.history(&abp).await?;
-    let deleted = history.delete_calls(&owner, ask.body.text("tag")).await?;
+pub(super) async fn clear(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    let (history, owner) = request.history(&abp).await?;
+    let deleted = history.delete_calls(&owner, request.body.text("tag")).await?;
     Ok(json!({ "deleted": deleted }).into())
 }
 
@@ -304,9 +305,9 @@ mod tests {
         ] {
             assert_eq!(Regex::new(pattern).unwrap().is_match(&field(&call, name)), is_found, "{name} {pattern}");
         }
-        let told = told(CallRow { id: 7, call });
+        let json = call_json(CallRow { id: 7, call });
         assert_eq!(
-            (&told["id"], &told["action_id"], &told["response_body"]),
+            (&json["id"], &json["action_id"], &json["response_body"]),
             (&json!("net_7"), &json!("act_3"), &json!("x"))
         );
         let Json::Object(wrong) = json!({"url": "("}) else { unreachable!() };
@@ -316,8 +317,9 @@ mod tests {
     #[test]
     fn credentials_are_in_no_history_and_headers_are_bounded() {
         let long = "x".repeat(ABP_PARAMS_BYTES_MAX);
-        let told = headers([("Set-Cookie", "a=secret"), ("X-One", "1"), ("X-Long", &long), ("X-Two", "2")].into_iter());
-        assert_eq!(Json::Object(told), json!({"set-cookie": LEFT_OUT, "x-one": "1"}));
+        let bounded =
+            headers([("Set-Cookie", "a=secret"), ("X-One", "1"), ("X-Long", &long), ("X-Two", "2")].into_iter());
+        assert_eq!(Json::Object(bounded), json!({"set-cookie": LEFT_OUT, "x-one": "1"}));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! The browser and its tabs.
+//! The routes of the browser and its tabs.
 
-use super::browser::{Abp, Ask, At, PREFIX};
-use crate::surface::http::face::{Answered, Failure, call, pages};
+use super::browser::{Abp, ClientRequest, PREFIX, TabHandle};
+use crate::surface::http::contract::{Answered, Failure, call, pages};
 use axum::{
     extract::{Path, State},
     http::StatusCode,
@@ -16,8 +16,8 @@ use std::sync::Arc;
 const AGENT: &str = "agent";
 const HUMAN: &str = "human";
 
-pub(super) async fn status(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+pub(super) async fn status(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    abp.service.may_use(&request.client.caller, &request.client.key)?;
     let readiness = abp.service.readiness().await;
     let mut data = json!({
         "ready": readiness.ready, "state": if readiness.ready { "ready" } else { "initializing" },
@@ -29,85 +29,90 @@ pub(super) async fn status(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
     Ok(json!({"success": true, "data": data}).into())
 }
 
-/// Ends the browser of the client; what is kept of its key stays.
-pub(super) async fn shutdown(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    if let Some(session) = abp.sessions.find(&ask.client.caller, &ask.client.key).await {
+/// Ends the browser of the client; the profile of its key is retained.
+pub(super) async fn shutdown(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    abp.service.may_use(&request.client.caller, &request.client.key)?;
+    if let Some(session) = abp.sessions.find(&request.client.caller, &request.client.key).await {
         session.end().await;
     }
-    let stopped = abp.service.stop_browser(&ask.client.key).await?;
+    let stopped = abp.service.stop_browser(&request.client.key).await?;
     Ok(json!({"success": true, "stopped": stopped}).into())
 }
 
-pub(super) async fn input_mode(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let mode = if abp.modes.is_persons(&ask.client) { HUMAN } else { AGENT };
+pub(super) async fn input_mode(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    abp.service.may_use(&request.client.caller, &request.client.key)?;
+    let mode = if abp.modes.is_human(&request.client) { HUMAN } else { AGENT };
     Ok(json!({ "input_mode": mode }).into())
 }
 
-pub(super) async fn set_input_mode(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
-    let mode = ask.body.text("input_mode");
-    let is_persons = match mode.as_deref() {
+pub(super) async fn set_input_mode(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    abp.service.may_use(&request.client.caller, &request.client.key)?;
+    let mode = request.body.text("input_mode");
+    let is_human = match mode.as_deref() {
         Some(AGENT) => false,
         Some(HUMAN) => true,
         _ => return Err(Failure::bad("input_mode must be agent or human")),
     };
-    abp.modes.set(&ask.client, is_persons)?;
-    set_tabs_paused(&abp, &ask, !is_persons).await?;
+    abp.modes.set(&request.client, is_human)?;
+    set_tabs_paused(&abp, &request, !is_human).await?;
     Ok(json!({ "input_mode": mode }).into())
 }
 
-/// Whether a tab's scripts stand still.
-pub(super) async fn execution(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+/// Whether a tab's scripts are paused.
+pub(super) async fn execution(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     let clock = at.call("clock", json!({"op": "get"}), DIRECT_NAVIGATE_MS).await?;
-    Ok(clock_told(&clock["value"]).into())
+    Ok(clock_json(&clock["value"]).into())
 }
 
-/// Has a tab's scripts stand still between actions, or go on.
-pub(super) async fn set_execution(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let paused = ask.body.truth("paused").ok_or_else(|| Failure::bad("paused is required"))?;
-    let initial_ms = ask.body.number("initial_virtual_time").map(|seconds| seconds * 1_000.0);
+/// Pauses a tab's scripts between actions, or resumes them.
+pub(super) async fn set_execution(
+    State(abp): State<Arc<Abp>>,
+    Path(id): Path<String>,
+    request: ClientRequest,
+) -> Answered {
+    let paused = request.body.truth("paused").ok_or_else(|| Failure::bad("paused is required"))?;
+    let initial_ms = request.body.number("initial_virtual_time").map(|seconds| seconds * 1_000.0);
     abp.modes
-        .of_agent(&ask.client, async {
-            let at = ask.tab(&abp, &id).await?;
-            let _turn = at.session.state.turn(&id).await;
+        .run_agent_action(&request.client, async {
+            let at = request.tab(&abp, &id).await?;
+            let _lock = at.session.state.lock_tab(&id).await;
             let clock = at.set_paused(paused, initial_ms).await?;
             at.session.state.known().tab(&id).is_paused = paused;
-            Ok(clock_told(&clock).into())
+            Ok(clock_json(&clock).into())
         })
         .await
 }
 
-fn clock_told(clock: &Json) -> Json {
+fn clock_json(clock: &Json) -> Json {
     json!({"enabled": clock["enabled"], "paused": clock["paused"], "virtual_time_base_ms": clock["baseMs"]})
 }
 
-/// Has the tabs that stand still between actions go on while it is a person's turn, and stand still after it.
-async fn set_tabs_paused(abp: &Abp, ask: &Ask, paused: bool) -> Result<(), Failure> {
-    let Some(session) = abp.sessions.find(&ask.client.caller, &ask.client.key).await else { return Ok(()) };
+/// Resumes the tabs that are paused between actions when a person takes control, and pauses them again afterwards.
+async fn set_tabs_paused(abp: &Abp, request: &ClientRequest, paused: bool) -> Result<(), Failure> {
+    let Some(session) = abp.sessions.find(&request.client.caller, &request.client.key).await else { return Ok(()) };
     for page in pages(&session).await? {
         if session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.is_paused) {
-            let at = At { session: Arc::clone(&session), page };
-            let _turn = at.session.state.turn(&at.page.id).await;
+            let at = TabHandle { session: Arc::clone(&session), page };
+            let _lock = at.session.state.lock_tab(&at.page.id).await;
             at.set_paused(paused, None).await?;
         }
     }
     Ok(())
 }
 
-/// What the contract tells of the files of the history. Paths of the host are not told: clients may be on other machines.
-pub(super) async fn session_data(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    abp.service.may_use(&ask.client.caller, &ask.client.key)?;
+/// The contract's description of the history's files. Paths on the host are not disclosed: clients may be on other
+/// machines.
+pub(super) async fn session_data(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    abp.service.may_use(&request.client.caller, &request.client.key)?;
     let data = json!({
         "session_dir": null, "database_path": null, "screenshots_dir": null, "screenshots_enabled": abp.keeps_history,
     });
     Ok(json!({"success": true, "data": data}).into())
 }
 
-pub(super) async fn list(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
-    let session = ask.session(&abp).await?;
+pub(super) async fn list(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
+    let session = request.session(&abp).await?;
     let pages = pages(&session).await?;
     let active = session.state.known().active.clone();
     let has_active = pages.iter().any(|page| Some(&page.id) == active.as_ref());
@@ -118,14 +123,14 @@ pub(super) async fn list(State(abp): State<Arc<Abp>>, ask: Ask) -> Answered {
     Ok(tabs.collect::<Json>().into())
 }
 
-pub(super) async fn show(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+pub(super) async fn show(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     let has_dialog = at.has_dialog();
     let state = json!({"function": "document.readyState", "isFunction": false});
     let state = if has_dialog {
         Json::Null
     } else {
-        at.awake(at.call("evaluate", state, DIRECT_NAVIGATE_MS)).await?["value"].take()
+        at.with_scripts_running(at.call("evaluate", state, DIRECT_NAVIGATE_MS)).await?["value"].take()
     };
     let loading = state != "complete";
     Ok(json!({"id": id, "url": at.page.url, "title": at.page.title, "loading": loading}).into())
@@ -133,38 +138,38 @@ pub(super) async fn show(State(abp): State<Arc<Abp>>, Path(id): Path<String>, as
 
 pub(super) async fn open(
     State(abp): State<Arc<Abp>>,
-    ask: Ask,
-) -> Result<(StatusCode, crate::surface::http::face::Told), Failure> {
-    let session = ask.session(&abp).await?;
+    request: ClientRequest,
+) -> Result<(StatusCode, crate::surface::http::contract::Success), Failure> {
+    let session = request.session(&abp).await?;
     if pages(&session).await?.len() >= VNEXT_PAGES_MAX {
         let message = format!("the browser has {VNEXT_PAGES_MAX} tabs open");
         return Err(ErrorReport::new(ErrorCode::CapacityExceeded, message).with_hint("Close some of them.").into());
     }
-    let url = ask.body.text("url").filter(|url| url != "about:blank");
+    let url = request.body.text("url").filter(|url| url != "about:blank");
     let opened = call(&session, "open", json!({ "url": url }), DIRECT_NAVIGATE_MS).await?;
     let id = opened["page"].as_str().unwrap_or_default().to_owned();
-    if ask.body.truth("active").unwrap_or(true) {
+    if request.body.truth("active").unwrap_or(true) {
         session.state.known().active = Some(id.clone());
     }
     Ok((StatusCode::CREATED, json!({"id": id, "url": opened["url"]}).into()))
 }
 
-pub(super) async fn close(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+pub(super) async fn close(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     at.call("closePage", json!({}), DIRECT_NAVIGATE_MS).await?;
     at.session.state.known().tabs.remove(&id);
     Ok(json!({}).into())
 }
 
-pub(super) async fn activate(State(abp): State<Arc<Abp>>, Path(id): Path<String>, ask: Ask) -> Answered {
-    let at = ask.tab(&abp, &id).await?;
+pub(super) async fn activate(State(abp): State<Arc<Abp>>, Path(id): Path<String>, request: ClientRequest) -> Answered {
+    let at = request.tab(&abp, &id).await?;
     at.call("bringToFront", json!({}), DIRECT_NAVIGATE_MS).await?;
     let index = pages(&at.session).await?.iter().position(|page| page.id == id);
     at.session.state.known().active = Some(id.clone());
     Ok(json!({"status": "activated", "tab_id": id, "index": index}).into())
 }
 
-/// What the document of the contract plans, or this host does not do: named, so that nobody looks for it.
+/// The answer of routes that this host does not implement.
 pub(super) async fn planned(method: axum::http::Method, uri: axum::http::Uri) -> Failure {
     let message = format!("{method} {PREFIX}{} is not implemented by this host", uri.path());
     Failure::new(StatusCode::NOT_IMPLEMENTED, &message)

@@ -1,4 +1,5 @@
-//! The contract's tools, each a call of a route: the fields of the path are taken out of the arguments, the rest is the body.
+//! The contract's MCP tools. Each is a call of a route: path parameters are taken from the arguments, the rest is the
+//! body.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -7,10 +8,10 @@ pub(super) struct Row {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
     pub(super) method: &'static str,
-    /// Below the prefix of the contract.
+    /// The route's path, relative to the prefix of the contract.
     pub(super) path: &'static str,
     pub(super) fields: &'static [Field],
-    /// Whether it is an action, which has an envelope.
+    /// Whether it is an action, which takes the fields of the envelope too.
     pub(super) is_action: bool,
 }
 
@@ -30,9 +31,9 @@ enum Kind {
     Texts,
 }
 
-/// The field that names a tab. Without it the tab is meant that was activated last.
+/// The field that names a tab. The default is the tab that was activated last.
 pub(super) const TAB: &str = "tab_id";
-/// Another name that a tool has for a field of its route.
+/// An argument whose name differs from the route's field: (argument, field).
 pub(super) const RENAMED: (&str, &str) = ("expression", "script");
 
 const fn required(name: &'static str, kind: Kind, description: &'static str) -> Field {
@@ -195,7 +196,7 @@ pub(super) const TOOLS: [Row; 30] = [
 ];
 
 impl Row {
-    /// The schema of its arguments.
+    /// The JSON schema of its arguments.
     pub(super) fn schema(&self) -> Map<String, Json> {
         let mut properties: Map<String, Json> =
             self.fields.iter().map(|field| (field.name.to_owned(), field.schema())).collect();
@@ -225,7 +226,7 @@ impl Field {
     }
 }
 
-/// What every action takes besides.
+/// The envelope's fields, which every action takes.
 fn envelope() -> [(String, Json); 3] {
     let object = |description: &str, properties: Json| json!({"type": "object", "description": description, "properties": properties});
     let texts = json!({"type": "array", "items": {"type": "string"}});

@@ -1,4 +1,4 @@
-//! What `OpenAPI` tells of answers: the envelope with each kind of data, and the refusals that every route may give.
+//! The `OpenAPI` schemas of answers: the envelope around each kind of data, and the errors that every route may return.
 
 use codemode_spec::{
     ErrorReport,
@@ -18,58 +18,58 @@ use utoipa::{
 pub(super) struct Answer<T> {
     /// `true`.
     ok: bool,
-    /// What was asked for, as the command line calls it.
+    /// The operation, named as the command of the command line.
     command: String,
-    /// What it was about.
+    /// The execution, session, lease and page that the answer is about.
     context: Context,
-    /// The outcome.
+    /// The result.
     data: T,
-    /// What else there is to say of it.
+    /// Timing, warnings and cuts.
     meta: Meta,
 }
 
-/// An answer that says why there is no data.
+/// An answer with an error instead of data.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "it describes an envelope")]
 pub(super) struct Refusal {
     /// `false`.
     ok: bool,
-    /// What was asked for; `serve` where nothing was carried out.
+    /// The operation; `serve` if the request was refused before it reached one.
     command: String,
-    /// What it was about.
+    /// The execution, session, lease and page that the answer is about.
     context: Context,
-    /// Why there is none.
+    /// The error.
     error: ErrorReport,
-    /// What else there is to say of it.
+    /// Timing, warnings and cuts.
     meta: Meta,
 }
 
-/// What every route may answer besides its data.
+/// The error answers that every route may return.
 #[derive(IntoResponses)]
 #[expect(dead_code, reason = "it describes answers")]
 pub(super) enum Refusals {
-    /// The request has a fault.
+    /// The request is invalid.
     #[response(status = 400)]
     Invalid(#[to_schema] Refusal),
-    /// The request has no token of this host.
+    /// The request has no token, or an unknown one.
     #[response(status = 401)]
     Unauthenticated(#[to_schema] Refusal),
-    /// The caller may not administer, or the request names a foreign host or comes from a foreign page.
+    /// The caller may not administer, or the request has an unknown Host or comes from a page of a foreign origin.
     #[response(status = 403)]
     Refused(#[to_schema] Refusal),
-    /// There is nothing at the path, or nothing of the name in it.
+    /// The path, or the item that it names, does not exist.
     #[response(status = 404)]
     NotFound(#[to_schema] Refusal),
-    /// The path is not for this method.
+    /// The path does not support this method.
     #[response(status = 405)]
     MethodNotAllowed(#[to_schema] Refusal),
-    /// The request did not come in time.
+    /// The request's body did not arrive in time.
     #[response(status = 408)]
     Timeout(#[to_schema] Refusal),
-    /// What is meant is in use.
+    /// The item is in use.
     #[response(status = 409)]
     Busy(#[to_schema] Refusal),
-    /// The request is too long.
+    /// The request is too large.
     #[response(status = 413)]
     TooLarge(#[to_schema] Refusal),
     /// The host, its browser or its store failed.
@@ -77,7 +77,7 @@ pub(super) enum Refusals {
     Failed(#[to_schema] Refusal),
 }
 
-/// How callers say who they are.
+/// The authentication scheme.
 pub(super) struct Bearer;
 
 impl Modify for Bearer {

@@ -1,8 +1,8 @@
 //! A handler for each route. Each calls one method of the service.
 
 use super::{
-    asked::{AuditAsked, Chosen, ExecutionsAsked, Named, NothingAsked, SessionsAsked, VerifyAsked, ViewAsked},
     document::{Answer, Bearer, Refusal, Refusals},
+    params::{AuditParams, ExecutionsParams, Named, NoParams, SessionsParams, StrictQuery, VerifyParams, ViewParams},
 };
 use crate::{
     service::{
@@ -36,18 +36,18 @@ use std::{
 use tokio::{sync::Semaphore, time::timeout};
 use utoipa::OpenApi;
 
-/// A file goes out in such pieces.
+/// The size of the chunks in which a file is sent.
 const PIECE_BYTES: usize = 64 * KIB;
 
-/// What handlers are given.
+/// The state of the handlers.
 #[derive(Clone)]
 pub(super) struct Admin {
     service: Service,
-    /// Places for files that are sent.
+    /// Permits that bound the number of files being sent, and so the memory for them.
     files: Arc<Semaphore>,
 }
 
-/// The router and the document, of one list.
+/// Generates the router and the OpenAPI document from one list, so that they cannot differ.
 macro_rules! routes {
     ($($method:ident $path:literal $handler:ident,)+) => {
         /// All routes.
@@ -63,7 +63,7 @@ macro_rules! routes {
         #[openapi(
             info(title = "codemode administration", description = "What the command line administers, as JSON."),
             paths($($handler),+),
-            // The derivation finds the data of answers by itself, and what refusals refer to by this.
+            // The derive finds the schemas of data by itself, but those of error answers only through this.
             components(schemas(Refusal)),
             modifiers(&Bearer),
             security((), ("token" = []))
@@ -98,14 +98,14 @@ routes! {
     get "/admin/v1/openapi.json" openapi,
 }
 
-/// The answer to what was asked for.
+/// Runs an operation and answers with its envelope.
 async fn answered<T: Serialize>(command: &str, work: impl Future<Output = Result<T, ErrorReport>>) -> Response {
     let began = Instant::now();
     let outcome = work.await;
     enveloped(&service::answer(command, outcome, began.elapsed()))
 }
 
-/// The same, and what was begun is carried out when the client goes away.
+/// Like [`answered`], but the operation runs to its end even if the client disconnects.
 async fn carried_out<T: Serialize + Send + 'static>(
     command: &str,
     work: impl Future<Output = Result<T, ErrorReport>> + Send + 'static,
@@ -114,134 +114,134 @@ async fn carried_out<T: Serialize + Send + 'static>(
     answered(command, async { tokio::spawn(work).await.unwrap_or_else(lost) }).await
 }
 
-/// The sessions that live.
-#[utoipa::path(get, path = "/admin/v1/sessions", tag = "sessions", params(SessionsAsked),
+/// Lists the live sessions.
+#[utoipa::path(get, path = "/admin/v1/sessions", tag = "sessions", params(SessionsParams),
     responses((status = 200, body = Answer<SessionsListed>, description = "The sessions"), Refusals))]
-async fn sessions_list(State(admin): State<Admin>, Chosen(asked): Chosen<SessionsAsked>) -> Response {
-    answered("sessions list", admin.service.sessions_list(asked.ended)).await
+async fn sessions_list(State(admin): State<Admin>, StrictQuery(params): StrictQuery<SessionsParams>) -> Response {
+    answered("sessions list", admin.service.sessions_list(params.ended)).await
 }
 
-/// One session, by its id or its key.
+/// Shows one session, by its id or its key.
 #[utoipa::path(get, path = "/admin/v1/sessions/{name}", tag = "sessions",
     params(("name" = String, Path, description = "The session's id, or its key")),
     responses((status = 200, body = Answer<SessionShown>, description = "The session"), Refusals))]
 async fn sessions_show(
     State(admin): State<Admin>,
     Named(name): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     answered("sessions show", admin.service.sessions_show(&name)).await
 }
 
-/// Ends a session, its browser and what is kept of its key, even while it is used.
+/// Ends a session with its browser, and deletes the profile of its key, even while an execution uses it.
 #[utoipa::path(post, path = "/admin/v1/sessions/{name}/close", tag = "sessions",
     params(("name" = String, Path, description = "The session's id, or its key")),
     responses((status = 200, body = Answer<SessionClosed>, description = "It has ended"), Refusals))]
 async fn sessions_close(
     State(admin): State<Admin>,
     Named(name): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     carried_out("sessions close", async move { admin.service.sessions_close(&name).await }).await
 }
 
-/// Takes a session away from the execution that uses it; a shared browser stays.
+/// Revokes the lease of the execution that uses a session; a shared browser keeps running.
 #[utoipa::path(post, path = "/admin/v1/sessions/{name}/revoke", tag = "sessions",
     params(("name" = String, Path, description = "The session's id, or its key")),
     responses((status = 200, body = Answer<SessionRevoked>, description = "Who had it"), Refusals))]
 async fn sessions_revoke(
     State(admin): State<Admin>,
     Named(name): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     carried_out("sessions revoke", async move { admin.service.sessions_revoke(&name).await }).await
 }
 
-/// Ends what no execution may use any more, and removes what dead hosts left.
+/// Ends sessions that no execution can use any more, and cleans up after hosts that died.
 #[utoipa::path(post, path = "/admin/v1/sweep", tag = "sessions",
     responses((status = 200, body = Answer<SessionsSwept>, description = "What went"), Refusals))]
-async fn sessions_sweep(State(admin): State<Admin>, Chosen(NothingAsked {}): Chosen<NothingAsked>) -> Response {
+async fn sessions_sweep(State(admin): State<Admin>, StrictQuery(NoParams {}): StrictQuery<NoParams>) -> Response {
     carried_out("sessions sweep", async move { admin.service.sessions_sweep().await }).await
 }
 
-/// The leases that are held, with their holders.
+/// Lists the leases that are held, with their holders.
 #[utoipa::path(get, path = "/admin/v1/leases", tag = "sessions",
     responses((status = 200, body = Answer<LeasesListed>, description = "The leases"), Refusals))]
-async fn leases_list(State(admin): State<Admin>, Chosen(NothingAsked {}): Chosen<NothingAsked>) -> Response {
+async fn leases_list(State(admin): State<Admin>, StrictQuery(NoParams {}): StrictQuery<NoParams>) -> Response {
     answered("leases list", admin.service.leases_list()).await
 }
 
-/// Executions that run or that the audit knows, the last that began first.
-#[utoipa::path(get, path = "/admin/v1/executions", tag = "executions", params(ExecutionsAsked),
+/// Lists executions that are running or in the audit, latest start first.
+#[utoipa::path(get, path = "/admin/v1/executions", tag = "executions", params(ExecutionsParams),
     responses((status = 200, body = Answer<ExecutionsListed>, description = "The executions"), Refusals))]
-async fn executions_list(State(admin): State<Admin>, Chosen(asked): Chosen<ExecutionsAsked>) -> Response {
-    let work = async { admin.service.executions_list(asked.try_into()?).await };
+async fn executions_list(State(admin): State<Admin>, StrictQuery(params): StrictQuery<ExecutionsParams>) -> Response {
+    let work = async { admin.service.executions_list(params.try_into()?).await };
     answered("executions list", work).await
 }
 
-/// One execution, with its rows of the audit and its files.
+/// Shows one execution, with its audit rows and its files.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}", tag = "executions",
     params(("execution" = String, Path, description = "As context.execution_id of its answer")),
     responses((status = 200, body = Answer<ExecutionShown>, description = "The execution"), Refusals))]
 async fn executions_show(
     State(admin): State<Admin>,
     Named(execution): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     answered("executions show", admin.service.executions_show(&execution)).await
 }
 
-/// What a report of a defect needs of an execution, without scripts, results, paths and keys.
+/// Dumps what a bug report needs of an execution, without scripts, results, paths and keys.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/dump", tag = "executions",
     params(("execution" = String, Path, description = "As context.execution_id of its answer")),
     responses((status = 200, body = Answer<ExecutionDump>, description = "The dump"), Refusals))]
 async fn executions_dump(
     State(admin): State<Admin>,
     Named(execution): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     answered("debug dump", admin.service.dump_execution(&execution)).await
 }
 
-/// What an execution of this host runs, calls and writes, while it runs and for a while after its end. Scripts and console
-/// lines are in memory alone.
+/// Shows the script, calls and console lines of an execution of this host, while it runs and for a while afterwards.
+/// They are held only in memory.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/trace", tag = "executions",
     params(("execution" = String, Path, description = "As context.execution_id of its answer")),
     responses((status = 200, body = Answer<ExecutionTraced>, description = "The trace"), Refusals))]
 async fn executions_trace(
     State(admin): State<Admin>,
     Named(execution): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     answered("executions trace", async { Ok(admin.service.executions_trace(&execution)) }).await
 }
 
-/// The page of an execution that this host runs, as soon as there is another picture than the one that was seen, or when ten
-/// seconds are over. Looking changes nothing in the page.
+/// Shows the page of an execution that this host is running. Answers when there is a picture newer than `after`, or
+/// after ten seconds. Viewing does not affect the page.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/view", tag = "executions",
-    params(("execution" = String, Path, description = "As context.execution_id of its answer"), ViewAsked),
+    params(("execution" = String, Path, description = "As context.execution_id of its answer"), ViewParams),
     responses((status = 200, body = Answer<PageView>, description = "The page"), Refusals))]
 async fn executions_view(
     State(admin): State<Admin>,
     Named(execution): Named<String>,
-    Chosen(asked): Chosen<ViewAsked>,
+    StrictQuery(params): StrictQuery<ViewParams>,
 ) -> Response {
-    answered("executions view", admin.service.executions_view(&execution, asked.after)).await
+    answered("executions view", admin.service.executions_view(&execution, params.after)).await
 }
 
-/// The files that are kept of an execution's answer.
+/// Lists the stored files of an execution's answer.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/files", tag = "files",
     params(("execution" = String, Path, description = "As context.execution_id of its answer")),
     responses((status = 200, body = Answer<FilesListed>, description = "The files"), Refusals))]
 async fn files_list(
     State(admin): State<Admin>,
     Named(execution): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     answered("files list", admin.service.files_list(&execution)).await
 }
 
-/// The bytes of one file.
+/// Downloads one file.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/files/{file}", tag = "files",
     params(
         ("execution" = String, Path, description = "As context.execution_id of its answer"),
@@ -251,7 +251,7 @@ async fn files_list(
 async fn files_get(
     State(admin): State<Admin>,
     Named((execution, file)): Named<(String, String)>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     let Ok(Ok(place)) = timeout(Duration::from_millis(HTTP_BODY_MS_MAX), admin.files.acquire_owned()).await else {
         let error = ErrorReport::new(ErrorCode::CapacityExceeded, "too many files are being sent");
@@ -264,11 +264,11 @@ async fn files_get(
     };
     let length = bytes.len();
     let pieces = (0..length).step_by(PIECE_BYTES).map(move |start| {
-        // Given back with the last piece.
+        // The permit is released with the last chunk.
         let _ = &place;
         Ok::<_, Infallible>(bytes.slice(start..length.min(start + PIECE_BYTES)))
     });
-    // Of a page's making: no browser shows it as a page of this host.
+    // The content may come from a page: no browser may render it with this host's origin.
     let headers = [
         (CONTENT_TYPE, "application/octet-stream".to_owned()),
         (CONTENT_LENGTH, length.to_string()),
@@ -279,24 +279,24 @@ async fn files_get(
     (headers, Body::from_stream(futures::stream::iter(pieces))).into_response()
 }
 
-/// What happened, oldest first.
-#[utoipa::path(get, path = "/admin/v1/audit", tag = "audit", params(AuditAsked),
+/// Lists audit rows, oldest first.
+#[utoipa::path(get, path = "/admin/v1/audit", tag = "audit", params(AuditParams),
     responses((status = 200, body = Answer<AuditShown>, description = "Rows of the audit"), Refusals))]
-async fn audit_show(State(admin): State<Admin>, Chosen(asked): Chosen<AuditAsked>) -> Response {
-    answered("audit show", async { admin.service.audit_show(asked.try_into()?).await }).await
+async fn audit_show(State(admin): State<Admin>, StrictQuery(params): StrictQuery<AuditParams>) -> Response {
+    answered("audit show", async { admin.service.audit_show(params.try_into()?).await }).await
 }
 
-/// Whether no row was edited, removed or moved.
-#[utoipa::path(get, path = "/admin/v1/audit/verify", tag = "audit", params(VerifyAsked),
+/// Verifies that no audit row was edited, removed or moved.
+#[utoipa::path(get, path = "/admin/v1/audit/verify", tag = "audit", params(VerifyParams),
     responses((status = 200, body = Answer<Verdict>, description = "It is what was written"), Refusals))]
-async fn audit_verify(State(admin): State<Admin>, Chosen(asked): Chosen<VerifyAsked>) -> Response {
-    answered("audit verify", async { admin.service.audit_verify(asked.known()?).await }).await
+async fn audit_verify(State(admin): State<Admin>, StrictQuery(params): StrictQuery<VerifyParams>) -> Response {
+    answered("audit verify", async { admin.service.audit_verify(params.known()?).await }).await
 }
 
-/// Names and keys of the saved login states.
+/// Lists the saved login states, with their session keys.
 #[utoipa::path(get, path = "/admin/v1/logins", tag = "logins",
     responses((status = 200, body = Answer<LoginsListed>, description = "The login states"), Refusals))]
-async fn logins_list(State(admin): State<Admin>, Chosen(NothingAsked {}): Chosen<NothingAsked>) -> Response {
+async fn logins_list(State(admin): State<Admin>, StrictQuery(NoParams {}): StrictQuery<NoParams>) -> Response {
     answered("logins list", admin.service.logins_list()).await
 }
 
@@ -310,15 +310,15 @@ async fn logins_list(State(admin): State<Admin>, Chosen(NothingAsked {}): Chosen
 async fn logins_remove(
     State(admin): State<Admin>,
     Named((key, name)): Named<(String, String)>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     carried_out("logins remove", async move { admin.service.logins_remove(&name, &key).await }).await
 }
 
-/// Names and origins of the secrets.
+/// Lists the secrets, with their origins.
 #[utoipa::path(get, path = "/admin/v1/secrets", tag = "secrets",
     responses((status = 200, body = Answer<SecretsListed>, description = "The secrets"), Refusals))]
-async fn secrets_list(State(admin): State<Admin>, Chosen(NothingAsked {}): Chosen<NothingAsked>) -> Response {
+async fn secrets_list(State(admin): State<Admin>, StrictQuery(NoParams {}): StrictQuery<NoParams>) -> Response {
     answered("secrets list", admin.service.secrets_list()).await
 }
 
@@ -329,15 +329,15 @@ async fn secrets_list(State(admin): State<Admin>, Chosen(NothingAsked {}): Chose
 async fn secrets_remove(
     State(admin): State<Admin>,
     Named(name): Named<String>,
-    Chosen(NothingAsked {}): Chosen<NothingAsked>,
+    StrictQuery(NoParams {}): StrictQuery<NoParams>,
 ) -> Response {
     carried_out("secrets remove", async move { admin.service.secrets_remove(&name).await }).await
 }
 
-/// This document.
+/// Returns this document.
 #[utoipa::path(get, path = "/admin/v1/openapi.json", tag = "document",
     responses((status = 200, body = serde_json::Value, description = "OpenAPI 3.1"), Refusals))]
-async fn openapi(Chosen(NothingAsked {}): Chosen<NothingAsked>) -> Response {
+async fn openapi(StrictQuery(NoParams {}): StrictQuery<NoParams>) -> Response {
     json(StatusCode::OK, &Document::openapi())
 }
 

@@ -1,7 +1,7 @@
-// The dashboard: asks /admin/v1 and shows what is answered. It changes nothing, here or in a page.
+// The dashboard: requests data from /admin/v1 and shows it. It is read-only.
 //
-// What it shows is hostile: scripts, console lines, addresses and titles of pages. All of it becomes text nodes, and no address
-// becomes a link.
+// The data is untrusted: scripts, console lines, URLs and titles of pages. All of it becomes text nodes, and no URL becomes
+// a link.
 
 const TOKEN = "codemode.token";
 const EVERY_MS = 2000;
@@ -16,7 +16,7 @@ const visible = () =>
     ? Promise.resolve()
     : new Promise((done) => document.addEventListener("visibilitychange", () => done(visible()), { once: true }));
 
-// An element, with attributes and children; texts become text.
+// Creates an element with attributes and children; strings become text nodes.
 function h(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -27,7 +27,7 @@ function h(name, attributes = {}, ...children) {
   return element;
 }
 
-// ---- Asking
+// ---- Requests
 
 class Refused extends Error {
   constructor(status, error) {
@@ -53,7 +53,7 @@ const query = (fields) => {
   return given.length ? `?${new URLSearchParams(given)}` : "";
 };
 
-// ---- Words
+// ---- Formatting
 
 const time = (ms) =>
   ms === undefined || ms === null
@@ -93,7 +93,7 @@ function table(caption, columns, rows) {
 const facts = (rows) =>
   h("dl", {}, rows.filter(([, value]) => value?.nodeType || value?.length).map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)]));
 
-// A form whose fields become the query of the place.
+// A filter form; submitting it puts its fields into the query of the address.
 function filters(place, fields, asked) {
   const inputs = fields.map(([name, label, kind]) => {
     const input = h("input", { type: kind, name, id: `filter-${name}`, autocomplete: "off" });
@@ -113,7 +113,7 @@ function filters(place, fields, asked) {
 const earlier = (place, asked, before) =>
   before ? h("p", {}, h("a", { id: "earlier", href: `#/${place}${query({ ...asked, before })}` }, "Earlier")) : "";
 
-// ---- Views: each loads, and gives sections of a name, what they are made of, and how
+// ---- Views: each loads its data and returns sections: [title, data, function that builds the content]
 
 const views = {
   async sessions() {
@@ -239,7 +239,7 @@ const auditRow = (row) => [
 ];
 const audited = (rows) => ["Audit", rows, () => table("What the audit has of it", AUDIT, rows.map(auditRow))];
 
-// ---- The page of an execution that runs
+// ---- The live picture of a running execution's page
 
 function page(id) {
   const button = h("button", { type: "button", id: "watch", "aria-pressed": "false" }, "Watch the page");
@@ -288,13 +288,13 @@ async function watch(id, picture, about, button, signal) {
   }
 }
 
-// ---- Showing
+// ---- Rendering
 
 let shownPlace;
 let generation = 0;
 let waiting;
 
-// Where the address leads: the view, what was asked of it, and the rest of the path.
+// The route in the address: the view, the id in the path, and the query.
 function place() {
   const [path, asked = ""] = location.hash.replace(/^#\//, "").split("?");
   const [name, rest = ""] = path.split("/");
@@ -302,13 +302,13 @@ function place() {
   try {
     id = decodeURIComponent(rest);
   } catch {
-    // No name of anything.
+    // Not decodable: treated as no id.
   }
   const known = Object.hasOwn(views, name) ? name : "sessions";
   return { name: known, id, asked: Object.fromEntries(new URLSearchParams(asked)), text: location.hash };
 }
 
-// Puts the sections into the page, those that have changed anew; what has the focus keeps it, and what was scrolled stays so.
+// Renders the sections, replacing only those whose data has changed; keeps the focus and the scroll positions.
 function draw(sections, isOther) {
   const focused = document.activeElement?.id;
   const scrolled = ["code", "console"].map((id) => [id, isOther ? 0 : byId(id)?.scrollTop]);
@@ -357,7 +357,7 @@ async function show() {
     status("");
   } catch (error) {
     if (mine !== generation) return;
-    // A host may have got tokens since the page was loaded.
+    // Also reached when tokens were configured after the page was loaded.
     if (error instanceof Refused && (error.status === 401 || (error.status === 403 && hasToken))) {
       sessionStorage.removeItem(TOKEN);
       return logIn(`${error.message}. ${error.hint ?? ""}`);

@@ -1,10 +1,10 @@
-//! `POST /act`: the eleven kinds, each as a verb.
+//! `POST /act`: translates the eleven kinds of actions into verbs.
 
 use super::{
-    ask::{Ask, At},
     browser::Vnext,
+    request::{ClientRequest, PageHandle},
 };
-use crate::surface::http::face::{Answered, Failure, Fields};
+use crate::surface::http::contract::{Answered, Failure, Fields};
 use axum::{extract::State, http::StatusCode};
 use codemode_spec::limits::{
     VNEXT_ACT_MS, VNEXT_ACT_MS_MAX, VNEXT_ACT_MS_MIN, VNEXT_WAIT_MS, VNEXT_WAIT_MS_MAX, VNEXT_WAIT_MS_MIN,
@@ -12,42 +12,42 @@ use codemode_spec::limits::{
 use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
-/// Milliseconds between the keys of a text that is typed slowly.
+/// The delay between keys of a text that is typed slowly, in milliseconds.
 const SLOWLY_MS: u64 = 75;
-/// What stands for an action that names an element by a selector.
+/// The error message for an action that names its element by a selector.
 const NO_SELECTOR: &str = "'selector' is not supported. Use 'ref' from snapshot instead.";
 
-/// Carries out one action.
-pub(super) async fn act(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let kind = ask.body.text("kind").ok_or_else(|| Failure::bad("kind is required"))?;
-    if kind != "wait" && ask.body.0.contains_key("selector") {
+/// Performs one action.
+pub(super) async fn act(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let kind = request.body.text("kind").ok_or_else(|| Failure::bad("kind is required"))?;
+    if kind != "wait" && request.body.0.contains_key("selector") {
         return Err(Failure::bad(NO_SELECTOR)
             .with_hint("Take a snapshot, and name the element by its ref: {\"ref\": \"e12\"}."));
     }
     if matches!(kind.as_str(), "evaluate" | "wait")
         && !vnext.options.evaluates
-        && (kind == "evaluate" || ask.body.0.contains_key("fn"))
+        && (kind == "evaluate" || request.body.0.contains_key("fn"))
     {
         return Err(Failure::new(StatusCode::FORBIDDEN, "evaluating functions is disabled on this host"));
     }
-    // What is wrong with a request is said before a browser is started for it.
-    let action = Action::read(&kind, &ask.body)?;
-    let at = ask.page(&vnext).await?;
-    let mut told = json!({"ok": true, "targetId": at.page, "url": at.url});
+    // The request is validated before a browser is started for it.
+    let action = Action::read(&kind, &request.body)?;
+    let at = request.page(&vnext).await?;
+    let mut reply = json!({"ok": true, "targetId": at.page, "url": at.url});
     let result = action.carry_out(&at).await?;
     if kind == "evaluate" {
-        told["result"] = result;
+        reply["result"] = result;
     }
-    Ok(told.into())
+    Ok(reply.into())
 }
 
-/// An action as its verbs.
+/// An action, translated into verbs.
 enum Action {
-    /// One verb, with its argument and its time in milliseconds.
+    /// One verb, with its argument and its timeout in milliseconds.
     Verb(&'static str, Json, u64),
-    /// One after the other.
+    /// Several, performed in order.
     Verbs(Vec<Action>),
-    /// Time, in milliseconds.
+    /// A pause, in milliseconds.
     Pause(u64),
 }
 
@@ -132,7 +132,7 @@ impl Action {
                 let function = body.text("fn").ok_or_else(|| Failure::bad("fn is required"))?;
                 Ok(match body.text("ref") {
                     Some(of) => {
-                        // A function of the element, or something that is evaluated.
+                        // The field is a function of the element, or an expression.
                         let function = format!(
                             "(element) => {{ const it = ({function}\n); return typeof it === 'function' ? it(element) : it; }}"
                         );
@@ -155,7 +155,7 @@ impl Action {
         }
     }
 
-    /// All that is asked for, in the order of the contract.
+    /// All requested waits, in the order of the contract.
     fn wait(body: &Fields) -> Result<Self, Failure> {
         let time_ms = body.time_ms("timeoutMs", VNEXT_WAIT_MS, VNEXT_WAIT_MS_MIN, VNEXT_WAIT_MS_MAX);
         let mut waits = Vec::new();
@@ -197,7 +197,7 @@ impl Action {
         Ok(Self::Verbs(waits))
     }
 
-    async fn carry_out(self, at: &At) -> Result<Json, Failure> {
+    async fn carry_out(self, at: &PageHandle) -> Result<Json, Failure> {
         let actions = match self {
             Self::Verbs(actions) => actions,
             one => vec![one],
@@ -217,7 +217,7 @@ impl Action {
     }
 }
 
-/// The element with a ref, as `e5`, `@e5` or `ref=e5`.
+/// The target for a ref, written `e5`, `@e5` or `ref=e5`.
 pub(super) fn target(of: &str) -> Json {
     let value = of.trim().trim_start_matches("ref=").trim_start_matches('@');
     json!({"steps": [{"by": "ref", "value": value}]})
@@ -235,7 +235,7 @@ fn one_of(value: &str, known: &[&str], message: &str) -> Result<(), Failure> {
     if known.contains(&value) { Ok(()) } else { Err(Failure::bad(message)) }
 }
 
-/// A field of a form. Boxes and radio buttons are ticked or not.
+/// Translates a form field. The value of a checkbox or radio button is whether it is checked.
 fn field(field: &Json) -> Option<Json> {
     let (of, kind) = (field["ref"].as_str()?, field["type"].as_str()?);
     let value = match (kind, &field["value"]) {

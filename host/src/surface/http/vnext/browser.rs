@@ -1,8 +1,8 @@
-//! The browser of a client: an execution without a script on a session key, its tabs, and what is kept with it.
+//! The browser of a client: an execution without a script on a session key, its tabs, and the state stored with it.
 
 use crate::{
     service::{DirectSession, DirectSessions, Service},
-    surface::http::face::{Failure, Page},
+    surface::http::contract::{Failure, Page},
 };
 use axum::http::StatusCode;
 use serde_json::{Value as Json, json};
@@ -13,12 +13,12 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// What a verb is given beyond its own time, to say what kept it.
+/// Extra time for a verb beyond its own timeout, so that it can report why it timed out.
 pub(super) const GRACE_MS: u64 = 2_000;
-/// How the audit knows these executions, and the session key of a caller without a name.
+/// The name of these executions in the audit, and the session key of a caller without a name.
 pub(super) const NAME: &str = "vnext";
 
-/// For what a hook waits.
+/// The kind of event for which a hook waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Hook {
     Dialog,
@@ -26,8 +26,8 @@ pub(super) enum Hook {
 }
 
 impl Hook {
-    /// The news of it.
-    pub(super) const fn news(self) -> &'static str {
+    /// The type of the event.
+    pub(super) const fn event_type(self) -> &'static str {
         match self {
             Self::Dialog => "dialog",
             Self::FileChooser => "filechooser",
@@ -35,62 +35,62 @@ impl Hook {
     }
 }
 
-/// What an operator decides.
+/// The operator's settings of the contract.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     /// Whether clients may evaluate functions in pages.
     pub evaluates: bool,
-    /// The folder whose files clients may give to pages.
+    /// The folder whose files clients may upload to pages.
     pub uploads: Option<PathBuf>,
 }
 
-/// What all requests have.
+/// The state shared by all requests.
 pub(crate) struct Vnext {
     pub(super) service: Service,
-    pub(super) sessions: DirectSessions<Kept>,
+    pub(super) sessions: DirectSessions<ClientState>,
     pub(super) options: Options,
 }
 
-/// What is kept with the browser of a client.
+/// The state stored with the browser of a client.
 #[derive(Default)]
-pub(super) struct Kept {
-    /// The page that a request means which names none.
+pub(super) struct ClientState {
+    /// The page that was used last: the target of requests that name none.
     last: Mutex<Option<String>>,
-    /// What waits for the next dialog or file chooser, by page.
+    /// The armed hooks, by page and kind.
     pub(super) armed: Mutex<HashMap<(String, Hook), AbortOnDropHandle<()>>>,
 }
 
-pub(super) type Session = Arc<DirectSession<Kept>>;
+pub(super) type Session = Arc<DirectSession<ClientState>>;
 
 impl Vnext {
     pub(crate) fn new(service: Service, options: Options) -> Arc<Self> {
         Arc::new(Self { sessions: DirectSessions::new(service.clone(), NAME), service, options })
     }
 
-    /// Ends the executions of all clients; their browsers stay with their keepers.
+    /// Ends the executions of all clients; their browsers keep running under their keepers.
     pub(crate) async fn end(&self) {
         self.sessions.end_all().await;
     }
 }
 
-impl Kept {
-    /// The page that a request means which names none.
-    pub(super) fn meant(&self) -> Option<String> {
+impl ClientState {
+    /// The page that was used last.
+    pub(super) fn last_page(&self) -> Option<String> {
         self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// From now on that is this one.
-    pub(super) fn mean(&self, page: &str) {
+    /// Sets the page that was used last.
+    pub(super) fn set_last_page(&self, page: &str) {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(page.to_owned());
     }
 }
 
-/// A tab as it is told.
-pub(super) fn told(page: Page) -> Json {
+/// A tab as JSON of the contract.
+pub(super) fn tab_json(page: Page) -> Json {
     json!({"targetId": page.id, "title": page.title, "url": page.url, "type": "page"})
 }
 
-/// The tab with an id, or the one whose id begins so.
+/// The tab with an id, or the only one whose id has this prefix.
 pub(super) fn chosen(pages: Vec<Page>, target: &str) -> Result<Page, Failure> {
     let mut found: Vec<Page> = pages.into_iter().filter(|page| page.id.starts_with(target)).collect();
     if let Some(exact) = found.iter().position(|page| page.id == target) {

@@ -1,30 +1,31 @@
-//! Browser control vNext: the second of the HTTP contracts, as a translation into the verbs of `browser`.
+//! The HTTP contract "browser control vNext", translated into the verbs of the namespace `browser`.
 //!
-//! `browser` is what a client works on, `ask` a request, `act` has the eleven kinds of actions, `page` what is read of a page, `hooks`
-//! what is armed. A client's browser is that of a session key, used by an execution without a script: lease, policy, audit and
-//! bounds are those of scripts. Defaults, clamps and statuses are those of the contract.
+//! `browser` holds the state of a client's browser, `ask` parses requests, `act` has the eleven kinds of actions,
+//! `page` reads from pages, `hooks` arms answers to dialogs and file choosers. A client uses the browser of a session
+//! key through an execution without a script, so that lease, policy, audit and bounds apply as to scripts. Defaults,
+//! clamps and statuses are those of the contract.
 
 mod act;
-mod ask;
 mod browser;
 mod hooks;
 mod page;
+mod request;
 
 pub(super) use browser::{Options, Vnext};
 
-use super::face::{Answered, Failure, call, pages};
-use ask::Ask;
+use super::contract::{Answered, Failure, call, pages};
 use axum::{
     Router,
     extract::{Path, State},
     http::StatusCode,
     routing::{delete, get, post},
 };
-use browser::{chosen, told};
+use browser::{chosen, tab_json};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     limits::{DIRECT_NAVIGATE_MS, VNEXT_PAGES_MAX},
 };
+use request::ClientRequest;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -53,67 +54,67 @@ pub(super) fn router(vnext: &Arc<Vnext>) -> Router {
         })
 }
 
-async fn status(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    vnext.service.may_use(&ask.caller, &ask.key)?;
-    let running = vnext.service.has_browser(&ask.key).await?;
-    let in_use = vnext.sessions.find(&ask.caller, &ask.key).await.is_some();
-    Ok(json!({"enabled": true, "running": running, "session": ask.key, "inUse": in_use}).into())
+async fn status(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    vnext.service.may_use(&request.caller, &request.key)?;
+    let running = vnext.service.has_browser(&request.key).await?;
+    let in_use = vnext.sessions.find(&request.caller, &request.key).await.is_some();
+    Ok(json!({"enabled": true, "running": running, "session": request.key, "inUse": in_use}).into())
 }
 
-async fn start(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    pages(&*ask.session(&vnext).await?).await?;
-    Ok(json!({"ok": true, "session": ask.key}).into())
+async fn start(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    pages(&*request.session(&vnext).await?).await?;
+    Ok(json!({"ok": true, "session": request.key}).into())
 }
 
-async fn stop(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    vnext.service.may_use(&ask.caller, &ask.key)?;
-    if let Some(session) = vnext.sessions.find(&ask.caller, &ask.key).await {
+async fn stop(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    vnext.service.may_use(&request.caller, &request.key)?;
+    if let Some(session) = vnext.sessions.find(&request.caller, &request.key).await {
         session.end().await;
     }
-    Ok(json!({"ok": true, "stopped": vnext.service.stop_browser(&ask.key).await?}).into())
+    Ok(json!({"ok": true, "stopped": vnext.service.stop_browser(&request.key).await?}).into())
 }
 
-async fn tabs(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let Some(session) = ask.running(&vnext).await? else {
+async fn tabs(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let Some(session) = request.running(&vnext).await? else {
         return Ok(json!({"running": false, "tabs": []}).into());
     };
-    let tabs: Vec<Json> = pages(&session).await?.into_iter().map(told).collect();
+    let tabs: Vec<Json> = pages(&session).await?.into_iter().map(tab_json).collect();
     Ok(json!({"running": true, "tabs": tabs}).into())
 }
 
-async fn open(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let url = ask.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
-    let session = ask.session(&vnext).await?;
+async fn open(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let url = request.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
+    let session = request.session(&vnext).await?;
     if pages(&session).await?.len() >= VNEXT_PAGES_MAX {
         let message = format!("the browser has {VNEXT_PAGES_MAX} tabs open");
         return Err(ErrorReport::new(ErrorCode::CapacityExceeded, message).with_hint("Close some of them.").into());
     }
     let opened = call(&session, "open", json!({"url": url}), DIRECT_NAVIGATE_MS).await?;
     let page = opened["page"].as_str().unwrap_or_default().to_owned();
-    session.state.mean(&page);
+    session.state.set_last_page(&page);
     let title = pages(&session).await?.into_iter().find(|of| of.id == page).map(|of| of.title);
     Ok(json!({"targetId": page, "title": title, "url": opened["url"], "type": "page"}).into())
 }
 
-async fn focus(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let target = ask.body.text("targetId").ok_or_else(|| Failure::bad("targetId is required"))?;
-    let session = ask.running(&vnext).await?.ok_or_else(not_running)?;
+async fn focus(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let target = request.body.text("targetId").ok_or_else(|| Failure::bad("targetId is required"))?;
+    let session = request.running(&vnext).await?.ok_or_else(not_running)?;
     let page = chosen(pages(&session).await?, &target)?;
     call(&session, "bringToFront", json!({"page": page.id}), DIRECT_NAVIGATE_MS).await?;
-    session.state.mean(&page.id);
+    session.state.set_last_page(&page.id);
     Ok(json!({"ok": true, "targetId": page.id}).into())
 }
 
-async fn close(State(vnext): State<Arc<Vnext>>, Path(target): Path<String>, ask: Ask) -> Answered {
-    let session = ask.running(&vnext).await?.ok_or_else(not_running)?;
+async fn close(State(vnext): State<Arc<Vnext>>, Path(target): Path<String>, request: ClientRequest) -> Answered {
+    let session = request.running(&vnext).await?.ok_or_else(not_running)?;
     let page = chosen(pages(&session).await?, &target)?;
     call(&session, "closePage", json!({"page": page.id}), DIRECT_NAVIGATE_MS).await?;
     Ok(json!({"ok": true, "targetId": page.id}).into())
 }
 
-async fn navigate(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let url = ask.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
-    let at = ask.page(&vnext).await?;
+async fn navigate(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let url = request.body.text("url").ok_or_else(|| Failure::bad("url is required"))?;
+    let at = request.page(&vnext).await?;
     let answer = at.call_answered("goto", json!({"url": url}), DIRECT_NAVIGATE_MS).await?;
     Ok(json!({"ok": true, "targetId": at.page, "url": answer["url"]}).into())
 }

@@ -1,11 +1,11 @@
-//! What is read of a page: screenshot, snapshot, console, PDF.
+//! Reads from a page: screenshot, snapshot, console, PDF.
 
 use super::{
     act::target,
-    ask::{Ask, At},
     browser::Vnext,
+    request::{ClientRequest, PageHandle},
 };
-use crate::surface::http::face::{Answered, Failure};
+use crate::surface::http::contract::{Answered, Failure};
 use axum::extract::State;
 use codemode_spec::limits::{
     DIRECT_NAVIGATE_MS, VNEXT_ARIA_NODES, VNEXT_ARIA_NODES_MAX, VNEXT_CONSOLE_LINES_MAX, VNEXT_SCREENSHOT_BYTES_MAX,
@@ -14,21 +14,21 @@ use codemode_spec::limits::{
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// Qualities of a JPEG that are tried until it is small enough.
+/// The JPEG qualities that are tried in turn until the file is small enough.
 const QUALITIES: [u32; 4] = [85, 70, 50, 30];
 
-/// Takes a picture, no side of it longer and no file larger than the contract has it.
-pub(super) async fn screenshot(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let full_page = ask.body.truth("fullPage").unwrap_or(false);
-    let (of, selector) = (ask.body.text("ref"), ask.body.text("element"));
+/// Takes a screenshot within the contract's bounds on side length and file size.
+pub(super) async fn screenshot(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let full_page = request.body.truth("fullPage").unwrap_or(false);
+    let (of, selector) = (request.body.text("ref"), request.body.text("element"));
     if full_page && (of.is_some() || selector.is_some()) {
         return Err(Failure::bad("fullPage is not supported for element screenshots"));
     }
-    let is_jpeg = ask.body.text("type").is_some_and(|kind| kind == "jpeg");
+    let is_jpeg = request.body.text("type").is_some_and(|kind| kind == "jpeg");
     let of = of
         .map(|of| target(&of))
         .or_else(|| selector.map(|value| json!({"steps": [{"by": "selector", "value": value}]})));
-    let at = ask.page(&vnext).await?;
+    let at = request.page(&vnext).await?;
     let mut argument = json!({"fullPage": full_page, "maxSide": VNEXT_SCREENSHOT_SIDE_MAX, "type": if is_jpeg { "jpeg" } else { "png" }});
     if let Some(of) = of {
         argument["target"] = of;
@@ -44,17 +44,17 @@ pub(super) async fn screenshot(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Ans
         argument["quality"] = json!(quality);
         picture = at.bytes("screenshot", argument.clone(), DIRECT_NAVIGATE_MS).await?;
     }
-    kept(&at, if kind == "png" { "screenshot.png" } else { "screenshot.jpg" }, picture).await
+    store_file(&at, if kind == "png" { "screenshot.png" } else { "screenshot.jpg" }, picture).await
 }
 
 /// Prints the page.
-pub(super) async fn pdf(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let at = ask.page(&vnext).await?;
+pub(super) async fn pdf(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let at = request.page(&vnext).await?;
     let printed = at.bytes("pdf", json!({}), DIRECT_NAVIGATE_MS).await?;
-    kept(&at, "page.pdf", printed).await
+    store_file(&at, "page.pdf", printed).await
 }
 
-async fn kept(at: &At, name: &'static str, content: Vec<u8>) -> Answered {
+async fn store_file(at: &PageHandle, name: &'static str, content: Vec<u8>) -> Answered {
     let file = at.session.keep(name, content).await?;
     Ok(json!({
         "ok": true, "path": file.file, "targetId": at.page, "url": at.url, "contentType": file.mime_type, "bytes": file.bytes,
@@ -62,20 +62,20 @@ async fn kept(at: &At, name: &'static str, content: Vec<u8>) -> Answered {
     .into())
 }
 
-/// What the page shows, as a text with refs (`ai`) or as a list (`aria`).
-pub(super) async fn snapshot(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let format = ask.body.text("format").unwrap_or_else(|| "ai".to_owned());
+/// A snapshot of the page, as text with refs (`ai`) or as a list of nodes (`aria`).
+pub(super) async fn snapshot(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let format = request.body.text("format").unwrap_or_else(|| "ai".to_owned());
     if !["ai", "aria"].contains(&format.as_str()) {
         return Err(Failure::bad("format must be ai|aria"));
     }
-    let limit = ask.body.number("limit");
-    let at = ask.page(&vnext).await?;
-    let told = at.call("snapshot", json!({"limit": VNEXT_SNAPSHOT_CHARS}), DIRECT_NAVIGATE_MS).await?;
-    let text = told["text"].as_str().unwrap_or_default();
+    let limit = request.body.number("limit");
+    let at = request.page(&vnext).await?;
+    let reply = at.call("snapshot", json!({"limit": VNEXT_SNAPSHOT_CHARS}), DIRECT_NAVIGATE_MS).await?;
+    let text = reply["text"].as_str().unwrap_or_default();
     let mut answer = json!({"ok": true, "format": format, "targetId": at.page, "url": at.url});
     if format == "ai" {
         answer["snapshot"] = json!(text);
-        answer["truncated"] = told["truncated"].clone();
+        answer["truncated"] = reply["truncated"].clone();
     } else {
         let limit = limit.map_or(VNEXT_ARIA_NODES, |limit| (limit.max(0.0) as usize).clamp(1, VNEXT_ARIA_NODES_MAX));
         answer["nodes"] = nodes(text).take(limit).collect();
@@ -83,7 +83,7 @@ pub(super) async fn snapshot(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answe
     Ok(answer.into())
 }
 
-/// The lines of a snapshot as a list: `- role "name" …`, two blanks a level.
+/// Parses the lines of a snapshot into nodes: `- role "name" …`, indented by two spaces per level.
 fn nodes(text: &str) -> impl Iterator<Item = Json> + '_ {
     let lines = text.lines().filter_map(|line| {
         let rest = line.trim_start_matches(' ');
@@ -101,12 +101,12 @@ fn nodes(text: &str) -> impl Iterator<Item = Json> + '_ {
     })
 }
 
-/// What the page wrote to its console, of this level and worse ones.
-pub(super) async fn console(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answered {
-    let level = ask.body.text("level").map(|level| weight(&level));
-    let at = ask.page(&vnext).await?;
-    let told = at.call("console", json!({"limit": VNEXT_CONSOLE_LINES_MAX}), DIRECT_NAVIGATE_MS).await?;
-    let lines = told.as_array().into_iter().flatten();
+/// The console messages of the page, of the requested level and more severe ones.
+pub(super) async fn console(State(vnext): State<Arc<Vnext>>, request: ClientRequest) -> Answered {
+    let level = request.body.text("level").map(|level| weight(&level));
+    let at = request.page(&vnext).await?;
+    let reply = at.call("console", json!({"limit": VNEXT_CONSOLE_LINES_MAX}), DIRECT_NAVIGATE_MS).await?;
+    let lines = reply.as_array().into_iter().flatten();
     let lines =
         lines.filter(|line| level.is_none_or(|level| weight(line["level"].as_str().unwrap_or_default()) >= level));
     let messages: Vec<Json> =
@@ -114,7 +114,7 @@ pub(super) async fn console(State(vnext): State<Arc<Vnext>>, ask: Ask) -> Answer
     Ok(json!({"ok": true, "messages": messages, "targetId": at.page}).into())
 }
 
-/// How bad a line is.
+/// The severity of a console level.
 fn weight(level: &str) -> u8 {
     match level {
         "error" | "assert" => 3,

@@ -1,4 +1,4 @@
-//! What the tests share: a browser that is surely there, and proof that nothing is left of it.
+//! Shared test support: launching a browser, and checking that nothing of it remains.
 
 use codemode_chromium::{Browser, Command, Connection, Executable, LaunchOptions, install};
 use serde_json::{Value as Json, json};
@@ -10,12 +10,12 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// For what should take milliseconds, on a machine that does much else.
+/// The timeout for operations that should take milliseconds, for a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A folder for profiles that goes with the test.
+/// A folder for profiles that is removed with the test.
 pub struct Profiles {
-    /// Around the folder, if it is to go.
+    /// The temporary folder around it, if it is to be removed.
     _around: Option<TempDir>,
     path: PathBuf,
     count: AtomicUsize,
@@ -46,13 +46,13 @@ impl Profiles {
         Browser::launch(self.options().await).await.unwrap_or_else(|report| panic!("{report} {}", report.details))
     }
 
-    /// One that stands for a user's own: it has a port.
+    /// Launches a browser with a port, which stands for a user's own browser.
     pub async fn launch_listening(&self) -> Browser {
         let options = LaunchOptions { listens: true, ..self.options().await };
         Browser::launch(options).await.unwrap_or_else(|report| panic!("{report} {}", report.details))
     }
 
-    /// Asserts that no process, profile or ledger is left.
+    /// Asserts that no process, profile or ledger remains.
     pub fn assert_nothing_left(&self) {
         assert_eq!(processes_naming(&self.path), Vec::<String>::new());
         let left: Vec<_> =
@@ -61,12 +61,12 @@ impl Profiles {
     }
 }
 
-/// A browser; installed if there is none.
+/// Finds a browser; installs one if there is none.
 pub async fn executable() -> Executable {
     install(&|line| eprintln!("{line}")).await.unwrap()
 }
 
-/// The command lines of all living processes that hold a path.
+/// The command lines of all living processes that contain a path.
 pub fn processes_naming(path: &Path) -> Vec<String> {
     let path = path.to_str().unwrap();
     let mut found = Vec::new();
@@ -80,7 +80,7 @@ pub fn processes_naming(path: &Path) -> Vec<String> {
     found
 }
 
-/// Waits for a condition.
+/// Waits for a condition, with a deadline.
 pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !holds() {
@@ -100,7 +100,7 @@ pub fn command<'a>(method: &'a str, params: Json, session: Option<&'a str>) -> C
     Command { method, params, session, timeout: PATIENCE }
 }
 
-/// A new page, attached to: its target and its session.
+/// Opens a page and attaches to it; returns its target and its session.
 pub async fn page(connection: &Connection, url: &str) -> (String, String) {
     let created = connection.call(command("Target.createTarget", json!({ "url": url }), None)).await.unwrap();
     let target = created["targetId"].as_str().unwrap().to_owned();

@@ -1,5 +1,5 @@
--- Times named *_ms are for people, in milliseconds since the Unix epoch. Times named *_steady are milliseconds since the
--- boot named beside them: expiry is decided by them.
+-- Times named *_ms are for display, in milliseconds since the Unix epoch. Times named *_steady decide expiry, and are
+-- milliseconds since the boot in the column boot.
 
 CREATE TABLE session (
     id              TEXT PRIMARY KEY,
@@ -25,8 +25,8 @@ CREATE UNIQUE INDEX session_of_key ON session (key) WHERE key IS NOT NULL AND st
 CREATE INDEX session_not_ended ON session (state) WHERE state <> 'ended';
 CREATE INDEX session_by_key ON session (key, ended_ms) WHERE key IS NOT NULL;
 
--- A row stays when its lease is free: the token must not begin anew. When nothing is known of its key any more, it goes,
--- and its token lifts the floor on which all others begin.
+-- A row stays while its lease is free, so that the token does not start again from zero. When no session of its key is
+-- left, the row is removed, and token_floor rises to its token: new rows start above it.
 CREATE TABLE lease (
     name            TEXT PRIMARY KEY,
     token           INTEGER NOT NULL,
@@ -72,7 +72,7 @@ CREATE INDEX audit_by_key ON audit (key) WHERE key IS NOT NULL;
 CREATE INDEX audit_by_session ON audit (session) WHERE session IS NOT NULL;
 CREATE INDEX audit_by_execution ON audit (execution) WHERE execution IS NOT NULL;
 
--- One row: the last audit row, and the last that retention removed.
+-- One row: the last audit row, and the last audit row that retention removed.
 CREATE TABLE audit_head (
     one             INTEGER PRIMARY KEY CHECK (one = 1),
     last            INTEGER NOT NULL,
