@@ -2,7 +2,7 @@
 
 use crate::support::{
     browsing, lab,
-    leases::Leases,
+    leases::{Leases, envelope_of},
     program::{PATIENCE, Place, Running, need_browser, wait_until},
     server::Server,
 };
@@ -24,8 +24,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value as Json, json};
 use std::{
     fs,
-    process::{Output, Stdio},
-    sync::Arc,
+    process::{Command, Output, Stdio},
+    sync::{Arc, mpsc},
+    thread,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -533,6 +534,30 @@ fn any_number_of_processes_may_be_the_first() {
         let output = child.wait_with_output().unwrap();
         assert_eq!(envelope(&output)["data"]["sessions"], json!([]), "{output:?}");
     }
+}
+
+/// As when a program starts codemode with a pipe that it reads to the end, or below a lock.
+#[test]
+fn a_browser_that_stays_holds_nothing_that_its_host_inherited() {
+    let leases = Leases::new();
+    let run = leases.command(&["run", "--json", "--session-key", "shop", "-e", &leases.script("await visit('/a'); 1")]);
+    let (mut read, write) = std::io::pipe().unwrap();
+    let mut inheriting = Command::new("sh");
+    inheriting.args(["-c", "exec \"$@\" 9>&0 </dev/null", "sh"]).arg(run.get_program()).args(run.get_args());
+    for (name, value) in run.get_envs() {
+        match value {
+            Some(value) => inheriting.env(name, value),
+            None => inheriting.env_remove(name),
+        };
+    }
+    inheriting.stdin(write);
+    assert_eq!(envelope_of(inheriting)["data"]["result"], 1);
+    let (ended, end) = mpsc::channel();
+    thread::spawn(move || ended.send(std::io::copy(&mut read, &mut std::io::sink()).unwrap()));
+    assert_eq!(end.recv_timeout(PATIENCE), Ok(0), "no process that goes on has the pipe's other end");
+    assert_eq!(leases.session("shop")["state"], "live");
+    assert_eq!(leases.ask(&["sessions", "close", "shop", "--json"])["ok"], true);
+    leases.wait_until_all_ended(PATIENCE);
 }
 
 /// A suspended and resumed execution, at the level of the provider.

@@ -9,6 +9,7 @@ mod demo;
 mod doctor;
 mod executions;
 mod file_watch;
+mod inherited;
 mod log;
 mod logins;
 mod render;

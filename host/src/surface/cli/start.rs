@@ -1,7 +1,7 @@
 //! The program's `main`: from the command line to the exit code. It is part of the library because the binary crate
 //! would otherwise compile all of it a second time.
 
-use super::{Cli, log, render};
+use super::{Cli, inherited, log, render};
 use clap::Parser as _;
 use std::process::ExitCode;
 use tokio::runtime::Builder;
@@ -9,6 +9,7 @@ use tokio::runtime::Builder;
 /// The entry point of the program `codemode`.
 #[must_use]
 pub fn main() -> ExitCode {
+    inherited::close_on_exec();
     let cli = Cli::parse();
     let mut runtime =
         if cli.is_single_threaded() { Builder::new_current_thread() } else { Builder::new_multi_thread() };

@@ -88,6 +88,24 @@ async fn chromium_has_its_own_sandbox_and_root_gives_it_a_user_of_its_own() {
 }
 
 #[tokio::test]
+async fn a_browser_that_crashes_is_not_started_again_with_less_protection() {
+    let (profiles, folder) = (Profiles::new(), tempfile::tempdir().unwrap());
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let (program, starts) = (folder.path().join("crashes"), folder.path().join("starts"));
+    fs::write(&program, format!("#!/bin/sh\nid -u >> {}\nexit 1\n", starts.display())).unwrap();
+    fs::write(&starts, "").unwrap();
+    for (path, mode) in [(folder.path(), 0o755), (&*program, 0o755), (&*starts, 0o666)] {
+        set(path, mode);
+    }
+    let confinement = Confinement { mode: ConfineMode::Off, readable: Vec::new() };
+    let options = LaunchOptions { executable: program, confinement, ..profiles.options().await };
+    Browser::launch(options).await.unwrap_err();
+    let users = fs::read_to_string(starts).unwrap();
+    assert_eq!(users.lines().count(), 1, "{users}");
+    assert_ne!(users.trim(), "0", "it was not started as root");
+}
+
+#[tokio::test]
 async fn the_environment_of_the_host_stays_with_the_host() {
     assert!(env::var_os("CARGO_MANIFEST_DIR").is_some(), "a variable that no browser needs");
     let profiles = Profiles::new();
