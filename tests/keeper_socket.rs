@@ -6,7 +6,10 @@ use crate::support::{
     program::{PATIENCE, wait_until},
 };
 use codemode_chromium::CdpError;
-use codemode_spec::ErrorCode;
+use codemode_spec::{
+    ErrorCode,
+    limits::{KEEPER_CLIENTS_MAX, KEEPER_CONNECTIONS_MAX},
+};
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt as _};
 use tokio::{io::AsyncWriteExt as _, net::UnixStream};
@@ -85,6 +88,55 @@ async fn the_next_holder_finds_nothing_of_the_last_one() {
     assert_eq!((&seen[0], &seen[1], &seen[2]), (&json!("/of-the-next"), &Json::Null, &json!("undefined")), "{seen}");
     assert_ne!(seen[3], "left");
     second.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+/// The keeper has not polled the store since the lease was lost.
+#[tokio::test]
+async fn the_next_holder_is_let_in_however_many_connections_the_last_one_had() {
+    let leases = Leases::new();
+    let manager = sessions(&leases);
+    let first = lease(&manager, "x-first").await;
+    let mut connections = Vec::new();
+    for _ in 0..KEEPER_CLIENTS_MAX {
+        connections.push(connect(&*first).await);
+    }
+    let full = first.connect().await.map(drop).unwrap_err();
+    assert_eq!(full.code, ErrorCode::CapacityExceeded, "{full}");
+    manager.revoke(&manager.find(KEY).await.unwrap()).await.unwrap();
+    let second = lease(&manager, "x-second").await;
+    let connection = connect(&*second).await;
+    call(&connection, None, "Target.getTargets", json!({})).await.unwrap();
+    second.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+#[tokio::test]
+async fn connections_that_never_say_what_they_want_are_bounded() {
+    let leases = Leases::new();
+    let manager = sessions(&leases);
+    let holder = lease(&manager, "x-holder").await;
+    let connection = connect(&*holder).await;
+    let keeper = leases.session(KEY)["keeper_pid"].clone();
+    let sockets = || {
+        let files = fs::read_dir(format!("/proc/{keeper}/fd")).unwrap();
+        let links = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
+        links.filter(|link| link.to_string_lossy().starts_with("socket:")).count()
+    };
+    // Without that of `connection`.
+    let before = sockets() - 1;
+    let socket = leases.state().join("run").join(format!("{}.sock", holder.facts().id));
+    let mut silent = Vec::new();
+    for _ in 0..KEEPER_CONNECTIONS_MAX + 36 {
+        silent.push(UnixStream::connect(&socket).await.unwrap());
+    }
+    wait_until("the connections", PATIENCE, || sockets() >= before + KEEPER_CONNECTIONS_MAX);
+    call(&connection, None, "Target.getTargets", json!({})).await.unwrap();
+    assert_eq!(sockets(), before + KEEPER_CONNECTIONS_MAX, "further ones wait");
+    drop(silent);
+    let another = connect(&*holder).await;
+    call(&another, None, "Target.getTargets", json!({})).await.unwrap();
+    holder.close().await.unwrap();
     leases.wait_until_all_ended(PATIENCE);
 }
 

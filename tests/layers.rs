@@ -10,12 +10,18 @@ use codemode_host::{
     service::{ExecuteRequest, Service, Settings},
 };
 use codemode_provider::{Closures, Provider, closure};
-use codemode_spec::{ErrorCode, ErrorReport, limits::LAYERS_BYTES_MAX, message::Layer};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{IMAGES_CACHED_MAX, LAYERS_BYTES_MAX},
+    message::Layer,
+};
 use serde_json::{Value as Json, json};
 use std::{
+    collections::BTreeSet,
+    fs::{self, File},
     path::Path,
-    sync::{Arc, LazyLock},
-    time::Duration,
+    sync::{Arc, LazyLock, Mutex},
+    time::{Duration, SystemTime},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -158,6 +164,37 @@ fn an_image_is_that_of_its_layers_in_any_order() {
     assert!(Image::is_cached(&image_dir(), &layers));
     layers[0].source.push(' ');
     assert!(!Image::is_cached(&image_dir(), &layers));
+}
+
+#[test]
+fn images_used_longest_ago_are_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file =
+        |name: &str| File::options().create(true).truncate(false).write(true).open(folder.path().join(name)).unwrap();
+    let old = |age: u64| SystemTime::now() - Duration::from_secs(age);
+    let others: Vec<_> = (0..IMAGES_CACHED_MAX + 1).map(|number| format!("guest-{number:016x}.cwasm")).collect();
+    for (number, name) in (0..).zip(&others) {
+        file(name).set_modified(old(1_000 - number)).unwrap();
+    }
+    file("protocol.json").set_modified(old(2_000)).unwrap();
+    let made = Mutex::new(Vec::new());
+    let open = || drop(Engine::open(folder.path(), &[], &|line| made.lock().unwrap().push(line.to_owned())).unwrap());
+    let names = || {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect::<BTreeSet<_>>()
+    };
+    open();
+    let mut left = names();
+    let others: BTreeSet<_> = others.into_iter().skip(2).chain(["protocol.json".to_owned()]).collect();
+    assert!(left.is_superset(&others), "{left:?}");
+    left.retain(|name| !others.contains(name));
+    let [image] = &Vec::from_iter(left)[..] else { panic!("{:?}", names()) };
+    assert_eq!(made.lock().unwrap().len(), 2, "{made:?}");
+    // Its use counts, not its age.
+    file(image).set_modified(old(3_000)).unwrap();
+    open();
+    assert_eq!(made.lock().unwrap().len(), 2, "{made:?}");
+    assert!(fs::metadata(folder.path().join(image)).unwrap().modified().unwrap() > old(1_000));
 }
 
 /// Executes with a layer of this source, which must be refused; returns the error, and whether an image was stored

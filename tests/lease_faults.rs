@@ -7,9 +7,18 @@ use crate::support::{
     program::{PATIENCE, Running, wait_until},
 };
 use codemode_host::{
-    session::{clock::MachineClock, liveness::ProcessLocks, store::SqliteStore},
+    logins::LoginStore,
+    service::{Service, Settings},
+    session::{
+        clock::MachineClock,
+        liveness::ProcessLocks,
+        store::{BrowserFacts, NewSession, Retention, SessionState, SessionStore as _, SqliteStore},
+    },
     state_dir::StateDir,
 };
+use codemode_provider::LoginState;
+use codemode_spec::session::SessionMode;
+use futures::future::JoinAll;
 use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value as Json, json};
@@ -325,6 +334,54 @@ fn a_store_of_a_newer_version_is_an_error_and_is_left_as_it_is() {
     // A newer version may use another journal mode.
     leases.database().pragma_update(None, "journal_mode", "DELETE").unwrap();
     refused(&fs::read(leases.store()).unwrap());
+}
+
+/// The store refuses changes of one session.
+#[tokio::test]
+async fn a_sweep_that_fails_in_one_place_does_the_rest() {
+    let folder = tempfile::tempdir().unwrap();
+    let retention = Retention { logins_ms: 0, ..Retention::default() };
+    let settings = Settings { state_dir: Some(folder.path().to_owned()), retention, ..Settings::default() };
+    let service = Service::builder(settings).without_browser().build().unwrap();
+    let places = StateDir::open(folder.path()).unwrap();
+    let hosts = ProcessLocks::open(places.hosts()).unwrap();
+    let store = SqliteStore::open(&places.store(), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
+    for id in ["s-1", "s-2"] {
+        let session = NewSession {
+            id: id.to_owned(),
+            mode: SessionMode::OneShot,
+            key: None,
+            profile: id.to_owned(),
+            profile_kept: false,
+            execution: "x".to_owned(),
+            host: "h-dead".to_owned(),
+            ttl_ms: 0,
+            lease: None,
+            lease_ttl_ms: 1_000,
+            network: None,
+        };
+        store.session_begin(&session).await.unwrap();
+        // No process has this number and this start time.
+        let (program, shortfalls, keeper_started) = (PathBuf::new(), Vec::new(), 1);
+        let browser = BrowserFacts { program, shortfalls, browser_pid: 1, keeper_pid: 1, keeper_started };
+        assert!(store.session_started(id, &browser).await.unwrap());
+    }
+    let logins = LoginStore::new(&places.logins());
+    logins.save(KEY, "bank", &LoginState::new("{}".to_owned())).unwrap();
+    let database = Connection::open(places.store()).unwrap();
+    let stuck =
+        "CREATE TRIGGER stuck BEFORE UPDATE ON session WHEN new.id = 's-1' BEGIN SELECT RAISE(ABORT, 'stuck'); END";
+    database.execute_batch(stuck).unwrap();
+
+    let error = service.sessions_sweep().await.unwrap_err();
+    assert!(error.message.contains("stuck"), "{error:?}");
+    let states = async || ["s-1", "s-2"].map(|id| store.session(id)).into_iter().collect::<JoinAll<_>>().await;
+    let states = async || states().await.into_iter().map(|row| row.unwrap().unwrap().state).collect::<Vec<_>>();
+    assert_eq!(states().await, [SessionState::Live, SessionState::Ended]);
+    assert_eq!(logins.list().unwrap().logins, []);
+    database.execute_batch("DROP TRIGGER stuck").unwrap();
+    assert_eq!(service.sessions_sweep().await.unwrap().sessions, ["s-1"]);
+    assert_eq!(states().await, [SessionState::Ended, SessionState::Ended]);
 }
 
 #[test]

@@ -139,6 +139,7 @@ on_each_kind! {
     renewals_are_told_fewer_and_fewer,
     a_lease_that_was_lost_after_its_session_ended_is_noted_by_the_next_sweep,
     sessions_are_forgotten_in_time_and_keys_later,
+    sessions_that_ended_are_in_the_order_of_their_end,
     after_another_boot_no_lease_holds_and_the_wall_clock_decides_what_is_old,
     the_audit_is_cut_now_and_then_and_stays_whole,
     rows_of_the_audit_are_chosen_by_what_they_are_about,
@@ -518,6 +519,20 @@ async fn sessions_are_forgotten_in_time_and_keys_later<K: Kind>() {
     // No record of the key is left, but its token still increases.
     assert!(granted(&*store, "x", "k").await.token > token.token);
     assert!(granted(&*store, "x", "other").await.token > token.token);
+}
+
+async fn sessions_that_ended_are_in_the_order_of_their_end<K: Kind>() {
+    let time = Still::new();
+    let store = K::new().open(&time);
+    for id in ["s-1", "s-2", "s-3", "s-4"] {
+        begun(&*store, id, None).await;
+        time.pass(1);
+    }
+    for id in ["s-3", "s-1", "s-2"] {
+        store.session_ended(id, EndReason::Done).await.unwrap();
+    }
+    let ids: Vec<_> = store.sessions().await.unwrap().into_iter().map(|row| row.id).collect();
+    assert_eq!(ids, ["s-4", "s-3", "s-1", "s-2"]);
 }
 
 async fn after_another_boot_no_lease_holds_and_the_wall_clock_decides_what_is_old<K: Kind>() {

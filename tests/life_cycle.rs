@@ -6,9 +6,12 @@ use async_trait::async_trait;
 use codemode_host::exec::{AuditSink, Direct, DirectRequest, Execution, NoObserver, Request, Settings, Share};
 use codemode_provider::{
     Account, CallContext, Ending, ExecutionContext, ExecutionId, Folders, Provider, ProviderRuntime, ServiceProvider,
+    ServiceRuntime,
     testkit::{FakeProvider, FakeService, FakeShared, Journal, Moment},
 };
-use codemode_spec::{Effect, ErrorCode, ErrorReport, Manifest, Method, Value, message::Encoded};
+use codemode_spec::{
+    Effect, ErrorCode, ErrorReport, Manifest, Method, Value, limits::ARGUMENTS_WEIGHT_MAX, message::Encoded,
+};
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -314,6 +317,26 @@ fn a_runtime_that_panics_is_disposed_of_like_any_other() {
     }
 }
 
+/// A shared service whose creation panics.
+struct PanickingService;
+
+impl ServiceProvider for PanickingService {
+    fn create(&self, _: &mut ExecutionContext) -> Result<Arc<dyn ServiceRuntime>, ErrorReport> {
+        panic!("as it was told");
+    }
+}
+
+#[test]
+fn what_was_created_before_a_service_that_panics_is_disposed_of() {
+    let (journal, state) = (Journal::default(), tempfile::tempdir().unwrap());
+    let services: Vec<Arc<dyn ServiceProvider>> =
+        vec![Arc::new(FakeService::new("s", &journal)), Arc::new(PanickingService)];
+    let lab = Lab::with(vec![], Settings { services, ..Settings::new(state.path()) });
+    let report = lab::block_on(lab.execute(Request::new("1"))).outcome.unwrap_err();
+    assert_eq!((report.code, &*report.message), (ErrorCode::HostFault, "creating what the namespaces share panicked"));
+    assert_eq!((journal.count("s", &Moment::Created), journal.disposals("s")), (1, 1));
+}
+
 /// Records the audit's events about calls.
 #[derive(Default)]
 struct Audited(Mutex<Vec<String>>);
@@ -500,6 +523,26 @@ fn an_execution_without_a_script_lives_from_its_beginning_to_its_end() {
             Err(ErrorCode::Cancelled),
             "nothing goes on behind its end"
         );
+    });
+}
+
+/// The memory for arguments is taken by calls that do not end.
+#[test]
+fn a_call_without_a_script_waits_for_memory_until_its_deadline() {
+    let trio = Trio::new();
+    lab::block_on(async {
+        let direct = direct(&trio).await.unwrap();
+        // A character weighs two bytes.
+        let heavy = || Value::from("x".repeat(ARGUMENTS_WEIGHT_MAX / 8 * 3));
+        let late = async {
+            called(&trio.journal, "a").await;
+            let called = direct.call("b", "echo", vec![heavy()], Instant::now() + Duration::from_millis(20));
+            lab::soon(called).await.map_err(|error| error.code)
+        };
+        tokio::select! {
+            ended = make(&direct, "a", "wait", vec![Value::Number(1e9), heavy()]) => panic!("{ended:?}"),
+            late = late => assert_eq!(late, Err(ErrorCode::CallTimeout)),
+        }
     });
 }
 

@@ -159,6 +159,21 @@ fn closing_what_has_ended_forgets_its_logins() {
     leases.close_all();
 }
 
+/// The profile of the key belongs to the browser that it has by now: nothing is removed, which is not a success.
+#[test]
+fn closing_what_has_ended_leaves_the_logins_of_a_later_browser_and_says_so() {
+    let leases = Leases::new();
+    leases.run_and_let_end(&[], &log_in("ada"));
+    let ended = leases.session(KEY);
+    assert_eq!(leases.run(KEY, KEPT)["data"]["result"], "user=ada|ada");
+    let later = leases.session(KEY);
+    let refused = leases.ask(&["sessions", "close", ended["id"].as_str().unwrap(), "--json"]);
+    assert_eq!(refused["error"]["code"], "SESSION_BUSY", "{refused}");
+    assert_eq!(refused["error"]["details"]["session"], later["id"], "{refused}");
+    assert_eq!(leases.run(KEY, KEPT)["data"]["result"], "user=ada|ada");
+    leases.close_all();
+}
+
 #[test]
 fn who_waits_while_an_operator_closes_has_a_browser_of_which_nothing_is_left() {
     let leases = Leases::new();

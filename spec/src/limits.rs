@@ -43,6 +43,8 @@ pub const SOURCE_TOKENS_MAX: usize = 125_000;
 pub const SOURCE_NESTING_MAX: usize = 400;
 /// Source text of the layers of all namespaces of a host: it occupies memory in every sandbox.
 pub const LAYERS_BYTES_MAX: usize = MIB;
+/// Compiled images of the sandbox in one folder, of about 20 MiB each; those used longest ago are removed.
+pub const IMAGES_CACHED_MAX: usize = 8;
 /// Iterations of one loop in a layer while the image is built, so that an endless loop is not mistaken for a slow
 /// machine.
 pub const LAYER_LOOP_TURNS_MAX: u64 = 1_000_000;
@@ -181,7 +183,7 @@ pub const TOKENS_MAX: usize = 64;
 pub const TOKEN_CHARS_MIN: usize = 32;
 /// The most characters of a token.
 pub const TOKEN_CHARS_MAX: usize = 512;
-/// Size of the file of tokens.
+/// Size of the token file.
 pub const TOKENS_FILE_BYTES_MAX: usize = 256 * KIB;
 /// Time that running executions have to end when their host shuts down, unless the operator says otherwise.
 pub const SERVE_GRACE_MS_DEFAULT: u64 = 10_000;
@@ -510,9 +512,11 @@ pub const CDP_TREE_BYTES_MAX: usize = 34 * MIB;
 pub const REPLY_BYTES_FREE: usize = 4 * KIB;
 
 /// Connections to a session's browser at the same time.
-pub const DOOR_CLIENTS_MAX: usize = 12;
+pub const KEEPER_CLIENTS_MAX: usize = 12;
+/// Connections to a keeper at the same time, including those in their handshake; further ones wait.
+pub const KEEPER_CONNECTIONS_MAX: usize = 64;
 /// Handshake between a keeper and its client, before protocol messages follow.
-pub const DOOR_WORDS_BYTES_MAX: usize = 64 * KIB;
+pub const HANDSHAKE_BYTES_MAX: usize = 64 * KIB;
 /// Pages of one browser that are listed for an operator.
 pub const SESSION_PAGES_NAMED_MAX: usize = 20;
 /// Clients of one browser at the same time: those of the execution that holds it, and operators who watch.
@@ -574,7 +578,7 @@ const _: () = assert!(EXECUTION_BYTES_MAX <= 64 * MIB, "what a script may take o
 const _: () = assert!(RESULT_WEIGHT_MAX <= 64 * MIB && RESULT_BYTES_MAX <= RESULT_WEIGHT_MAX);
 const _: () = assert!(ROOM_WAIT_MS_MAX * 2 <= RELAY_STALL_MS);
 const _: () = assert!(EVENTS_BYTES_MAX <= EVENT_RING_BYTES_MAX && EVENTS_BYTES_MAX <= REPLY_BYTES_MAX);
-const _: () = assert!(DOOR_CLIENTS_MAX <= RELAY_CLIENTS_MAX);
+const _: () = assert!(KEEPER_CLIENTS_MAX <= RELAY_CLIENTS_MAX && KEEPER_CLIENTS_MAX < KEEPER_CONNECTIONS_MAX);
 const _: () = assert!(SECRET_CHARS_MIN <= SECRET_BASE64_BYTES_MIN && SECRET_BASE64_BYTES_MIN <= SECRET_BYTES_MAX);
 const _: () = assert!(SECRETS_MAX * SECRET_BYTES_MAX * 8 <= SECRETS_FILE_BYTES_MAX, "all values and their frames fit");
 const _: () = assert!(LOGINS_OF_KEY_MAX <= LOGINS_MAX);

@@ -180,7 +180,9 @@ impl Tables for MemoryTables<'_> {
 
     fn sessions(&mut self) -> Done<Vec<SessionRecord>> {
         let mut sessions = self.found(|_| true);
-        let order = |session: &SessionRecord| (session.row.state == SessionState::Ended, session.row.created_ms);
+        let order = |session: &SessionRecord| {
+            (session.row.state == SessionState::Ended, session.ended_after, session.row.created_ms)
+        };
         sessions.sort_by_key(order);
         Ok(sessions)
     }

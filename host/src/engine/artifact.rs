@@ -13,19 +13,26 @@ use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_guest_wasm::WASM;
 use codemode_spec::{
     abi,
-    limits::{LAYERS_BYTES_MAX, TURN_BYTES_MAX, TURN_THREAD_STACK_BYTES},
+    limits::{IMAGES_CACHED_MAX, LAYERS_BYTES_MAX, TURN_BYTES_MAX, TURN_THREAD_STACK_BYTES},
     message::{self, Layer, LayerAdded},
 };
 use std::{
+    cmp::Reverse,
+    ffi::OsStr,
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::{Path, PathBuf},
     thread,
+    time::SystemTime,
 };
 use thiserror::Error;
 use wasmtime::{Instance, Linker, Module, OptLevel, Store, Trap, Val};
 use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
+
+/// The beginning and the end of an image's file name.
+const PREFIX: &str = "guest-";
+const SUFFIX: &str = ".cwasm";
 
 /// Why the image could not be provided.
 #[derive(Debug, Error)]
@@ -104,6 +111,8 @@ impl Image {
         let path = folder.path().join(&name);
         let open = || folder.read(&name).map_err(ArtifactError::io("open", &path));
         if let Some(file) = open()? {
+            // The modification time is the time of the last use. It matters only in a folder that can be written.
+            let _ = file.set_modified(SystemTime::now());
             match Self::load(engine, file) {
                 Ok(image) => return Ok(image),
                 // Truncated by a full disk, or written by another build of wasmtime: rebuilding is the remedy.
@@ -116,7 +125,11 @@ impl Image {
         folder.replace(&name, &compiled).map_err(ArtifactError::io("write", &path))?;
         progress("the sandbox image is ready");
         let vanished = || ArtifactError::io("open", &path)(io::ErrorKind::NotFound.into());
-        Self::load(engine, open()?.ok_or_else(vanished)?).map_err(ArtifactError::Engine)
+        let image = Self::load(engine, open()?.ok_or_else(vanished)?)?;
+        if let Err(error) = remove_unused(&folder) {
+            tracing::warn!(%error, "old sandbox images could not be removed");
+        }
+        Ok(image)
     }
 
     /// Whether the folder holds the image of this build with these layers for this machine.
@@ -135,7 +148,7 @@ impl Image {
         WASM.hash(&mut hasher);
         layers.hash(&mut hasher);
         engine.precompile_compatibility_hash().hash(&mut hasher);
-        format!("guest-{:016x}.cwasm", hasher.finish())
+        format!("{PREFIX}{:016x}{SUFFIX}", hasher.finish())
     }
 
     fn load(engine: &wasmtime::Engine, file: File) -> wasmtime::Result<Self> {
@@ -144,6 +157,18 @@ impl Image {
         let module = unsafe { Module::deserialize_open_file(engine, file)? };
         Ok(Self { module })
     }
+}
+
+/// Removes the images used longest ago, beyond the limit: each version of this program and of its namespaces' layers
+/// has an image of its own. Processes that have mapped a removed image keep it.
+fn remove_unused(folder: &PrivateDir) -> io::Result<()> {
+    let is_image = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+    let names = folder.names()?.into_iter().filter(|name| is_image(name));
+    // Another process may have removed an image meanwhile.
+    let images = names.filter_map(|name| Some((Reverse(folder.metadata(&name).ok()?.modified().ok()?), name)));
+    let mut images: Vec<_> = images.collect();
+    images.sort_unstable();
+    images.into_iter().skip(IMAGES_CACHED_MAX).try_for_each(|(_, name)| folder.remove_file(name))
 }
 
 /// The order in which layers are evaluated, independent of the order in which a host registers its namespaces.

@@ -4,7 +4,11 @@ use super::outcome::{cancelled, timed_out};
 use codemode_provider::{Ending, ExecutionContext, ProviderRuntime, Registry, ServiceProvider, ServiceRuntime};
 use codemode_spec::{ErrorCode, ErrorReport, envelope::Context, limits::DISPOSE_MS_MAX};
 use futures::FutureExt as _;
-use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::time::{Instant, timeout};
 use tracing::warn;
 
@@ -28,8 +32,12 @@ impl Created {
         context: &mut ExecutionContext,
     ) -> Result<(), ErrorReport> {
         for service in services {
-            let made = service.create(context);
-            self.services.push(made.map_err(|error| create_failed("what the namespaces share", &error))?);
+            let what = "what the namespaces share";
+            match panic::catch_unwind(AssertUnwindSafe(|| service.create(context))) {
+                Ok(Ok(runtime)) => self.services.push(runtime),
+                Ok(Err(error)) => return Err(create_failed(what, &error)),
+                Err(_) => return Err(ErrorReport::new(ErrorCode::HostFault, format!("creating {what} panicked"))),
+            }
         }
         for provider in registry.providers() {
             let name = &provider.manifest().namespace;

@@ -169,7 +169,8 @@ impl Direct {
     /// Calls a method of a namespace, as a script would.
     ///
     /// # Errors
-    /// The error of the method; `CANCELLED` when the execution ends first.
+    /// The error of the method; `CANCELLED` when the execution ends first; `CALL_TIMEOUT` when there is no memory for
+    /// the arguments before the deadline.
     ///
     /// # Cancellation
     /// May be dropped at any time: the call is cancelled as when a script ends.
@@ -186,13 +187,20 @@ impl Direct {
         let weight = weigh(&arguments.0).unwrap_or(0);
         let call = Call { id: number, namespace: namespace.to_owned(), method: method.to_owned(), arguments };
         let running = async {
-            let context = CallContext { call: number, deadline, place: self.room.reserve(weight).await };
-            run_call(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await
+            let reserved = tokio::time::timeout_at(deadline, self.room.reserve(weight)).await;
+            let no_room = |_| {
+                let message =
+                    format!("{namespace}.{method}: other calls needed the memory for its arguments for too long");
+                ErrorReport::new(ErrorCode::CallTimeout, message)
+                    .with_hint("Call again when other calls are over; nothing was done.")
+            };
+            let context = CallContext { call: number, deadline, place: reserved.map_err(no_room)? };
+            run_call(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await.result
         };
         let reply = tokio::select! {
             biased;
             () = self.ending.cancelled() => Err(cancelled()),
-            completed = running => completed.result,
+            result = running => result,
         };
         let reply = reply.map_err(ErrorReport::bounded)?;
         if reply.0.len() > REPLY_BYTES_MAX {

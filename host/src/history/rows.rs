@@ -14,6 +14,8 @@ pub struct Owner {
 /// A client's browser session, from its first request to its last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionRow {
+    /// The number of the session, in the order in which the history learnt of the sessions.
+    pub number: i64,
     /// The id of the execution that served its requests.
     pub id: String,
     /// The start time, in milliseconds since the Unix epoch.
@@ -140,7 +142,7 @@ pub struct Which {
 /// A page of a list.
 #[derive(Clone, Copy, Debug)]
 pub struct Part {
-    /// Only entries with an id, or sessions with a start time, above this number (`true`) or below it (`false`).
+    /// Only entries with an id, or sessions with a number, above this number (`true`) or below it (`false`).
     pub from: Option<(i64, bool)>,
     /// The largest number of entries.
     pub limit: usize,

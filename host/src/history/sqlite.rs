@@ -146,13 +146,13 @@ impl Connected {
     pub(super) fn sessions(&self, owner: &Owner, id: Option<&str>, part: Part) -> Outcome<Vec<SessionRow>> {
         let (from, newer) = part.from.unzip();
         let mut rows = self.0.prepare_cached(
-            "SELECT id, started_ms, last_ms FROM sessions WHERE caller = ?1 AND session_key = ?2 AND (?3 ISNULL OR id = ?3) \
-             AND (?4 ISNULL OR (?5 AND started_ms > ?4) OR (NOT ?5 AND started_ms < ?4)) \
-             ORDER BY CASE WHEN ?5 THEN started_ms ELSE -started_ms END, id LIMIT ?6",
+            "SELECT rowid, id, started_ms, last_ms FROM sessions WHERE caller = ?1 AND session_key = ?2 \
+             AND (?3 ISNULL OR id = ?3) AND (?4 ISNULL OR (?5 AND rowid > ?4) OR (NOT ?5 AND rowid < ?4)) \
+             ORDER BY CASE WHEN ?5 THEN rowid ELSE -rowid END LIMIT ?6",
         )?;
         let asked = params![owner.caller, owner.key, id, from, newer.unwrap_or(false), part.limit as i64];
         let rows = rows.query_map(asked, |row| {
-            Ok(SessionRow { id: row.get(0)?, started_ms: row.get(1)?, last_ms: row.get(2)? })
+            Ok(SessionRow { number: row.get(0)?, id: row.get(1)?, started_ms: row.get(2)?, last_ms: row.get(3)? })
         })?;
         rows.collect()
     }
@@ -422,6 +422,26 @@ mod tests {
         assert_eq!(history.delete_events(&owner("a"), &Which { to_ms: Some(1), ..Which::default() }).unwrap(), 2);
         assert_eq!(history.delete(&owner("a"), None).unwrap(), Deleted { sessions: 1, actions: 6, events: 4 });
         assert_eq!(history.sessions(&owner("b"), None, SOME).unwrap().len(), 1);
+    }
+
+    #[test]
+    fn pages_of_sessions_skip_none_of_one_millisecond() {
+        let (_folder, mut history) = opened();
+        let ids = ["d", "a", "c", "b", "e"];
+        for id in ids {
+            history.note_action(&owner("a"), id, &action(7, None)).unwrap();
+        }
+        let pages = |first: Part| {
+            let (mut seen, mut part) = (Vec::new(), first);
+            loop {
+                let rows = history.sessions(&owner("a"), None, part).unwrap();
+                let Some(last) = rows.last() else { return seen };
+                part.from = Some((last.number, first.from.is_some_and(|(_, newer)| newer)));
+                seen.extend(rows.into_iter().map(|row| row.id));
+            }
+        };
+        assert_eq!(pages(Part { from: Some((0, true)), limit: 2 }), ids);
+        assert!(pages(Part { from: None, limit: 2 }).iter().rev().eq(&ids));
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Caller {
         }
         let message = format!("the caller {:?} may not administer this host", self.name);
         Err(ErrorReport::new(ErrorCode::PolicyRefused, message)
-            .with_hint("Use the token of a caller with `admin = true` in the file of tokens, or the command line."))
+            .with_hint("Use the token of a caller with `admin = true` in the token file, or the command line."))
     }
 
     /// Validates the caller's rights.

@@ -4,6 +4,7 @@ use super::{files::FileSize, host::Service, running::unknown_execution, startup:
 use crate::session::store::audit::{AuditFilter, AuditRow};
 use codemode_spec::{ErrorReport, limits::AUDIT_ROWS_SHOWN};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 use std::{collections::BTreeSet, env, thread};
 
 /// One execution, for a bug report. It contains no script, argument, result or console line, which only the answer has;
@@ -84,17 +85,100 @@ impl Service {
 /// Replaces keys by numbers, since keys may be names of people.
 fn hide_keys(rows: &mut [AuditRow]) {
     let mut keys: Vec<String> = Vec::new();
+    for key in rows.iter().filter_map(|row| row.key.as_ref()).filter(|key| !key.is_empty()) {
+        if !keys.contains(key) {
+            keys.push(key.clone());
+        }
+    }
     for row in rows {
         // A hash that covers a key would allow guesses to be verified.
         row.hash.clear();
-        let Some(key) = &mut row.key else { continue };
-        let place = keys.iter().position(|known| known == key).unwrap_or_else(|| {
-            keys.push(key.clone());
-            keys.len() - 1
+        row.key = row.key.take().map(|key| hidden(&key, &keys));
+        row.detail = match serde_json::from_str(&row.detail) {
+            Ok(detail) => hidden_in(detail, &keys).to_string(),
+            Err(_) => hidden(&row.detail, &keys),
+        };
+    }
+}
+
+/// A value in whose texts the keys are replaced. The names of its fields are those of this program.
+fn hidden_in(value: Json, keys: &[String]) -> Json {
+    match value {
+        Json::String(text) => hidden(&text, keys).into(),
+        Json::Array(items) => items.into_iter().map(|item| hidden_in(item, keys)).collect(),
+        Json::Object(fields) => fields
+            .into_iter()
+            .map(|(name, value)| (name, hidden_in(value, keys)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other,
+    }
+}
+
+/// A text in which each occurrence of a key is replaced by `key-1`, `key-2` …
+fn hidden(text: &str, keys: &[String]) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some(first) = rest.chars().next() {
+        // The longest one: a key may be the beginning of another key.
+        let found = keys.iter().enumerate().filter(|(_, key)| rest.starts_with(key.as_str()));
+        let length = match found.max_by_key(|(_, key)| key.len()) {
+            Some((place, key)) => {
+                out.push_str(&format!("key-{}", place + 1));
+                key.len()
+            }
+            None => {
+                out.push(first);
+                first.len_utf8()
+            }
+        };
+        rest = &rest[length..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn keys_are_hidden_wherever_they_occur_and_fields_keep_their_names() {
+        let row = |key: Option<&str>, detail: &str| AuditRow {
+            id: 1,
+            at_ms: 0,
+            kind: "call".to_owned(),
+            key: key.map(str::to_owned),
+            session: None,
+            execution: None,
+            token: None,
+            detail: detail.to_owned(),
+            hash: "of the key".to_owned(),
+        };
+        let detail = json!({
+            "mode": "reuse", "name": "the login of ada@home", "n": 3, "in": ["ada", {"key-1": "mode: ad"}, null],
         });
-        let hidden = format!("key-{}", place + 1);
-        // The detail of some kinds of events contains the key.
-        row.detail = row.detail.replace(&*serde_json::Value::from(key.as_str()).to_string(), &format!("{hidden:?}"));
-        *key = hidden;
+        let mut rows = [
+            row(Some("mode"), "{}"),
+            row(Some("ada"), &detail.to_string()),
+            row(None, &detail.to_string()),
+            row(Some("ada@home"), "no JSON, of ada"),
+            row(Some("mode"), "null"),
+        ];
+        hide_keys(&mut rows);
+        let hidden = json!({
+            "mode": "reuse", "name": "the login of key-3", "n": 3, "in": ["key-2", {"key-1": "key-1: ad"}, null],
+        });
+        let seen = rows.each_ref().map(|row| (row.key.as_deref(), row.detail.clone()));
+        assert_eq!(
+            seen,
+            [
+                (Some("key-1"), "{}".to_owned()),
+                (Some("key-2"), hidden.to_string()),
+                (None, hidden.to_string()),
+                (Some("key-3"), "no JSON, of key-2".to_owned()),
+                (Some("key-1"), "null".to_owned()),
+            ]
+        );
+        assert!(rows.iter().all(|row| row.hash.is_empty()));
     }
 }

@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 pub struct ExecutionsListed {
     /// The requested executions.
     pub executions: Vec<ExecutionInfo>,
-    /// If there are earlier executions: the audit row of the last one listed, to pass as `before` in the next request.
+    /// If there are earlier executions: the audit row to pass as `before` in the next request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<u64>,
 }
@@ -67,7 +67,7 @@ impl Service {
         }
         let kind = Some(EventKind::ExecutionStarted);
         let filter = AuditFilter { key: key.clone(), kind, before, ..AuditFilter::default() };
-        let (mut started, earlier) = self.audit_page(filter, limit).await?;
+        let (mut started, mut earlier) = self.audit_page(filter, limit).await?;
         started.reverse();
         let ids: Vec<String> = started.iter().filter_map(|row| row.execution.clone()).collect();
         let mut ended = BTreeMap::new();
@@ -90,10 +90,16 @@ impl Service {
                 .iter()
                 .filter(|execution| is_started_after(execution, started.first()))
                 .filter(|execution| !is_known(execution))
+                .take(limit)
                 .cloned()
                 .collect(),
             Some(_) => Vec::new(),
         };
+        // The audited ones that find no room beside them begin the next page.
+        let shown = started.len().min(limit - executions.len());
+        if let Some(next) = started.drain(shown..).next() {
+            earlier = Some(next.id + 1);
+        }
         executions.extend(started.iter().filter_map(|row| {
             let id = row.execution.as_deref()?;
             self.of_rows(id, std::iter::once(row).chain(ended.get(id)))
@@ -147,4 +153,43 @@ impl Service {
 /// Whether an execution started no earlier than the last one in the audit.
 fn is_started_after(execution: &ExecutionInfo, last: Option<&AuditRow>) -> bool {
     last.is_none_or(|last| execution.started_ms.is_some_and(|started| started >= last.at_ms))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{service::Settings, session::store::audit::Event};
+    use codemode_spec::session::SessionRequest;
+
+    /// Executions whose start is in the audit, or not yet, on pages of every size.
+    #[tokio::test]
+    async fn a_page_has_no_more_executions_than_requested_and_none_is_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = Settings { state_dir: Some(folder.path().to_owned()), ..Settings::default() };
+        let service = Service::builder(settings).without_browser().build().unwrap();
+        let store = service.administration().await.unwrap().sessions.store();
+        let started = |id: &str| Event::new(EventKind::ExecutionStarted).execution(id);
+        let audited = ["x-1", "x-2", "x-3", "x-4"];
+        store.audit_append(&audited.map(started)).await.unwrap();
+        let unaudited = ["x-5", "x-6", "x-7"];
+        for id in ["x-4"].iter().chain(&unaudited) {
+            service.inner.running.begin(id, "", &SessionRequest::default());
+        }
+        for limit in 1..9 {
+            let mut query = ExecutionsQuery { limit: Some(limit), ..ExecutionsQuery::default() };
+            let mut pages = Vec::new();
+            loop {
+                let listed = service.executions_list(query.clone()).await.unwrap();
+                let ids: Vec<_> = listed.executions.into_iter().map(|execution| execution.id).collect();
+                assert!(!ids.is_empty() && ids.len() <= limit, "{limit}: {ids:?}");
+                pages.extend(ids);
+                let Some(before) = listed.before else { break };
+                query.before = Some(before);
+            }
+            let missing = unaudited.len().saturating_sub(limit);
+            pages.sort_unstable();
+            pages.dedup();
+            assert_eq!(pages.len(), audited.len() + unaudited.len() - missing, "{limit}: {pages:?}");
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Records the events of executions in the audit.
 
+use super::running::Running;
 use crate::{
     exec::{AuditSink, LoginAct},
     session::store::{
@@ -25,18 +26,20 @@ const FAILURES_MAX: usize = 1024;
 pub(super) struct Recorder {
     store: Arc<dyn Store>,
     buffer: Arc<Mutex<Buffer>>,
+    running: Arc<Running>,
 }
 
 #[derive(Default)]
 struct Buffer {
     pending: Vec<Event>,
-    /// For each running execution whose rows could not be written, the error.
+    /// For each execution whose rows could not be written, the error, until the execution is answered.
     failures: HashMap<String, String>,
 }
 
 impl Recorder {
-    pub(super) fn new(store: Arc<dyn Store>) -> Self {
-        Self { store, buffer: Arc::default() }
+    /// `running` has the executions that have not ended.
+    pub(super) fn new(store: Arc<dyn Store>, running: Arc<Running>) -> Self {
+        Self { store, buffer: Arc::default(), running }
     }
 
     /// Waits until all events of an execution that has ended are written. Returns the error if one could not be
@@ -56,24 +59,28 @@ impl Recorder {
         }
         drop(buffer);
         let gather = Duration::from_millis(AUDIT_GATHER_MS);
-        self.store.audit_enqueue(Box::new(Pending(Arc::clone(&self.buffer))), gather);
+        let pending = Pending { buffer: Arc::clone(&self.buffer), running: Arc::clone(&self.running) };
+        self.store.audit_enqueue(Box::new(pending), gather);
     }
 }
 
 /// The events that are pending when the batch is written.
-struct Pending(Arc<Mutex<Buffer>>);
+struct Pending {
+    buffer: Arc<Mutex<Buffer>>,
+    running: Arc<Running>,
+}
 
 impl Batch for Pending {
     fn take(&mut self) -> Vec<Event> {
-        std::mem::take(&mut lock(&self.0).pending)
+        std::mem::take(&mut lock(&self.buffer).pending)
     }
 
     fn failed(&mut self, events: Vec<Event>, error: StoreError) {
         tracing::warn!(%error, "the session store could not note what happened");
-        let mut buffer = lock(&self.0);
+        let mut buffer = lock(&self.buffer);
         // The failures of an execution whose client disconnected are never read: bound their number.
         if buffer.failures.len() >= FAILURES_MAX {
-            buffer.failures.clear();
+            buffer.failures.retain(|execution, _| self.running.find(execution).is_some());
         }
         let executions = events.into_iter().filter_map(|event| event.execution);
         buffer.failures.extend(executions.map(|execution| (execution, error.to_string())));
@@ -165,13 +172,38 @@ mod tests {
     };
 
     #[tokio::test]
+    async fn an_execution_that_runs_is_told_of_its_missing_rows_however_many_others_miss_some() {
+        let folder = tempfile::tempdir().unwrap();
+        let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
+        let store =
+            SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
+        let running = Arc::<Running>::default();
+        let recorder = Recorder::new(Arc::new(store), Arc::clone(&running));
+        let fail = |execution: &str| {
+            let event = Event::new(EventKind::Call).execution(execution);
+            let error = StoreError::Failed { path: "store.db".into(), cause: "the disk is gone".to_owned() };
+            let mut pending = Pending { buffer: Arc::clone(&recorder.buffer), running: Arc::clone(&running) };
+            pending.failed(vec![event], error);
+        };
+        running.begin("x-long", "", &SessionRequest::default());
+        fail("x-long");
+        for number in 0..2 * FAILURES_MAX {
+            fail(&format!("x-{number}"));
+            assert!(lock(&recorder.buffer).failures.len() <= FAILURES_MAX);
+        }
+        let missed = recorder.flush("x-long").await;
+        assert!(missed.as_ref().is_some_and(|error| error.contains("the disk is gone")), "{missed:?}");
+        assert_eq!(recorder.flush("x-long").await, None);
+    }
+
+    #[tokio::test]
     async fn refusals_stand_in_the_audit_by_scheme_or_by_method() {
         let folder = tempfile::tempdir().unwrap();
         let open = || {
             let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
             SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap()
         };
-        let recorder = Recorder::new(Arc::new(open()));
+        let recorder = Recorder::new(Arc::new(open()), Arc::default());
         let lease = LeaseMark { session: "s-1".to_owned(), key: Some("shop".to_owned()), token: 7 };
         let refusal =
             Refusal { target: "iframe".to_owned(), scheme: "chrome-extension".to_owned(), lease: Some(lease) };

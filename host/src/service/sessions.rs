@@ -134,14 +134,15 @@ impl Service {
     /// Ends the sessions that no execution may use any more, and removes the leftovers of dead hosts and keepers.
     ///
     /// # Errors
-    /// The first failure.
+    /// The first failure. Everything else is done all the same.
     pub async fn sessions_sweep(&self) -> Result<SessionsSwept, ErrorReport> {
         let administration = self.administration().await?;
-        let swept = administration.sessions.sweep().await?;
+        let swept = administration.sessions.sweep().await;
         let profiles = administration.state.profiles();
-        let reaped = blocking(move || codemode_chromium::reap(&profiles)).await?;
+        let reaped = blocking(move || codemode_chromium::reap(&profiles)).await;
+        let logins = administration.forget_logins().await;
+        let (swept, reaped, logins) = (swept?, reaped?, logins?);
         let reaped = Reaped { processes: reaped.processes, profiles: reaped.profiles };
-        let logins = administration.forget_logins().await?;
         Ok(SessionsSwept { sessions: swept.sessions, forgotten: swept.forgotten, logins, reaped })
     }
 }

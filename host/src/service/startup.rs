@@ -43,6 +43,8 @@ impl<T: Send + Sync + 'static> Startup<T> {
         }
         let made = self.part.get_or_try_init(|| {
             let sender = self.progress.clone();
+            // The last message may be that of an attempt that failed or whose caller has gone away.
+            sender.send_replace(String::new());
             blocking(move || make(&|text| drop(sender.send_replace(text.to_owned()))))
         });
         tokio::pin!(made);
@@ -50,7 +52,12 @@ impl<T: Send + Sync + 'static> Startup<T> {
             tokio::select! {
                 biased;
                 made = &mut made => return made,
-                Ok(()) = updates.changed() => progress(&updates.borrow_and_update()),
+                Ok(()) = updates.changed() => {
+                    let message = updates.borrow_and_update().clone();
+                    if !message.is_empty() {
+                        progress(&message);
+                    }
+                }
             }
         }
     }
@@ -75,6 +82,7 @@ pub(super) async fn blocking<T: Send + 'static>(
 mod tests {
     use super::*;
     use std::{
+        pin::pin,
         sync::{Mutex, mpsc},
         time::Duration,
     };
@@ -108,6 +116,23 @@ mod tests {
         let (first, second) = tokio::time::timeout(HEARD, both).await.expect("the second caller hears of it");
         assert_eq!((first, second), (Ok(&7), Ok(&7)));
         assert_eq!(heard.each_ref().map(|heard| heard.lock().unwrap().concat()), ["half way", "half way"]);
+    }
+
+    #[tokio::test]
+    async fn an_attempt_that_failed_is_not_heard_of_by_the_next_caller() {
+        let startup: Startup<u32> = Startup::default();
+        let failed = startup.get(&|_| {}, |tell| {
+            tell("of the first");
+            Err(ErrorReport::new(ErrorCode::NotReady, "not now"))
+        });
+        assert_eq!(failed.await.unwrap_err().code, ErrorCode::NotReady);
+        let (heard, (go, gate)) = (Mutex::<Vec<String>>::default(), mpsc::channel());
+        let hear = |text: &str| heard.lock().unwrap().push(text.to_owned());
+        let made = startup.get(&hear, move |_| Ok(u32::from(gate.recv_timeout(HEARD).is_ok())));
+        let mut made = pin!(made);
+        assert!(futures::poll!(&mut made).is_pending());
+        go.send(()).unwrap();
+        assert_eq!((made.await, heard.lock().unwrap().as_slice()), (Ok(&1), [].as_slice()));
     }
 
     #[tokio::test]

@@ -100,7 +100,7 @@ impl Execution {
         cleanup::remove_old(&state);
         let images = settings.image_dir()?;
         let engine = warm(&images, &layers(providers), progress)?;
-        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store())));
+        let recorder = Arc::new(Recorder::new(Arc::clone(sessions.store()), Arc::clone(running)));
         let sweeping = sessions.keep_sweeping(Duration::from_millis(SESSION_SWEEP_MS));
         let mut of_executions: Vec<Arc<dyn ServiceProvider>> = Vec::new();
         if *has_browser {

@@ -10,7 +10,10 @@ use crate::network::{
 };
 use async_trait::async_trait;
 use codemode_chromium::{FailedDestination, NoConnection, Peers, Relay};
-use codemode_spec::{ErrorCode, ErrorReport, limits::NETWORK_REFUSALS_NOTED_MAX};
+use codemode_spec::{
+    ErrorCode, ErrorReport,
+    limits::{NETWORK_REFUSALS_NOTED_MAX, NETWORK_REFUSALS_QUEUED_MAX},
+};
 use serde_json::json;
 use std::{collections::HashMap, fmt::Display, net::SocketAddr, sync::Arc};
 use tokio::sync::mpsc::Receiver;
@@ -32,7 +35,10 @@ pub(super) struct KeeperProxy {
     refusals: Receiver<Refusal>,
     enforced: RulesJson,
     counted: RefusalCounts,
+    /// Refusals that are not in the audit yet.
     pending: Vec<Refusal>,
+    /// Refusals beyond them, of which only the number is known.
+    pending_further: u64,
 }
 
 enum ProxyState {
@@ -45,7 +51,7 @@ enum ProxyState {
 }
 
 /// How often each destination was refused to one lease. A refusal is audited the first, second, fourth, eighth … time.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct RefusalCounts {
     token: Option<u64>,
     counts: HashMap<(String, u16, String), u64>,
@@ -76,6 +82,7 @@ impl KeeperProxy {
             enforced: rules,
             counted: RefusalCounts::default(),
             pending: Vec::new(),
+            pending_further: 0,
         })
     }
 
@@ -105,8 +112,22 @@ impl KeeperProxy {
     /// May be dropped at any time.
     pub(super) async fn refused(&mut self) {
         match self.refusals.recv().await {
-            Some(refusal) => self.pending.push(refusal),
+            Some(refusal) => self.note(refusal),
             None => std::future::pending().await,
+        }
+    }
+
+    /// Holds a refusal until it is in the audit.
+    fn note(&mut self, refusal: Refusal) {
+        // The browser contacts these services by itself; no script does.
+        if matches!(refusal.rule, Rule::OwnService(_)) {
+            return;
+        }
+        // While the store fails, a page can cause any number of refusals.
+        if self.pending.len() < NETWORK_REFUSALS_QUEUED_MAX {
+            self.pending.push(refusal);
+        } else {
+            self.pending_further += 1;
         }
     }
 
@@ -129,10 +150,8 @@ impl KeeperProxy {
     /// Records pending refusals in the audit, before the session ends or another lease is granted.
     pub(super) async fn record_refusals(&mut self, store: &dyn Store, session: &str) -> Result<(), StoreError> {
         while let Ok(refusal) = self.refusals.try_recv() {
-            self.pending.push(refusal);
+            self.note(refusal);
         }
-        // The browser contacts these services by itself; no script does.
-        self.pending.retain(|refusal| !matches!(refusal.rule, Rule::OwnService(_)));
         if self.pending.is_empty() {
             return Ok(());
         }
@@ -141,17 +160,27 @@ impl KeeperProxy {
         let holder =
             store.leases().await?.into_iter().find(|lease| lease.name == name.as_str()).map(|lease| lease.holder);
         let token = holder.as_ref().map(|holder| holder.token);
-        if self.counted.token != token {
-            self.counted = RefusalCounts { token, ..RefusalCounts::default() };
-        }
-        let mut events = Vec::new();
-        for Refusal { host, port, rule } in self.pending.drain(..) {
-            let Some(detail) = self.counted.count(host, port, rule.to_string()) else { continue };
+        let mut counted = if self.counted.token == token {
+            self.counted.clone()
+        } else {
+            RefusalCounts { token, ..RefusalCounts::default() }
+        };
+        let listed = self.pending.iter().map(|Refusal { host, port, rule }| (host.clone(), *port, rule.to_string()));
+        let mut details: Vec<_> = listed.filter_map(|known| counted.count(known)).collect();
+        details.extend(counted.count_further(self.pending_further));
+        let event = |detail| {
             let event = Event::new(EventKind::NetworkRefused).key(row.key.as_deref()).session(session).detail(detail);
-            let execution = holder.as_ref().map(|holder| holder.execution.clone());
-            events.push(Event { execution, token, ..event });
+            Event { execution: holder.as_ref().map(|holder| holder.execution.clone()), token, ..event }
+        };
+        let events: Vec<_> = details.into_iter().map(event).collect();
+        if !events.is_empty() {
+            store.audit_append(&events).await?;
         }
-        if events.is_empty() { Ok(()) } else { store.audit_append(&events).await }
+        // Only now: what could not be written is written later.
+        self.counted = counted;
+        self.pending.clear();
+        self.pending_further = 0;
+        Ok(())
     }
 }
 
@@ -176,20 +205,114 @@ impl GateObserver for Clients {
 
 impl RefusalCounts {
     /// Counts a refusal. Returns the detail of its audit row, if it gets one.
-    fn count(&mut self, host: String, port: u16, rule: String) -> Option<serde_json::Value> {
-        let known = (host, port, rule);
+    fn count(&mut self, known: (String, u16, String)) -> Option<serde_json::Value> {
         if self.counts.len() >= NETWORK_REFUSALS_NOTED_MAX && !self.counts.contains_key(&known) {
-            self.unlisted += 1;
-            return self.unlisted.is_power_of_two().then(|| json!({ "further": self.unlisted }));
+            return self.count_further(1);
         }
         let count = self.counts.entry(known.clone()).or_default();
         *count += 1;
         let (host, port, rule) = known;
         count.is_power_of_two().then(|| json!({ "host": host, "port": port, "rule": rule, "count": *count }))
     }
+
+    /// Counts refusals that are not listed by destination. Returns the detail of their audit row, if they get one.
+    fn count_further(&mut self, more: u64) -> Option<serde_json::Value> {
+        let before = self.unlisted;
+        self.unlisted += more;
+        // Whether a power of two was reached, so that many at once get one row.
+        let is_told = self.unlisted.checked_ilog2() > before.checked_ilog2();
+        is_told.then(|| json!({ "further": self.unlisted }))
+    }
 }
 
 /// Parses the rules that a lease requires.
 fn policy(rules: &RulesJson) -> serde_json::Result<Policy> {
     rules.as_deref().map_or_else(|| Ok(Policy::default()), serde_json::from_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::{
+        clock::MachineClock,
+        liveness::ProcessLocks,
+        store::{
+            Access, AuditStore as _, Database, Finish, NewSession, SessionStore as _, SqliteStore, Work,
+            audit::AuditFilter,
+        },
+    };
+    use codemode_spec::session::SessionMode;
+    use std::{
+        sync::atomic::{AtomicBool, Ordering},
+        time::Duration,
+    };
+
+    /// A store that can be read, and written only some of the time.
+    struct Flaky {
+        store: SqliteStore,
+        fails: AtomicBool,
+    }
+
+    #[async_trait]
+    impl Database for Flaky {
+        async fn transact(&self, access: Access, work: Work) -> Result<(), StoreError> {
+            if access == Access::Write && self.fails.load(Ordering::Relaxed) {
+                return Err(StoreError::Full { path: "store.db".into() });
+            }
+            self.store.transact(access, work).await
+        }
+
+        fn enqueue(&self, delay: Duration, work: Work, finish: Finish) {
+            self.store.enqueue(delay, work, finish);
+        }
+    }
+
+    #[tokio::test]
+    async fn refusals_wait_for_a_store_that_fails_and_take_no_more_memory_than_they_may() {
+        let folder = tempfile::tempdir().unwrap();
+        let hosts = ProcessLocks::open(folder.path().join("hosts")).unwrap();
+        let store =
+            SqliteStore::open(&folder.path().join("store.db"), Arc::new(MachineClock), Arc::new(hosts)).unwrap();
+        let store = Flaky { store, fails: AtomicBool::new(false) };
+        let session = NewSession {
+            id: "s-1".to_owned(),
+            mode: SessionMode::OneShot,
+            key: None,
+            profile: "s-1".to_owned(),
+            profile_kept: false,
+            execution: "x".to_owned(),
+            host: "h".to_owned(),
+            ttl_ms: 1_000,
+            lease: None,
+            lease_ttl_ms: 1_000_000,
+            network: None,
+        };
+        store.session_begin(&session).await.unwrap();
+        let mut proxy = KeeperProxy::start(None).await.unwrap();
+        let refusal = |port| Refusal { host: "site.test".to_owned(), port, rule: Rule::MetadataName("site.test") };
+        store.fails.store(true, Ordering::Relaxed);
+        let further = 1_000;
+        for number in 0..NETWORK_REFUSALS_QUEUED_MAX + further {
+            proxy.note(refusal(u16::from(number > 2)));
+            if number % 100 == 0 {
+                proxy.record_refusals(&store, "s-1").await.unwrap_err();
+            }
+        }
+        assert_eq!(proxy.pending.len(), NETWORK_REFUSALS_QUEUED_MAX);
+        store.fails.store(false, Ordering::Relaxed);
+        proxy.record_refusals(&store, "s-1").await.unwrap();
+        proxy.record_refusals(&store, "s-1").await.unwrap();
+        let filter = AuditFilter { kind: Some(EventKind::NetworkRefused), limit: usize::MAX, ..AuditFilter::default() };
+        let rows = store.audit_read(&filter).await.unwrap();
+        let details = rows.iter().map(|row| serde_json::from_str::<serde_json::Value>(&row.detail).unwrap());
+        let details: Vec<_> =
+            details.map(|row| (row["port"].as_u64(), row["count"].as_u64(), row["further"].as_u64())).collect();
+        let listed = |port, count| (Some(port), Some(count), None);
+        let of_second = (0..8).map(|power| listed(1, 1 << power));
+        let told =
+            [listed(0, 1), listed(0, 2)].into_iter().chain(of_second).chain([(None, None, Some(further as u64))]);
+        assert_eq!(details, told.collect::<Vec<_>>());
+        assert!(proxy.pending.is_empty());
+        assert!(rows.iter().all(|row| row.execution.as_deref() == Some("x") && row.token.is_some()));
+    }
 }

@@ -16,7 +16,7 @@ use codemode_chromium::{REFUSED, Relay};
 use codemode_provider::BrowserChannel;
 use codemode_spec::{
     ErrorCode, ErrorReport,
-    limits::{DOOR_CLIENTS_MAX, DOOR_WORDS_BYTES_MAX, SESSION_PAGES_NAMED_MAX},
+    limits::{HANDSHAKE_BYTES_MAX, KEEPER_CLIENTS_MAX, KEEPER_CONNECTIONS_MAX, SESSION_PAGES_NAMED_MAX},
 };
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
@@ -35,6 +35,7 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
     sync::watch,
+    task::JoinSet,
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
@@ -139,21 +140,26 @@ impl KeeperSocket {
 impl Drop for KeeperSocket {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.path);
-        self.inner.clients().iter().for_each(|client| client.disconnect.cancel());
     }
 }
 
 async fn accept(listener: UnixListener, inner: Arc<Inner>) {
     let own = rustix::process::geteuid().as_raw();
+    // The tasks of all connections. They are aborted when this task is.
+    let mut connections = JoinSet::new();
     loop {
-        let Ok((stream, _)) = listener.accept().await else {
+        let accepted = tokio::select! {
+            accepted = listener.accept(), if connections.len() < KEEPER_CONNECTIONS_MAX => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        let Ok((stream, _)) = accepted else {
             // Probably no file descriptor is available: other connections must close first.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
         // Defence in depth: the mode of the folder excludes other users already.
         if stream.peer_cred().is_ok_and(|peer| peer.uid() == own) {
-            tokio::spawn(Arc::clone(&inner).receive(stream));
+            connections.spawn(Arc::clone(&inner).receive(stream));
         }
     }
 }
@@ -177,7 +183,8 @@ impl Inner {
     async fn serve(&self, mut stream: UnixStream, held: Arc<ClientLease>) -> Result<(), ErrorReport> {
         let admitted = async {
             self.check(&held).await?;
-            self.disconnect_others(&held).await?;
+            self.disconnect_others(&held).await;
+            self.check_room()?;
             self.relay.attach().await
         };
         let attached = match admitted.await {
@@ -200,15 +207,10 @@ impl Inner {
 
     /// Disconnects the clients of other leases, and waits until everything that they had in the browser has been
     /// removed.
-    async fn disconnect_others(&self, held: &ClientLease) -> Result<(), ErrorReport> {
+    async fn disconnect_others(&self, held: &ClientLease) {
         let lease = held.lease().clone();
         let others: Vec<_> = {
-            let mut clients = self.clients();
-            clients.retain(|client| client.disconnected.has_changed().is_ok());
-            if clients.len() >= DOOR_CLIENTS_MAX {
-                let message = format!("the browser has {DOOR_CLIENTS_MAX} connections already");
-                return Err(ErrorReport::new(ErrorCode::CapacityExceeded, message));
-            }
+            let clients = self.clients();
             let others = clients.iter().filter(|client| *client.held.lease() != lease);
             others.map(|client| (client.disconnect.clone(), client.disconnected.clone())).collect()
         };
@@ -216,7 +218,17 @@ impl Inner {
         for (_, mut disconnected) in others {
             let _ = disconnected.changed().await;
         }
-        Ok(())
+    }
+
+    /// Checks that the browser may have one more client.
+    fn check_room(&self) -> Result<(), ErrorReport> {
+        let mut clients = self.clients();
+        clients.retain(|client| client.disconnected.has_changed().is_ok());
+        if clients.len() < KEEPER_CLIENTS_MAX {
+            return Ok(());
+        }
+        let message = format!("the browser has {KEEPER_CLIENTS_MAX} connections already");
+        Err(ErrorReport::new(ErrorCode::CapacityExceeded, message))
     }
 
     async fn is_valid(&self, held: &ClientLease) -> bool {
@@ -248,7 +260,7 @@ impl Inner {
         let pages = targets["targetInfos"].as_array().into_iter().flatten().filter(|target| target["type"] == "page");
         let urls = pages.filter_map(|page| page["url"].as_str());
         // Pages choose the length of their URLs.
-        let urls = urls.map(|url| url.chars().take(DOOR_WORDS_BYTES_MAX / SESSION_PAGES_NAMED_MAX / 8).collect());
+        let urls = urls.map(|url| url.chars().take(HANDSHAKE_BYTES_MAX / SESSION_PAGES_NAMED_MAX / 8).collect());
         urls.take(SESSION_PAGES_NAMED_MAX).collect()
     }
 
@@ -361,7 +373,7 @@ async fn write_frame(stream: &mut UnixStream, message: &impl Serialize) -> io::R
 
 async fn read_frame<T: DeserializeOwned>(stream: &mut UnixStream) -> io::Result<T> {
     let length = usize::try_from(stream.read_u32_le().await?).unwrap_or(usize::MAX);
-    if length > DOOR_WORDS_BYTES_MAX {
+    if length > HANDSHAKE_BYTES_MAX {
         return Err(io::ErrorKind::InvalidData.into());
     }
     let mut text = vec![0; length];

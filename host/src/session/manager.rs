@@ -9,7 +9,7 @@ use super::{
     leased_session::LeasedSession,
     leases::{Lease, Leases, busy},
     liveness::{Liveness as _, ProcessLock, ProcessLocks},
-    provisioner::BrowserProvisioner,
+    provisioner::{BrowserProvisioner, KeyUse},
     rules::ends_in_sweep,
     store::{EndReason, Forgotten, Holder, Retention, SessionRow, SessionState, SqliteStore, Stale, Store},
 };
@@ -169,8 +169,10 @@ impl SessionManager {
                 provisioner.store.session_data_removed(&session.id).await?;
                 provisioner.forget(key, lease).await
             };
-            let forgotten = provisioner.with_free_key(key, forget).await?;
-            return forgotten.map_err(|holder| busy(key, &holder, Duration::ZERO, "it is not free"));
+            return provisioner.with_free_key(key, forget).await?.map_err(|used| match used {
+                KeyUse::Leased(holder) => busy(key, &holder, Duration::ZERO, "it is not free"),
+                KeyUse::HasBrowser(other) => taken_over(key, &other),
+            });
         }
         self.end(session, EndReason::Operator).await
     }
@@ -241,26 +243,23 @@ impl SessionManager {
     /// wait.
     ///
     /// # Errors
-    /// The first failure. Other sessions and keys are still processed, unless the store fails.
+    /// The first failure. All other sessions and keys are still processed.
     pub async fn sweep(&self) -> Result<Swept, ErrorReport> {
         let provisioner = &self.provisioner;
         let mut swept = Swept::default();
-        let mut failure = None;
-        for session in provisioner.store.sessions().await? {
+        let mut failure = FirstFailure::default();
+        for session in failure.or_default(provisioner.store.sessions().await) {
             if session.state == SessionState::Ended {
                 continue;
             }
-            let watch = provisioner.store.session_watch(&session.id).await?;
-            let has_keeper = provisioner.browsers.has_keeper(&session);
-            let Some(reason) = ends_in_sweep(session.state, &watch, has_keeper) else { continue };
-            match provisioner.end(&session, reason, None).await {
-                Ok(()) => swept.sessions.push(session.id),
-                Err(error) => failure = failure.or(Some(error)),
+            let ended = self.end_if_unused(&session).await;
+            if failure.or_default(ended) {
+                swept.sessions.push(session.id);
             }
         }
         let retention = self.retention;
-        let (mut gone, mut keys) = (Vec::new(), Vec::new());
-        for Stale { id, last_of } in provisioner.store.stale(&retention).await? {
+        let (mut gone, mut keys, mut of_keys) = (Vec::new(), Vec::new(), 0);
+        for Stale { id, last_of } in failure.or_default(provisioner.store.stale(&retention).await) {
             let Some(key) = last_of else {
                 gone.push(id);
                 continue;
@@ -269,22 +268,47 @@ impl SessionManager {
                 provisioner.forget(&key, lease).await?;
                 Ok(provisioner.store.forget(std::slice::from_ref(&id), &retention).await.map(drop)?)
             };
-            match provisioner.with_free_key(&key, forget).await {
-                Ok(Ok(())) => {
-                    swept.forgotten.sessions += 1;
-                    keys.push(key);
-                }
-                // An execution uses the key again.
-                Ok(Err(_)) => {}
-                Err(error) => failure = failure.or(Some(error)),
+            let forgotten = provisioner.with_free_key(&key, forget).await;
+            // Not if the key is in use again.
+            if failure.or_default(forgotten.map(|free| free.is_ok())) {
+                of_keys += 1;
+                keys.push(key);
             }
         }
-        let forgotten = provisioner.store.forget(&gone, &retention).await?;
-        swept.forgotten.sessions += forgotten.sessions;
-        swept.forgotten.audit_rows = forgotten.audit_rows;
-        swept.forgotten.keys = keys;
-        failure.map_or(Ok(swept), Err)
+        let forgotten = failure.or_default(provisioner.store.forget(&gone, &retention).await);
+        swept.forgotten = Forgotten { sessions: of_keys + forgotten.sessions, keys, ..forgotten };
+        failure.0.map_or(Ok(swept), Err)
     }
+
+    /// Ends the browser of a session that no execution may use any more; `false` if the session stays.
+    async fn end_if_unused(&self, session: &SessionRow) -> Result<bool, ErrorReport> {
+        let provisioner = &self.provisioner;
+        let watch = provisioner.store.session_watch(&session.id).await?;
+        let has_keeper = provisioner.browsers.has_keeper(session);
+        let Some(reason) = ends_in_sweep(session.state, &watch, has_keeper) else { return Ok(false) };
+        provisioner.end(session, reason, None).await.map(|()| true)
+    }
+}
+
+/// The first failure of several steps, all of which are taken.
+#[derive(Default)]
+struct FirstFailure(Option<ErrorReport>);
+
+impl FirstFailure {
+    fn or_default<T: Default>(&mut self, step: Result<T, impl Into<ErrorReport>>) -> T {
+        step.unwrap_or_else(|error| {
+            self.0.get_or_insert_with(|| error.into());
+            T::default()
+        })
+    }
+}
+
+/// The error for removing the profile and the cookies of an ended session whose key has another browser by now.
+fn taken_over(key: &str, other: &str) -> ErrorReport {
+    let message = format!("what is stored of {key:?} belongs to another browser by now: the session {other}");
+    ErrorReport::new(ErrorCode::SessionBusy, message)
+        .with_hint("Close that session: this ends its browser and removes the profile and the cookies of the key.")
+        .with_detail("session", other)
 }
 
 /// The result of a sweep.

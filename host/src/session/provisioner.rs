@@ -31,6 +31,15 @@ pub(super) struct LeasedBrowser {
     pub(super) warnings: Vec<String>,
 }
 
+/// Why a key is not free.
+#[derive(Debug)]
+pub(super) enum KeyUse {
+    /// An execution holds its lease.
+    Leased(Holder),
+    /// It has a session that has not ended, with this id.
+    HasBrowser(String),
+}
+
 /// Finds, starts and ends the browsers of executions.
 pub(super) struct BrowserProvisioner {
     pub(super) store: Arc<dyn Store>,
@@ -204,26 +213,26 @@ impl BrowserProvisioner {
         Ok(rules_json(&policy))
     }
 
-    /// Runs `work` under the lease of a key that no execution uses. Does nothing if the key has a browser. Returns the
-    /// holder if an execution uses the key.
+    /// Runs `work` under the lease of a key that no execution uses and that has no browser. Returns what the key is in
+    /// use by if it is not free; then `work` does not run.
     pub(super) async fn with_free_key(
         &self,
         key: &str,
         work: impl AsyncFnOnce(&Lease) -> Result<(), ErrorReport>,
-    ) -> Result<Result<(), Holder>, ErrorReport> {
+    ) -> Result<Result<(), KeyUse>, ErrorReport> {
         let lease = match self.leases.take_as_host(LeaseName::of_key(key), &(self.new_id)()).await? {
             Ok(lease) => lease,
-            Err(holder) => return Ok(Err(holder)),
+            Err(holder) => return Ok(Err(KeyUse::Leased(holder))),
         };
         let done = async {
             match self.session_of(key).await? {
-                None => work(&lease).await,
-                Some(_) => Ok(()),
+                None => work(&lease).await.map(Ok),
+                Some(session) => Ok(Err(KeyUse::HasBrowser(session.id))),
             }
         };
         let done = done.await;
         self.leases.release_if_held(&lease).await;
-        done.map(Ok)
+        done
     }
 
     /// The session of a key that has not ended.

@@ -152,7 +152,8 @@ pub trait SessionStore: Send + Sync {
     /// When the store fails.
     async fn session(&self, id: &str) -> Result<Option<SessionRow>, StoreError>;
 
-    /// All sessions; first those that have not ended.
+    /// All sessions: first those that have not ended, in the order of their creation; then the others, in the order of
+    /// their end.
     ///
     /// # Errors
     /// When the store fails.

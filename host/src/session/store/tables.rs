@@ -60,7 +60,8 @@ pub trait Tables {
     /// All sessions of a key, ended or not.
     fn sessions_of_key(&mut self, key: &str) -> Result<Vec<SessionRecord>, StoreError>;
 
-    /// All sessions: first the sessions that have not ended; within each part, older sessions first.
+    /// All sessions: first those that have not ended, in the order of their creation; then the others, in the order of
+    /// their end.
     fn sessions(&mut self) -> Result<Vec<SessionRecord>, StoreError>;
 
     /// How many sessions have not ended.

@@ -182,7 +182,7 @@ impl Tables for SqliteTables<'_> {
     }
 
     fn sessions(&mut self) -> Done<Vec<SessionRecord>> {
-        self.all(&format!("{SESSION} ORDER BY state = 'ended', created_ms, id"), [], session_row)
+        self.all(&format!("{SESSION} ORDER BY state = 'ended', ended_after, created_ms, id"), [], session_row)
     }
 
     fn sessions_open(&mut self) -> Done<usize> {

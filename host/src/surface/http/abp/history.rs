@@ -147,7 +147,7 @@ pub(super) async fn sessions(State(abp): State<Arc<Abp>>, request: ClientRequest
     // No session has an empty id.
     let active = request.body.truth("active").unwrap_or(false).then(|| current.clone().unwrap_or_default());
     let rows = history.sessions(&owner, active, with_next(part)).await?;
-    listed("sessions", rows, part, |row| row.started_ms, |row| session_json(row, current.as_deref()))
+    listed("sessions", rows, part, |row| row.number, |row| session_json(row, current.as_deref()))
 }
 
 pub(super) async fn current_session(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
