@@ -13,6 +13,7 @@ use crate::support::{
 use serde_json::{Value as Json, json};
 use std::{
     fs,
+    io::Write as _,
     time::{Duration, Instant},
 };
 
@@ -280,6 +281,12 @@ fn dialogs_choosers_downloads_and_requests() {
     assert_eq!(abp.done("POST", &path, json!({"files": ["a.txt"]})), json!({"success": true}));
     assert_eq!(abp.evaluate(&tab, "document.querySelector('#log').textContent"), "a.txt text/plain 5");
     assert_eq!(abp.ask("POST", &path, json!({"files": ["a.txt"]})).0, 404);
+    // A chooser that refuses files can be answered again.
+    let opened = abp.click(&tab, "label");
+    let path = format!("/file-chooser/{}", opened["events"][0]["data"]["id"].as_str().unwrap());
+    let (status, refused) = abp.ask("POST", &path, json!({"files": ["a.txt", "a.txt"]}));
+    assert!(status / 100 == 4 && status != 404, "{refused}");
+    assert_eq!(abp.done("POST", &path, json!({"files": ["a.txt"]})), json!({"success": true}));
 
     abp.click(&tab, "#download");
     let newest = || abp.done("GET", "/downloads?limit=1", Json::Null)["downloads"][0]["id"].clone();
@@ -403,6 +410,39 @@ fn a_person_takes_the_turn_and_the_agent_waits() {
         abp.act(&tab, "keyboard/press", json!({"key": "x"}));
         abp.evaluate(&tab, "user.value") == "x"
     });
+    // A long text is typed no further once a person has control, or the client has disconnected.
+    const LETTERS: u64 = 3_000;
+    let typed = || {
+        let tabs = abp.done("GET", "/tabs", Json::Null);
+        let title = tabs.as_array().unwrap().iter().find(|one| one["id"] == tab).unwrap()["title"].clone();
+        title.as_str().unwrap().parse::<u64>().unwrap()
+    };
+    let text = json!({"text": "a".repeat(LETTERS as usize), "screenshot": {"area": "none"}}).to_string();
+    let request =
+        client.request("POST", &format!("/api/v1/tabs/{tab}/type"), &[("content-type", "application/json")], &text);
+    for disconnects in [false, true] {
+        let counts = "user.oninput = () => { document.title = user.value.length; }";
+        abp.evaluate(&tab, &format!("void (user.value = '', document.title = 0, {counts}, user.focus())"));
+        let mut stream = client.connect();
+        stream.write_all(request.as_bytes()).unwrap();
+        wait_until("the first letters", PATIENCE, || typed() > 0);
+        if disconnects {
+            drop(stream);
+        } else {
+            mode("human");
+            assert_eq!(Reply::read(stream).status, 409);
+        }
+        let mut last = (typed(), Instant::now());
+        wait_until("the end of typing", PATIENCE, || {
+            let now = typed();
+            if now != last.0 {
+                last = (now, Instant::now());
+            }
+            last.1.elapsed() > Duration::from_millis(500)
+        });
+        assert!(last.0 < LETTERS, "disconnects: {disconnects}");
+        mode("agent");
+    }
     let (status, none) = abp.ask("GET", "/history/actions", Json::Null);
     assert_eq!((status, &none["code"]), (404, &json!("HISTORY_DISABLED")));
     let data = abp.done("GET", "/browser/session-data", Json::Null);
@@ -571,6 +611,15 @@ fn scripts_stand_still_between_actions() {
     let gone = abp.act(&tab, "navigate", json!({"url": "{{site}}/keys"}));
     assert_eq!(gone["result"]["url"], abp.pages.place("{{site}}/keys"));
     assert_eq!(state()["paused"], true);
+
+    // The page is paused again also when the client disconnects during an action.
+    let mut stream = abp.serving.connect();
+    let headers = [("content-type", "application/json")];
+    let request = abp.serving.request("POST", &format!("/api/v1/tabs/{tab}/wait"), &headers, r#"{"ms": 60000}"#);
+    stream.write_all(request.as_bytes()).unwrap();
+    wait_until("the action", PATIENCE, || state()["paused"] == false);
+    drop(stream);
+    wait_until("the pause after it", PATIENCE, || state()["paused"] == true);
 
     // The page runs while a person has control, and is paused again when the agent takes over.
     abp.done("POST", "/browser/input-mode", json!({"input_mode": "human"}));

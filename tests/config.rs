@@ -118,7 +118,7 @@ fn each_setting_says_where_it_is_from_and_no_secret_is_shown() {
         ("session = 1\n", "session"),
         ("[serve]\ngrace_ms = 1e9\n", "serve.grace_ms"),
         ("[log]\nformat = \"xml\"\n", "xml"),
-        ("[", "the file of defaults"),
+        ("[", "the configuration file"),
     ] {
         let wrong = place.folder().join("wrong.toml");
         fs::write(&wrong, text).unwrap();

@@ -665,6 +665,31 @@ fn clients_that_do_not_read_are_let_go_and_give_back_what_they_held() {
 }
 
 #[test]
+fn a_download_under_way_has_the_grace_period_of_a_host_that_stops() {
+    let place = Place::new();
+    let mut serving = Serving::start(&place, &["--grace", "60s"]);
+    let ran = serving.execute(&[], &code("'x'.repeat(50_000)"));
+    let execution = ran["context"]["execution_id"].as_str().unwrap_or_else(|| panic!("{ran}"));
+    // More than the socket buffers of both sides can hold.
+    let bytes = 30_000_000;
+    fs::write(place.folder().join("state/artifacts").join(execution).join("result.json"), vec![b'x'; bytes]).unwrap();
+    let mut stream = serving.connect();
+    rustix::net::sockopt::set_socket_recv_buffer_size(&stream, 1 << 16).unwrap();
+    let path = format!("/admin/v1/executions/{execution}/files/result.json");
+    stream.write_all(serving.request("GET", &path, &[], "").as_bytes()).unwrap();
+    stream.read_exact(&mut [0; 1]).unwrap();
+    let began = Instant::now();
+    serving.program.signal(Signal::TERM);
+    wait_until("longer than clients have for their last answers", PATIENCE, || {
+        assert_eq!(serving.ask("GET", "/healthz", &[], "").status, 200);
+        began.elapsed() > Duration::from_secs(4)
+    });
+    let (read, whole) = rest(stream);
+    assert!(whole && read > bytes, "{read} bytes");
+    assert!(serving.program.ended(PATIENCE).success());
+}
+
+#[test]
 fn a_host_with_all_places_taken_stops_in_time_and_each_caller_is_told() {
     need_browser();
     let place = Place::new();

@@ -257,6 +257,11 @@ fn hooks_answer_what_comes_next_and_the_last_one_wins() {
     // A hook answers one dialog.
     control.act(json!({"kind": "click", "ref": confirm}));
     wait_until("an answer", PATIENCE, || log() == "false;grace;false;");
+    // The second of two dialogs, which opens as soon as the first is answered, is dismissed.
+    control.evaluate("() => { document.querySelector('#log').textContent = ''; }");
+    control.done("POST", "/hooks/dialog", json!({"accept": true}));
+    control.act(json!({"kind": "click", "ref": control.find("button \"two\"")}));
+    wait_until("both answers", PATIENCE, || log() == "true;false;");
     // An expired hook answers nothing and holds no dialog open.
     control.done("POST", "/hooks/dialog", json!({"accept": true, "timeoutMs": 1}));
     wait_until("the end of the hook", PATIENCE, || {

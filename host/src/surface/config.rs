@@ -198,7 +198,7 @@ fn default_path() -> Option<PathBuf> {
 fn file(named: Option<PathBuf>) -> Result<(Option<PathBuf>, Table), ErrorReport> {
     let is_named = named.is_some();
     let Some(path) = named.or_else(default_path) else { return Ok((None, Table::new())) };
-    let wrong = |fault: &str| invalid(&format!("the file of defaults {} is wrong: {fault}", path.display()));
+    let wrong = |fault: &str| invalid(&format!("the configuration file {} is wrong: {fault}", path.display()));
     let text = match fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound && !is_named => return Ok((None, Table::new())),

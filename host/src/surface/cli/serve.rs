@@ -40,12 +40,7 @@ pub(super) async fn run(context: Context, args: ServeArgs) -> Result<(), ErrorRe
         poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
-                signal = hang_up.recv() => {
-                    if signal.is_none() {
-                        return;
-                    }
-                    watched.mark_read();
-                }
+                Some(()) = hang_up.recv() => watched.mark_read(),
                 _ = poll.tick() => {
                     if !watched.poll_changed() {
                         continue;
@@ -60,6 +55,7 @@ pub(super) async fn run(context: Context, args: ServeArgs) -> Result<(), ErrorRe
     };
     tokio::select! {
         () = server.run(context.stop) => {}
+        // Never: only the server's own end, after its grace period, ends the program.
         () = reloading => {}
     }
     Ok(())

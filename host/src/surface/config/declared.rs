@@ -334,7 +334,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting::new(
         "serve.token_file",
         Kind::Text,
-        "The file of named tokens; it, or CODEMODE_TOKEN, is required where other machines can connect",
+        "The token file, with a named token for each caller; it, or CODEMODE_TOKEN, is required where other machines can connect",
     )
     .flag("token-file", "FILE")
     .variable("CODEMODE_TOKEN_FILE")

@@ -27,7 +27,7 @@ use axum::{
     Router,
     body::Body,
     extract::State,
-    http::{Method, StatusCode, header::CONTENT_TYPE},
+    http::{HeaderValue, Method, StatusCode, header::CONTENT_TYPE},
     middleware::{self, Next},
     response::{IntoResponse as _, Response},
     routing::get,
@@ -56,6 +56,8 @@ use vnext::Vnext;
 
 /// The content type of metrics.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The content type of event streams.
+const EVENT_STREAM: &[u8] = b"text/event-stream";
 /// How long clients may take to read their last answers before the host exits.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
 
@@ -308,14 +310,15 @@ fn mcp_service<H: ServerHandler>(
     StreamableHttpService::new(move || Ok(handler()), Arc::new(Sessions::new()), config)
 }
 
-/// Middleware: tracks each answer until its body is sent. GET requests are not tracked: clients hold them open as event
-/// streams.
+/// Middleware: tracks each answer until its body is sent, except the event streams that clients of MCP hold open with a
+/// GET request. The event stream of a POST request is its answer.
 async fn tracked(State(answers): State<TaskTracker>, request: axum::extract::Request, next: Next) -> Response {
-    if request.method() == Method::GET {
-        return next.run(request).await;
-    }
-    let answer = answers.token();
+    let (answer, is_get) = (answers.token(), request.method() == Method::GET);
     let (parts, body) = next.run(request).await.into_parts();
+    let content = parts.headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    if is_get && content.is_some_and(|content| content.starts_with(EVENT_STREAM)) {
+        return Response::from_parts(parts, body);
+    }
     let body = body.into_data_stream().map(move |bytes| {
         let _ = &answer;
         bytes

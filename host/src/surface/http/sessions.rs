@@ -54,13 +54,17 @@ impl Owned {
         }
     }
 
-    /// The caller's least recently used session, if it must be closed to make room for another one.
-    fn surplus(&self, caller: &str) -> Option<SessionId> {
+    /// Adds a session. Removes and returns the caller's least recently used one if there are too many.
+    fn add(&mut self, id: SessionId, caller: String) -> Option<SessionId> {
         let own = || self.sessions.iter().filter(|(_, session)| session.caller == caller);
-        if own().count() < MCP_SESSIONS_PER_CALLER_MAX {
-            return None;
+        let surplus = own().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone());
+        let surplus = surplus.filter(|_| own().count() >= MCP_SESSIONS_PER_CALLER_MAX);
+        if let Some(surplus) = &surplus {
+            self.sessions.remove(surplus);
         }
-        own().min_by_key(|(_, session)| session.used).map(|(id, _)| id.clone())
+        self.uses += 1;
+        self.sessions.insert(id, OwnedSession { caller, used: self.uses });
+        surplus
     }
 }
 
@@ -89,16 +93,12 @@ impl SessionManager for Sessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), Self::Error> {
         let caller = caller().unwrap_or_default();
-        loop {
-            let Some(surplus) = self.owned().surplus(&caller) else { break };
-            self.owned().sessions.remove(&surplus);
+        let (id, transport) = self.inner.create_session().await?;
+        // Counted and added in one step: of concurrent creations each sees the others.
+        let surplus = self.owned().add(id.clone(), caller);
+        if let Some(surplus) = surplus {
             self.inner.close_session(&surplus).await?;
         }
-        let (id, transport) = self.inner.create_session().await?;
-        let mut owned = self.owned();
-        owned.uses += 1;
-        let used = owned.uses;
-        owned.sessions.insert(id.clone(), OwnedSession { caller, used });
         Ok((id, transport))
     }
 
@@ -149,5 +149,28 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, Self::Error> {
         self.inner.resume(id, last_event_id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures::{FutureExt as _, future::join_all};
+
+    #[tokio::test]
+    async fn sessions_created_at_the_same_time_stay_within_the_bound() {
+        let sessions = Sessions::new();
+        let mut creations = join_all((0..MCP_SESSIONS_PER_CALLER_MAX + 8).map(|_| sessions.create_session()));
+        {
+            // All of them wait for the library.
+            let _busy = sessions.inner.sessions.write().await;
+            assert!((&mut creations).now_or_never().is_none());
+        }
+        let created = creations.await;
+        assert!(created.iter().all(Result::is_ok));
+        let ids = |owned: &Owned| owned.sessions.keys().cloned().collect::<std::collections::HashSet<_>>();
+        let kept = ids(&sessions.owned());
+        assert_eq!(kept.len(), MCP_SESSIONS_PER_CALLER_MAX);
+        assert_eq!(kept, sessions.inner.sessions.read().await.keys().cloned().collect());
     }
 }

@@ -57,7 +57,7 @@ impl Tokens {
             tokens.add(token, Caller { name: CALLER_OF_ENVIRONMENT.to_owned(), ..Caller::default() }).map_err(wrong)?;
         }
         if let Some(path) = file {
-            let of_file = |fault: String| wrong(format!("the file of tokens {} is wrong: {fault}", path.display()));
+            let of_file = |fault: String| wrong(format!("the token file {} is wrong: {fault}", path.display()));
             let text = read_private(path).map_err(of_file)?;
             // The parser's message is not used: it may show the line, and with it the token.
             let entries: TokensFile = toml::from_str(&text).map_err(|error| {

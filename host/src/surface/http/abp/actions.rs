@@ -14,7 +14,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use codemode_spec::{
-    Value,
+    ErrorCode, Value,
     limits::{ABP_PAUSE_MS_MAX, DIRECT_NAVIGATE_MS},
 };
 use serde_json::{Value as Json, json};
@@ -245,8 +245,8 @@ pub(super) async fn dialog(State(abp): State<Arc<Abp>>, Path(id): Path<String>, 
     let at = request.tab(&abp, &id).await?;
     at.watch().await?;
     Activity::default().read(&at, Duration::ZERO).await?;
-    let dialog = at.session.state.known().tab(&id).dialog.clone();
-    let mut reply = dialog.unwrap_or_else(|| json!({}));
+    let dialog = at.dialog();
+    let mut reply = dialog.map_or_else(|| json!({}), Arc::unwrap_or_clone);
     reply["present"] = json!(reply.get("dialog_type").is_some());
     Ok(reply.into())
 }
@@ -267,11 +267,15 @@ async fn answered(abp: &Abp, id: &str, request: &ClientRequest, accept: bool) ->
     let at = request.tab(abp, id).await?;
     at.watch().await?;
     Activity::default().read(&at, Duration::ZERO).await?;
-    if at.session.state.known().tab(id).dialog.take().is_none() {
-        return Err(not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")));
+    let dialog = at.dialog();
+    let dialog = dialog.ok_or_else(|| not_found("DIALOG_NOT_PRESENT", format!("Tab {id} shows no dialog")))?;
+    let argument = json!({"accept": accept, "text": request.body.text("prompt_text")});
+    let done = at.with_scripts_running(at.call("dialog", argument, DIRECT_NAVIGATE_MS)).await;
+    // A dialog that could not be answered stays open, unless the page shows none any more.
+    if done.as_ref().err().is_none_or(|failure| failure.error.code == ErrorCode::InvalidArgument) {
+        at.forget_dialog(&dialog);
     }
-    let text = request.body.text("prompt_text");
-    at.with_scripts_running(at.call("dialog", json!({"accept": accept, "text": text}), DIRECT_NAVIGATE_MS)).await?;
+    done?;
     Ok(json!({"success": true}).into())
 }
 

@@ -4,7 +4,9 @@ use super::mode::Modes;
 use crate::{
     history::{History, Owner},
     service::{DirectSession, DirectSessions, Service},
-    surface::http::contract::{Client, Failure, Fields, Page, call, call_whole, pages, read_request, value_of},
+    surface::http::contract::{
+        Client, Failure, Fields, GRACE_MS, Page, call, call_whole, pages, read_request, value_of,
+    },
 };
 use axum::{
     extract::{FromRequest, Request},
@@ -21,6 +23,11 @@ use std::{
     path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tokio::{
+    sync::oneshot,
+    task::{JoinError, JoinHandle},
+};
+use tokio_util::task::AbortOnDropHandle;
 
 /// The path prefix of the routes.
 pub(crate) const PREFIX: &str = "/api/v1";
@@ -110,7 +117,9 @@ pub(super) struct Tab {
     /// The position of the first unread event; `None` if the tab is not watched yet.
     pub(super) since: Option<u64>,
     /// The open dialog.
-    pub(super) dialog: Option<Json>,
+    pub(super) dialog: Option<Arc<Json>>,
+    /// The call that a dialog holds up. It continues when the dialog is answered.
+    held_up: Option<AbortOnDropHandle<()>>,
     /// The last screenshot.
     pub(super) picture: Option<Json>,
     /// The last known scroll position.
@@ -152,7 +161,24 @@ impl ClientState {
     }
 }
 
+/// Lists the tabs, and forgets the state of those that are closed.
+pub(super) async fn tabs(session: &Session) -> Result<Vec<Page>, Failure> {
+    // A tab that is known before the list is made and is not in the list is closed, not new.
+    let known: Vec<String> = session.state.known().tabs.keys().cloned().collect();
+    let pages = pages(session).await?;
+    session.state.known().forget_closed(&known, &pages);
+    Ok(pages)
+}
+
 impl BrowserState {
+    /// Forgets the tabs among these that are not open.
+    fn forget_closed(&mut self, known: &[String], open: &[Page]) {
+        for id in known.iter().filter(|id| !open.iter().any(|page| page.id == **id)) {
+            self.tabs.remove(id);
+        }
+    }
+
+    /// The state of an open tab, which is created if there is none.
     pub(super) fn tab(&mut self, id: &str) -> &mut Tab {
         self.tabs.entry(id.to_owned()).or_default()
     }
@@ -242,7 +268,7 @@ impl ClientRequest {
     /// The tab with an id.
     pub(super) async fn tab(&self, abp: &Abp, id: &str) -> Result<TabHandle, Failure> {
         let session = self.session(abp).await?;
-        match pages(&session).await?.into_iter().find(|page| page.id == id) {
+        match tabs(&session).await?.into_iter().find(|page| page.id == id) {
             Some(page) => Ok(TabHandle { session, page }),
             None => Err(not_found("TAB_NOT_FOUND", format!("Tab {id} not found"))),
         }
@@ -252,7 +278,7 @@ impl ClientRequest {
     pub(super) async fn active_tab(&self, abp: &Abp) -> Result<TabHandle, Failure> {
         let session = self.session(abp).await?;
         let active = session.state.known().active.clone();
-        let mut pages = pages(&session).await?;
+        let mut pages = tabs(&session).await?;
         let place = pages.iter().position(|page| Some(&page.id) == active.as_ref()).unwrap_or(0);
         if pages.is_empty() {
             return Err(not_found("TAB_NOT_FOUND", "there is no tab".to_owned()));
@@ -262,6 +288,7 @@ impl ClientRequest {
 }
 
 /// The tab that a request is about.
+#[derive(Clone)]
 pub(super) struct TabHandle {
     pub(super) session: Session,
     pub(super) page: Page,
@@ -272,7 +299,7 @@ impl TabHandle {
     pub(super) async fn call(&self, verb: &str, mut argument: Json, time_ms: u64) -> Result<Json, Failure> {
         argument["page"] = json!(self.page.id);
         argument["timeoutMs"] = json!(time_ms);
-        Ok(call(&self.session, verb, argument, time_ms + 2_000).await?)
+        Ok(call(&self.session, verb, argument, time_ms + GRACE_MS).await?)
     }
 
     /// Pauses or resumes the page's scripts; returns the state of its clock.
@@ -281,7 +308,7 @@ impl TabHandle {
         Ok(self.call("clock", set, DIRECT_NAVIGATE_MS).await?["value"].take())
     }
 
-    fn is_paused(&self) -> bool {
+    pub(super) fn is_paused(&self) -> bool {
         self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.is_paused)
     }
 
@@ -296,14 +323,30 @@ impl TabHandle {
 
     /// Does work under the tab's lock, with the page's scripts resumed meanwhile. If a dialog is open afterwards, they
     /// cannot be paused again, which is no failure: the dialog blocks them anyway.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: the scripts are paused again in the background, before the lock is released.
     pub(super) async fn with_tab_lock<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        let _lock = self.session.state.lock_tab(&self.page.id).await;
+        let lock = self.session.state.lock_tab(&self.page.id).await;
         if !self.is_paused() {
             return work.await;
         }
-        self.set_paused(false, None).await?;
-        let done = work.await;
-        match self.set_paused(true, None).await {
+        let (works, is_over) = oneshot::channel::<()>();
+        let at = self.clone();
+        let pausing = tokio::spawn(async move {
+            // Ends when the sender is dropped.
+            let _ = is_over.await;
+            let paused = at.set_paused(true, None).await;
+            drop(lock);
+            paused
+        });
+        let done = async {
+            self.set_paused(false, None).await?;
+            work.await
+        };
+        let done = done.await;
+        drop(works);
+        match pausing.await.map_err(lost)? {
             Err(failure) if done.is_ok() && failure.error.code != ErrorCode::DialogOpen => Err(failure),
             _ => done,
         }
@@ -311,12 +354,36 @@ impl TabHandle {
 
     /// Calls a verb that may open a dialog. Returns `None` if it does: the call then continues in the background until
     /// the dialog is answered, and the dialog is reported as an event.
-    pub(super) async fn act(
+    ///
+    /// # Cancellation
+    /// If dropped, the call is cancelled.
+    pub(super) async fn act(&self, verb: &'static str, argument: Json, time_ms: u64) -> Result<Option<Value>, Failure> {
+        let mut called = AbortOnDropHandle::new(self.begin(verb, argument, time_ms)?);
+        let done = self.unless_held_up(&mut called, time_ms).await?;
+        if done.is_none() {
+            // The answer is dropped as soon as there is one: only the call is kept.
+            let held_up = tokio::spawn(async move { drop(called.await) });
+            self.session.state.known().tab(&self.page.id).held_up = Some(AbortOnDropHandle::new(held_up));
+        }
+        Ok(done)
+    }
+
+    /// Calls a verb of mouse or keyboard, which may open a dialog.
+    ///
+    /// # Cancellation
+    /// If dropped, the verb is completed in the background: the keys and buttons that it holds would stay down.
+    pub(super) async fn input(&self, verb: &'static str, argument: Json) -> Result<(), Failure> {
+        let mut called = self.begin(verb, argument, DIRECT_NAVIGATE_MS)?;
+        self.unless_held_up(&mut called, DIRECT_NAVIGATE_MS).await.map(drop)
+    }
+
+    /// Begins to call a verb that may open a dialog.
+    fn begin(
         &self,
         verb: &'static str,
         mut argument: Json,
         time_ms: u64,
-    ) -> Result<Option<Value>, Failure> {
+    ) -> Result<JoinHandle<Result<Value, ErrorReport>>, Failure> {
         if self.has_dialog() {
             let error = ErrorReport::new(ErrorCode::DialogOpen, "the tab shows a dialog");
             return Err(error.with_hint("Answer it first: POST …/dialog/accept or …/dialog/dismiss.").into());
@@ -324,30 +391,43 @@ impl TabHandle {
         argument["page"] = json!(self.page.id);
         argument["timeoutMs"] = json!(time_ms);
         let session = Arc::clone(&self.session);
-        let mut called = tokio::spawn(async move { call_whole(&session, verb, argument, time_ms + 2_000).await });
-        let since = self.session.state.known().tab(&self.page.id).since;
+        Ok(tokio::spawn(async move { call_whole(&session, verb, argument, time_ms + GRACE_MS).await }))
+    }
+
+    /// Waits for the value of a call; `None` if the tab opens a dialog first.
+    async fn unless_held_up(
+        &self,
+        called: impl Future<Output = Result<Result<Value, ErrorReport>, JoinError>>,
+        time_ms: u64,
+    ) -> Result<Option<Value>, Failure> {
+        let since = self.session.state.known().tabs.get(&self.page.id).and_then(|tab| tab.since);
         let query = json!({"page": self.page.id, "since": since, "types": ["dialog"], "timeoutMs": time_ms});
-        let opens = call(&self.session, "events", query, time_ms + 2_000);
+        let opens = async {
+            let news = call(&self.session, "events", query, time_ms + GRACE_MS).await.ok()?;
+            news["events"].as_array().filter(|events| !events.is_empty()).map(drop)
+        };
         tokio::select! {
-            done = &mut called => {
-                let lost = |_| ErrorReport::new(ErrorCode::HostFault, "the call was lost inside the host");
-                Ok(Some(value_of(done.map_err(lost)??)))
-            }
-            reply = opens => match reply?["events"].as_array().is_some_and(|events| !events.is_empty()) {
-                true => Ok(None),
-                false => Err(ErrorReport::new(ErrorCode::CallTimeout, "the action took too long").into()),
-            },
+            biased;
+            done = called => Ok(Some(value_of(done.map_err(lost)??))),
+            // Without a dialog the verb has the last word: it tells why it failed, or that it took too long.
+            Some(()) = opens => Ok(None),
         }
     }
 
-    /// Calls a verb of mouse or keyboard, which may open a dialog.
-    pub(super) async fn input(&self, verb: &'static str, argument: Json) -> Result<(), Failure> {
-        self.act(verb, argument, DIRECT_NAVIGATE_MS).await.map(drop)
+    /// The open dialog of the tab, if one is known.
+    pub(super) fn dialog(&self) -> Option<Arc<Json>> {
+        self.session.state.known().tabs.get(&self.page.id)?.dialog.clone()
     }
 
-    /// Whether an open dialog of the tab is known.
     pub(super) fn has_dialog(&self) -> bool {
-        self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.dialog.is_some())
+        self.dialog().is_some()
+    }
+
+    /// Forgets a dialog that is closed, but not the one that has followed it since.
+    pub(super) fn forget_dialog(&self, closed: &Arc<Json>) {
+        if let Some(tab) = self.session.state.known().tabs.get_mut(&self.page.id) {
+            tab.dialog.take_if(|dialog| Arc::ptr_eq(dialog, closed));
+        }
     }
 
     /// Subscribes to the tab's events and holds its dialogs open, once per tab.
@@ -360,9 +440,36 @@ impl TabHandle {
         self.session.state.known().tab(&self.page.id).since = Some(reply["next"].as_u64().unwrap_or_default());
         Ok(())
     }
+
+    /// Cancels the call that a dialog holds up.
+    pub(super) fn cancel_held_up(&self) {
+        if let Some(tab) = self.session.state.known().tabs.get_mut(&self.page.id) {
+            tab.held_up = None;
+        }
+    }
+}
+
+fn lost(_: JoinError) -> ErrorReport {
+    ErrorReport::new(ErrorCode::HostFault, "the call was lost inside the host")
 }
 
 /// A failure for something that does not exist, with the contract's code.
 pub(super) fn not_found(code: &'static str, message: String) -> Failure {
     Failure::new(StatusCode::NOT_FOUND, &message).with_code(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn closed_tabs_are_forgotten_and_new_ones_are_not() {
+        let mut state = BrowserState::default();
+        ["open", "closed", "new"].into_iter().for_each(|id| drop(state.tab(id).picture.replace(json!({}))));
+        let open = [Page { id: "open".to_owned(), url: String::new(), title: String::new() }];
+        state.forget_closed(&["open".to_owned(), "closed".to_owned()], &open);
+        let mut left: Vec<&str> = state.tabs.keys().map(String::as_str).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["new", "open"]);
+    }
 }

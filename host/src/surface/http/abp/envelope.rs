@@ -181,7 +181,7 @@ pub(super) fn markup(disabled: &[String]) -> Result<Vec<&'static str>, Failure> 
 
 /// Takes a screenshot of the viewport, as WebP.
 pub(super) async fn picture(at: &TabHandle, markup: &[&str], has_cursor: bool) -> Result<Vec<u8>, Failure> {
-    let cursor = at.session.state.known().tab(&at.page.id).cursor.filter(|_| has_cursor);
+    let cursor = at.session.state.known().tabs.get(&at.page.id).and_then(|tab| tab.cursor).filter(|_| has_cursor);
     let cursor = cursor.map(|(x, y)| json!({"x": x, "y": y}));
     let argument = json!({
         "page": at.page.id, "timeoutMs": DIRECT_NAVIGATE_MS, "type": "webp", "quality": QUALITY, "markup": markup,

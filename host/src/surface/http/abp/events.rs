@@ -10,6 +10,7 @@ use codemode_spec::limits::{DIRECT_NAVIGATE_MS, EVENTS_READ_MAX};
 use serde_json::{Value as Json, json};
 use std::{
     collections::{HashMap, HashSet},
+    sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::time::Instant;
@@ -21,7 +22,8 @@ const QUIET: Duration = Duration::from_millis(500);
 /// The shorter wait if nothing has happened since the action.
 const IDLE: Duration = Duration::from_millis(100);
 
-/// The activity of a tab since an action started.
+/// The activity of a tab since an action started, of each kind at most [`EVENTS_READ_MAX`]; further ones are not
+/// tracked.
 #[derive(Default)]
 pub(super) struct Activity {
     pub(super) events: Vec<Json>,
@@ -75,7 +77,19 @@ impl Activity {
 
     /// Adds an event.
     pub(super) fn add(&mut self, kind: &str, data: Json) {
-        self.events.push(event(kind, data));
+        if self.events.len() < EVENTS_READ_MAX {
+            self.events.push(event(kind, data));
+        }
+    }
+
+    fn request_began(&mut self, id: String, kind: String) {
+        if self.requests.len() < EVENTS_READ_MAX {
+            self.requests.insert(id.clone(), (kind, false));
+        }
+        if self.under_way.len() < EVENTS_READ_MAX {
+            self.under_way.insert(id);
+        }
+        self.last = Some(Instant::now());
     }
 
     /// How much longer the tab must stay quiet to be idle; `None` while it is loading or has too many requests in
@@ -91,11 +105,13 @@ impl Activity {
     /// Reads new events; waits up to `wait` for the first one.
     pub(super) async fn read(&mut self, at: &TabHandle, wait: Duration) -> Result<(), Failure> {
         let tab = &at.page.id;
-        let since = at.session.state.known().tab(tab).since;
+        let since = at.session.state.known().tabs.get(tab).and_then(|tab| tab.since);
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         let query = json!({"page": tab, "since": since, "types": KINDS, "timeoutMs": wait_ms});
         let news = call(&at.session, "events", query, wait_ms.saturating_add(DIRECT_NAVIGATE_MS)).await?;
-        at.session.state.known().tab(tab).since = news["next"].as_u64();
+        if let Some(tab) = at.session.state.known().tabs.get_mut(tab) {
+            tab.since = news["next"].as_u64();
+        }
         for event in news["events"].as_array().into_iter().flatten() {
             self.take(at, event);
         }
@@ -108,11 +124,7 @@ impl Activity {
         let mut known = at.session.state.known();
         let data = match event["type"].as_str().unwrap_or_default() {
             "request" => {
-                if self.requests.len() < EVENTS_READ_MAX {
-                    self.requests.insert(id("requestId"), (id("resourceType"), false));
-                }
-                self.under_way.insert(id("requestId"));
-                self.last = Some(Instant::now());
+                self.request_began(id("requestId"), id("resourceType"));
                 return;
             }
             "response" => {
@@ -146,7 +158,7 @@ impl Activity {
                 let mut data = dialog.clone();
                 data["tab_id"] = json!(tab);
                 data["pending"] = json!(true);
-                known.tab(tab).dialog = Some(dialog);
+                known.tab(tab).dialog = Some(Arc::new(dialog));
                 ("dialog", data)
             }
             "filechooser" => {
@@ -240,4 +252,20 @@ pub(super) fn whole(number: f64) -> Json {
 pub(super) fn now_ms() -> u64 {
     let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since_epoch.as_millis()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_activity_of_a_page_that_never_stops_is_bounded() {
+        let mut activity = Activity::default();
+        for number in 0..=EVENTS_READ_MAX {
+            activity.add("navigation", json!({ "number": number }));
+            activity.request_began(number.to_string(), "Fetch".to_owned());
+        }
+        let lengths = [activity.events.len(), activity.requests.len(), activity.under_way.len()];
+        assert_eq!(lengths, [EVENTS_READ_MAX; 3]);
+    }
 }

@@ -1,14 +1,14 @@
 //! The routes of downloads, file choosers, `<select>` popups, and requests sent with a tab's cookies.
 
 use super::{
-    browser::{Abp, ClientRequest, ClientState, Download, TabHandle, not_found},
+    browser::{Abp, ClientRequest, ClientState, Download, Session, TabHandle, not_found, tabs},
     events::{Activity, event, mime_type, now_ms, whole},
     network::{curl_call, keep},
 };
 use crate::{
     service::DirectSession,
     surface::http::{
-        contract::{Answered, Failure, call, call_whole, call_with_files, pages, value_of},
+        contract::{Answered, Failure, GRACE_MS, call, call_whole, call_with_files, value_of},
         uploads::read,
     },
 };
@@ -17,13 +17,13 @@ use axum::{
     http::StatusCode,
 };
 use base64::prelude::{BASE64_STANDARD, Engine as _};
-use codemode_spec::{ErrorCode, Value, limits::DIRECT_NAVIGATE_MS};
+use codemode_spec::{ErrorCode, ErrorReport, Value, limits::DIRECT_NAVIGATE_MS};
 use serde_json::{Map, Value as Json, json};
 use std::{sync::Arc, time::Duration};
 
 /// Reads the pending events of all watched tabs first, so that all started downloads are listed.
-async fn known_downloads(session: &Arc<DirectSession<ClientState>>) -> Result<Vec<Download>, Failure> {
-    for page in pages(session).await? {
+async fn known_downloads(session: &Session) -> Result<Vec<Download>, Failure> {
+    for page in tabs(session).await? {
         let is_watched = session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.since.is_some());
         if is_watched {
             let at = TabHandle { session: Arc::clone(session), page };
@@ -67,8 +67,11 @@ pub(super) async fn downloads(State(abp): State<Arc<Abp>>, request: ClientReques
     let limit = request.body.number("limit").map_or(usize::MAX, |limit| limit.max(0.0) as usize);
     let mut list = Vec::new();
     for download in known_downloads(&session).await?.iter().rev() {
+        if list.len() >= limit {
+            break;
+        }
         let reply = download_json(&session, download).await?;
-        if list.len() < limit && wanted.as_ref().is_none_or(|state| reply["state"] == state.as_str()) {
+        if wanted.as_ref().is_none_or(|state| reply["state"] == state.as_str()) {
             list.push(reply);
         }
     }
@@ -92,7 +95,7 @@ pub(super) async fn cancel_download(
     Ok(json!({"success": true, "message": "Download cancelled"}).into())
 }
 
-async fn find(session: &Arc<DirectSession<ClientState>>, id: &str) -> Result<Download, Failure> {
+async fn find(session: &Session, id: &str) -> Result<Download, Failure> {
     let found = known_downloads(session).await?.into_iter().find(|download| download.id == id);
     found.ok_or_else(|| not_found("DOWNLOAD_NOT_FOUND", format!("Download {id} not found")))
 }
@@ -127,11 +130,17 @@ pub(super) async fn file_chooser(
 
 async fn choose(abp: &Abp, id: &str, request: &ClientRequest, files: Vec<Value>) -> Answered {
     let session = request.session(abp).await?;
-    let chooser = session.state.known().choosers.take(id);
+    let chooser = session.state.known().choosers.find(id);
     let message = format!("File chooser {id} not found or already closed");
     let (tab, chooser) = chooser.ok_or_else(|| not_found("FILE_CHOOSER_NOT_PRESENT", message))?;
     let cancel = files.is_empty();
-    call_with_files(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await?;
+    let given = call_with_files(&session, "chooser", json!({"page": tab, "chooser": chooser}), files).await;
+    // Refused files leave the chooser open.
+    let is_gone = |error: &ErrorReport| matches!(error.code, ErrorCode::ElementNotFound | ErrorCode::CdpTargetClosed);
+    if given.as_ref().err().is_none_or(is_gone) {
+        session.state.known().choosers.take(id);
+    }
+    given?;
     let kind = if cancel { "file_chooser_cancelled" } else { "file_selected" };
     let mut reply = json!({"id": id, "tab_id": tab, "chooser_type": "open"});
     if !cancel {
@@ -209,7 +218,7 @@ pub(super) async fn curl(State(abp): State<Arc<Abp>>, Path(id): Path<String>, re
     if let Some(body) = request.body.text("body") {
         argument["body"] = json!(body);
     }
-    let answer = value_of(call_whole(&at.session, "fetch", argument, DIRECT_NAVIGATE_MS + 2_000).await?);
+    let answer = value_of(call_whole(&at.session, "fetch", argument, DIRECT_NAVIGATE_MS + GRACE_MS).await?);
     let Value::Object(fields) = answer else { return Err(Failure::bad("the request has no answer")) };
     let field = |wanted: &str| fields.iter().find(|(name, _)| name.to_string_lossy() == wanted).map(|(_, value)| value);
     let reply = field("answer").and_then(Value::to_plain_json).unwrap_or_default();

@@ -163,6 +163,8 @@ impl ServerHandler for Tools {
             return Err(ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        Ok(Box::pin(self.call(row, arguments, &context)).await?.into())
+        // When the client cancels the request or disconnects, its action ends as that of a route's client does.
+        let called = context.ct.run_until_cancelled(Box::pin(self.call(row, arguments, &context))).await;
+        Ok(called.ok_or_else(|| ErrorData::internal_error("the call was cancelled", None))??.into())
     }
 }

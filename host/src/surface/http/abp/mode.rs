@@ -12,11 +12,19 @@ use tokio::sync::watch;
 /// The input mode of each browser, by caller and key; `true` if a person controls it. It outlives the execution behind
 /// the browser.
 #[derive(Default)]
-pub(super) struct Modes(Mutex<HashMap<(String, String), watch::Sender<bool>>>);
+pub(super) struct Modes(Mutex<Entries>);
+
+type Entries = HashMap<(String, String), watch::Sender<bool>>;
 
 impl Modes {
-    fn all(&self) -> MutexGuard<'_, HashMap<(String, String), watch::Sender<bool>>> {
+    fn all(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The mode of a client's browser. Drops entries that no action uses and that hold only the default mode.
+    fn entry<'a>(all: &'a mut Entries, client: &Client) -> &'a mut watch::Sender<bool> {
+        all.retain(|_, mode| *mode.borrow() || mode.receiver_count() > 0);
+        all.entry(of(client)).or_default()
     }
 
     pub(super) fn is_human(&self, client: &Client) -> bool {
@@ -32,7 +40,7 @@ impl Modes {
             let message = format!("people use {ABP_PERSONS_MAX} browsers of this host");
             return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, &message));
         }
-        all.entry(of(client)).or_default().send_replace(is_human);
+        Self::entry(&mut all, client).send_replace(is_human);
         Ok(())
     }
 
@@ -42,12 +50,7 @@ impl Modes {
         client: &Client,
         action: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        let mut mode = {
-            let mut all = self.all();
-            // Drop entries that no action uses and that hold only the default mode.
-            all.retain(|_, mode| *mode.borrow() || mode.receiver_count() > 0);
-            all.entry(of(client)).or_default().subscribe()
-        };
+        let mut mode = Self::entry(&mut self.all(), client).subscribe();
         tokio::select! {
             biased;
             _ = mode.wait_for(|is_human| *is_human) => {
@@ -79,6 +82,10 @@ mod tests {
         for number in 0..1_000 {
             let done = modes.run_agent_action(&client(&number.to_string()), async { Ok(number) }).now_or_never();
             assert_eq!(done.map(Result::unwrap), Some(number));
+        }
+        assert_eq!(modes.all().len(), 1);
+        for number in 0..1_000 {
+            modes.set(&client(&number.to_string()), false).unwrap();
         }
         assert_eq!(modes.all().len(), 1);
         for number in 0..ABP_PERSONS_MAX {

@@ -1,6 +1,6 @@
 //! The routes of the browser and its tabs.
 
-use super::browser::{Abp, ClientRequest, PREFIX, TabHandle};
+use super::browser::{Abp, ClientRequest, PREFIX, TabHandle, tabs};
 use crate::surface::http::contract::{Answered, Failure, call, pages};
 use axum::{
     extract::{Path, State},
@@ -54,7 +54,7 @@ pub(super) async fn set_input_mode(State(abp): State<Arc<Abp>>, request: ClientR
         _ => return Err(Failure::bad("input_mode must be agent or human")),
     };
     abp.modes.set(&request.client, is_human)?;
-    set_tabs_paused(&abp, &request, !is_human).await?;
+    hand_over(&abp, &request, is_human).await?;
     Ok(json!({ "input_mode": mode }).into())
 }
 
@@ -88,14 +88,18 @@ fn clock_json(clock: &Json) -> Json {
     json!({"enabled": clock["enabled"], "paused": clock["paused"], "virtual_time_base_ms": clock["baseMs"]})
 }
 
-/// Resumes the tabs that are paused between actions when a person takes control, and pauses them again afterwards.
-async fn set_tabs_paused(abp: &Abp, request: &ClientRequest, paused: bool) -> Result<(), Failure> {
+/// Hands the tabs over: resumes those that are paused between actions, and cancels the calls that dialogs hold up, when
+/// a person takes control; pauses the tabs again afterwards.
+async fn hand_over(abp: &Abp, request: &ClientRequest, is_human: bool) -> Result<(), Failure> {
     let Some(session) = abp.sessions.find(&request.client.caller, &request.client.key).await else { return Ok(()) };
-    for page in pages(&session).await? {
-        if session.state.known().tabs.get(&page.id).is_some_and(|tab| tab.is_paused) {
-            let at = TabHandle { session: Arc::clone(&session), page };
+    for page in tabs(&session).await? {
+        let at = TabHandle { session: Arc::clone(&session), page };
+        if is_human {
+            at.cancel_held_up();
+        }
+        if at.is_paused() {
             let _lock = at.session.state.lock_tab(&at.page.id).await;
-            at.set_paused(paused, None).await?;
+            at.set_paused(!is_human, None).await?;
         }
     }
     Ok(())
@@ -113,7 +117,7 @@ pub(super) async fn session_data(State(abp): State<Arc<Abp>>, request: ClientReq
 
 pub(super) async fn list(State(abp): State<Arc<Abp>>, request: ClientRequest) -> Answered {
     let session = request.session(&abp).await?;
-    let pages = pages(&session).await?;
+    let pages = tabs(&session).await?;
     let active = session.state.known().active.clone();
     let has_active = pages.iter().any(|page| Some(&page.id) == active.as_ref());
     let tabs = pages.into_iter().enumerate().map(|(number, page)| {

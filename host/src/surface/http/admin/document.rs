@@ -83,7 +83,7 @@ pub(super) struct Bearer;
 impl Modify for Bearer {
     fn modify(&self, document: &mut OpenApi) {
         let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(
-            "A token of the file of tokens, with `admin = true`. A host on loopback without tokens asks for none.",
+            "A token from the token file, with `admin = true`. A host on loopback without tokens asks for none.",
         ));
         let components = document.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(scheme.build()));

@@ -9,4 +9,4 @@ mod verbs;
 pub(super) use client::{Client, read_request};
 pub(super) use failure::{Answered, Failure, Success, failed};
 pub(super) use fields::Fields;
-pub(super) use verbs::{Page, call, call_whole, call_with_files, pages, value_of};
+pub(super) use verbs::{GRACE_MS, Page, call, call_whole, call_with_files, pages, value_of};

@@ -5,10 +5,14 @@ use codemode_spec::{ErrorReport, Value, limits::DIRECT_NAVIGATE_MS};
 use serde_json::{Value as Json, json};
 use std::time::Duration;
 
+/// Extra time for a verb beyond its own timeout, so that it can report why it timed out.
+pub(crate) const GRACE_MS: u64 = 2_000;
+
 /// The namespace of the verbs.
 const NAMESPACE: &str = "browser";
 
 /// A page.
+#[derive(Clone, Debug)]
 pub(crate) struct Page {
     pub(crate) id: String,
     pub(crate) url: String,

@@ -13,8 +13,6 @@ use std::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-/// Extra time for a verb beyond its own timeout, so that it can report why it timed out.
-pub(super) const GRACE_MS: u64 = 2_000;
 /// The name of these executions in the audit, and the session key of a caller without a name.
 pub(super) const NAME: &str = "vnext";
 
@@ -57,7 +55,7 @@ pub(super) struct ClientState {
     /// The page that was used last: the target of requests that name none.
     last: Mutex<Option<String>>,
     /// The armed hooks, by page and kind.
-    pub(super) armed: Mutex<HashMap<(String, Hook), AbortOnDropHandle<()>>>,
+    pub(super) hooks: Mutex<HashMap<(String, Hook), AbortOnDropHandle<()>>>,
 }
 
 pub(super) type Session = Arc<DirectSession<ClientState>>;

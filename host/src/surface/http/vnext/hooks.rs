@@ -21,7 +21,7 @@ use std::{
     sync::{Arc, PoisonError},
     time::Duration,
 };
-use tokio::time::Instant;
+use tokio::sync::oneshot;
 use tokio_util::task::AbortOnDropHandle;
 
 /// Arms the answer to the next dialog of a page.
@@ -30,32 +30,23 @@ pub(super) async fn dialog(State(vnext): State<Arc<Vnext>>, request: ClientReque
     let text = request.body.text("promptText");
     let time = armed_for(&request);
     let at = request.page(&vnext).await?;
-    let answer = json!({"page": at.page, "accept": accept, "text": text});
-    let since = begin(&at, Hook::Dialog).await?;
-    at.call("dialogs", json!({"policy": "hold"}), DIRECT_NAVIGATE_MS).await?;
-    arm(
-        &at,
-        Hook::Dialog,
-        async move |session: Session, page: String, deadline: Instant| {
-            let came = next(&session, &page, Hook::Dialog, since, deadline).await;
-            match came {
-                Some(_) => {
-                    log_failure(call(&session, "dialog", answer, DIRECT_NAVIGATE_MS).await);
-                    log_failure(
-                        call(&session, "dialogs", json!({"page": page, "policy": "dismiss"}), DIRECT_NAVIGATE_MS).await,
-                    );
-                }
-                None => {
-                    log_failure(
-                        call(&session, "dialogs", json!({"page": page, "policy": "dismiss"}), DIRECT_NAVIGATE_MS).await,
-                    );
-                    // Dismiss a dialog that opened just as the hook expired.
-                    let _ = call(&session, "dialog", json!({"page": page, "accept": false}), DIRECT_NAVIGATE_MS).await;
-                }
-            }
-        },
-        time,
-    );
+    arm(&at, Hook::Dialog, async move |page: HookedPage, armed: Armed| {
+        let begun = async {
+            let since = page.watch().await?;
+            page.call("dialogs", json!({"policy": "hold"})).await?;
+            Ok(since)
+        };
+        if let Some(since) = tell(armed, begun.await)
+            && page.next(since, time).await.is_some()
+        {
+            log_failure(page.call("dialog", json!({"accept": accept, "text": text})).await);
+        }
+        log_failure(page.call("dialogs", json!({"policy": "dismiss"})).await);
+        // Dismiss a dialog that opened while dialogs were still held: the second of two that a script opens, or one
+        // that came just as the hook expired.
+        let _ = page.call("dialog", json!({"accept": false})).await;
+    })
+    .await?;
     Ok(json!({"ok": true}).into())
 }
 
@@ -85,20 +76,15 @@ pub(super) async fn file_chooser(State(vnext): State<Arc<Vnext>>, request: Clien
         call_with_files(&at.session, "upload", json!({"page": at.page, "target": input}), files).await?;
         return Ok(json!({"ok": true}).into());
     }
-    let since = begin(&at, Hook::FileChooser).await?;
-    arm(
-        &at,
-        Hook::FileChooser,
-        async move |session: Session, page: String, deadline: Instant| {
-            if let Some(chooser) = next(&session, &page, Hook::FileChooser, since, deadline).await {
-                log_failure(
-                    call_with_files(&session, "chooser", json!({"page": page, "chooser": chooser["chooser"]}), files)
-                        .await,
-                );
-            }
-        },
-        time,
-    );
+    arm(&at, Hook::FileChooser, async move |page: HookedPage, armed: Armed| {
+        if let Some(since) = tell(armed, page.watch().await)
+            && let Some(chooser) = page.next(since, time).await
+        {
+            let argument = json!({"page": page.id, "chooser": chooser["chooser"]});
+            log_failure(call_with_files(&page.session, "chooser", argument, files).await);
+        }
+    })
+    .await?;
     if let Some(trigger) = trigger {
         at.call("click", json!({"target": target(&trigger)}), VNEXT_ACT_MS).await?;
     }
@@ -116,39 +102,75 @@ fn armed_for(request: &ClientRequest) -> Duration {
     Duration::from_millis(request.body.time_ms("timeoutMs", VNEXT_HOOK_MS, VNEXT_HOOK_MS_MIN, VNEXT_HOOK_MS))
 }
 
-/// Starts watching the page for the hook's event; returns the position from which to read events.
-async fn begin(at: &PageHandle, hook: Hook) -> Result<u64, Failure> {
-    // Cancel the previous hook first, so that it cannot answer the event.
-    lock(at).remove(&(at.page.clone(), hook));
-    let argument = json!({"page": at.page, "types": [hook.event_type()]});
-    let reply = call(&at.session, "watch", argument, DIRECT_NAVIGATE_MS).await?;
-    Ok(reply["next"].as_u64().unwrap_or_default())
-}
-
-/// Runs a hook in the background until it has answered, has expired, or is replaced by another one.
-fn arm<F: Future<Output = ()> + Send + 'static>(
+/// Arms a hook and runs it in the background until it has answered, has expired, or is replaced by another one.
+///
+/// # Cancellation
+/// If dropped, the hook stays armed for its time. It is never half armed: the hook itself undoes what it began.
+async fn arm<F: Future<Output = ()> + Send + 'static>(
     at: &PageHandle,
     hook: Hook,
-    answer: impl FnOnce(Session, String, Instant) -> F,
-    time: Duration,
-) {
-    let task = answer(Arc::clone(&at.session), at.page.clone(), Instant::now() + time);
-    let task = AbortOnDropHandle::new(tokio::spawn(task));
-    let mut armed = lock(at);
-    armed.retain(|_, task| !task.is_finished());
-    armed.insert((at.page.clone(), hook), task);
+    run: impl FnOnce(HookedPage, Armed) -> F,
+) -> Result<(), Failure> {
+    let page = HookedPage { session: Arc::clone(&at.session), id: at.page.clone(), hook };
+    let (armed, is_armed) = oneshot::channel();
+    let run = run(page, armed);
+    {
+        let mut hooks = at.session.state.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        hooks.retain(|_, task| !task.is_finished());
+        let replaced = hooks.remove(&(at.page.clone(), hook));
+        let task = tokio::spawn(async move {
+            if let Some(replaced) = replaced {
+                replaced.abort();
+                // Until it has ended, it could still answer the event or change the policy.
+                let _ = replaced.await;
+            }
+            run.await;
+        });
+        hooks.insert((at.page.clone(), hook), AbortOnDropHandle::new(task));
+    }
+    // There is no answer if a newer hook has replaced this one already.
+    Ok(is_armed.await.unwrap_or(Ok(()))?)
 }
 
-fn lock(
-    at: &PageHandle,
-) -> std::sync::MutexGuard<'_, std::collections::HashMap<(String, Hook), AbortOnDropHandle<()>>> {
-    at.session.state.armed.lock().unwrap_or_else(PoisonError::into_inner)
+/// Receives whether a hook is armed.
+type Armed = oneshot::Sender<Result<(), ErrorReport>>;
+
+/// Reports whether a hook is armed; returns the position from which it reads events if so.
+fn tell(armed: Armed, begun: Result<u64, ErrorReport>) -> Option<u64> {
+    let (since, report) = match begun {
+        Ok(since) => (Some(since), Ok(())),
+        Err(error) => (None, Err(error)),
+    };
+    // The client may have disconnected.
+    let _ = armed.send(report);
+    since
 }
 
-/// Waits for the next event of a hook's kind.
-async fn next(session: &Session, page: &str, hook: Hook, since: u64, deadline: Instant) -> Option<Json> {
-    let left_ms = deadline.saturating_duration_since(Instant::now()).as_millis() as u64;
-    let query = json!({"page": page, "since": since, "types": [hook.event_type()], "timeoutMs": left_ms});
-    let reply = call(session, "events", query, left_ms + DIRECT_NAVIGATE_MS).await.ok()?;
-    reply["events"].as_array()?.first().cloned()
+/// The page of a hook.
+struct HookedPage {
+    session: Session,
+    id: String,
+    hook: Hook,
+}
+
+impl HookedPage {
+    /// Calls a verb on the page.
+    async fn call(&self, verb: &str, mut argument: Json) -> Result<Json, ErrorReport> {
+        argument["page"] = json!(self.id);
+        call(&self.session, verb, argument, DIRECT_NAVIGATE_MS).await
+    }
+
+    /// Starts watching the page for the hook's event; returns the position from which to read events.
+    async fn watch(&self) -> Result<u64, ErrorReport> {
+        let reply = self.call("watch", json!({"types": [self.hook.event_type()]})).await?;
+        Ok(reply["next"].as_u64().unwrap_or_default())
+    }
+
+    /// Waits for the next event of the hook's kind.
+    async fn next(&self, since: u64, time: Duration) -> Option<Json> {
+        let time_ms = time.as_millis() as u64;
+        let query = json!({"page": self.id, "since": since, "types": [self.hook.event_type()], "timeoutMs": time_ms});
+        let reply = call(&self.session, "events", query, time_ms + DIRECT_NAVIGATE_MS).await.ok()?;
+        reply["events"].as_array()?.first().cloned()
+    }
 }

@@ -1,9 +1,9 @@
 //! A request of the contract: its caller, session key and fields, and the page that it is about.
 
-use super::browser::{GRACE_MS, NAME, Session, Vnext, chosen};
+use super::browser::{NAME, Session, Vnext, chosen};
 use crate::{
     service::Caller,
-    surface::http::contract::{Failure, Fields, Page, call, call_whole, pages, read_request, value_of},
+    surface::http::contract::{Failure, Fields, GRACE_MS, Page, call, call_whole, pages, read_request, value_of},
 };
 use axum::{
     extract::{FromRequest, Request},
