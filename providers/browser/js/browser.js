@@ -192,27 +192,37 @@ class Browser {
     const take = (answer) => {
       const page = session.page(answer.page, answer.url);
       note(page, answer);
-      session.current = page;
       return page;
     };
     const { initScripts, credentials, geolocation } = session;
     const isPlain = initScripts.length === 0 && credentials === undefined && geolocation === undefined &&
       options?.viewport === undefined && options?.httpCredentials === undefined && options?.storageState === undefined;
-    return isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
+    const opened = isPlain ? this.#send(name, "open", args, take) : this.#openedInSteps(name, args, options, take);
+    return opened.then((page) => (session.current = page));
   }
 
   /** Opens a blank page, applies the settings that must precede its URL, then navigates. */
   async #openedInSteps(name, { url, ...args }, options, take) {
     const own = credentialsOf(`browser.${name}`, options?.httpCredentials, url);
     const page = await this.#send(name, "open", args, take);
-    if (options?.viewport) await page.setViewportSize(options.viewport);
-    for (const source of this.#session.initScripts) await page.addInitScript(source);
-    const given = own ?? this.#session.credentials;
-    if (given !== undefined) await sendCredentials(page, `browser.${name}`, given);
-    if (this.#session.geolocation !== undefined) await sendGeolocation(page, this.#session.geolocation);
-    if (options?.storageState !== undefined) await this.#loadState(name, page, options.storageState);
+    try {
+      await this.#applySettings(name, page, own, options);
+    } catch (error) {
+      await page.close().catch(() => {});
+      throw error;
+    }
     if (url !== undefined) await page.goto(url, options);
     return page;
+  }
+
+  async #applySettings(name, page, own, options) {
+    const session = this.#session;
+    if (options?.viewport) await page.setViewportSize(options.viewport);
+    for (const source of session.initScripts) await page.addInitScript(source);
+    const given = own ?? session.credentials;
+    if (given !== undefined) await sendCredentials(page, `browser.${name}`, given);
+    if (session.geolocation !== undefined) await sendGeolocation(page, session.geolocation);
+    if (options?.storageState !== undefined) await this.#loadState(name, page, options.storageState);
   }
 
   /** Loads a saved state by name, or an object in the form that `storageState` returns. */

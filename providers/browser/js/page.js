@@ -54,7 +54,7 @@ class Page extends Scope {
   }
 
   goto(url, options) {
-    const args = pick({ url: absoluteGlob(String(url), this.#state.url) }, options, ["referer", "waitUntil"]);
+    const args = pick({ url: absoluteUrl(String(url), this.#state.url) }, options, ["referer", "waitUntil"]);
     return this.#navigate("goto", "goto", args, options);
   }
 
@@ -263,7 +263,7 @@ class Page extends Scope {
   frames() {
     // In the sandbox's engine an arrow function nested in another one has no `this`, if only the inner one uses it.
     const page = this;
-    const take = ({ value }) => value.map((row) => (row.parent ? frameOf(page, row) : page.mainFrame()));
+    const take = ({ value }) => value.map((row) => (row.frame === page.id ? page.mainFrame() : frameOf(page, row)));
     return promisedList("page.frames", this.#send("frames", "frames", {}, take));
   }
 

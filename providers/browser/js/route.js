@@ -72,7 +72,7 @@ class Route {
       delete headers["content-length"];
       delete headers["content-encoding"];
     }
-    allowOrigin(headers, this.#request);
+    allowOrigin(headers, this.#event);
     return this.#answer("fulfill", { status: options.status ?? response?.status() ?? 200, headers, body });
   }
 
@@ -100,14 +100,17 @@ class Route {
   }
 }
 
-/** As in Playwright, a page may read the script's response to a cross-origin request. */
-const allowOrigin = (headers, request) => {
-  const { origin } = request.headers();
+/**
+ * As in Playwright, a page may read the script's response to a cross-origin request. The origin is in the headers of
+ * the paused request: those with which it began may lack it.
+ */
+const allowOrigin = (headers, paused) => {
+  const { origin } = lowered(paused.headers);
   if (origin === undefined || headers["access-control-allow-origin"] !== undefined) return;
-  if (new URL(request.url()).origin === origin) return;
+  if (new URL(paused.url).origin === origin) return;
   headers["access-control-allow-origin"] = origin;
   headers["access-control-allow-credentials"] = "true";
-  headers.vary = "Origin";
+  headers.vary = headers.vary === undefined ? "Origin" : `${headers.vary}, Origin`;
 };
 
 /** The handlers of a page that match a URL, the newest first. */
@@ -135,6 +138,7 @@ const addRoute = (page, url, handler, options) => {
     url,
     handler,
     test: urlTest(method, url, state.url),
+    pattern: typeof url === "function" ? { glob: "**" } : urlPattern(url, state.url),
     async handle(route, request) {
       if (--left <= 0) {
         state.routes = state.routes.filter((other) => other !== entry);
@@ -170,11 +174,10 @@ const forgetRoutes = (page, method, count) => {
 };
 
 const sendRoutes = (page, method, isBroad = false) => {
-  const { routes, session, url: base } = stateOf(page);
-  const patterns = routes.map(({ url }, index) => {
+  const { routes, session } = stateOf(page);
+  const patterns = routes.map(({ url, pattern }, index) => {
     const id = String(index);
-    const isOurs = typeof url === "function" || (isBroad && url instanceof RegExp);
-    return isOurs ? { id, glob: "**" } : { id, ...urlPattern(url, base) };
+    return isBroad && url instanceof RegExp ? { id, glob: "**" } : { id, ...pattern };
   });
   const told = session.send(method, "route", { page: page.id, patterns }, takeNothing, page);
   if (isBroad || !routes.some(({ url }) => url instanceof RegExp)) return told;

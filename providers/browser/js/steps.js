@@ -88,30 +88,51 @@ const chained = (text, part) => (text === "" ? part : `${text}.${part}`);
 /** A URL to wait for or to intercept, in the host's form. */
 const urlPattern = (url, base) => {
   if (url instanceof RegExp) return { regex: url.source, flags: url.flags };
-  return { glob: absoluteGlob(url, base) };
+  return { glob: resolvedGlob(url, base) };
 };
 
 /** Resolves a path against the page's site. */
-const absoluteGlob = (url, base) => {
+const absoluteUrl = (url, base) => {
   if (!url.startsWith("/") || url.startsWith("//")) return url;
   const origin = /^https?:\/\/[^/?#]+/.exec(base ?? "");
   return origin === null ? url : origin[0] + url;
 };
 
-/**
- * The regular expression of a glob: `*` within a path segment, `**` across segments, `{a,b}`, `\` before a literal
- * character.
- */
+// Globs are as in `../../verbs/src/pattern.rs`, which describes them.
+
+/** Resolves a glob against the URL of its page. */
+const resolvedGlob = (glob, base) => {
+  if (glob.startsWith("*")) return glob;
+  const special = [];
+  const word = (part) => `codemode-${special.push(part) - 1}-glob`;
+  const parts = glob.split("/");
+  // The special part is in the scheme, or in what has no path.
+  if (SPECIAL.test(parts[0]) && parts[0].includes(":")) return glob;
+  const plain = parts.map((part) => {
+    if (!SPECIAL.test(part)) return part;
+    const query = part.indexOf("?");
+    if (query < 0) return word(part);
+    return `${query === 0 ? "" : word(part.slice(0, query))}?${word(part.slice(query + 1))}`;
+  }).join("/");
+  const around = base !== undefined && URL.canParse(base) ? base : undefined;
+  if (!URL.canParse(plain, around)) return glob;
+  return new URL(plain, around).href.replace(/codemode-(\d+)-glob/g, (_, at) => special[at] ?? "");
+};
+
+const SPECIAL = /[*{}\\]/;
+
+/** The regular expression of a glob: `*` within a path segment, `**` across segments, `{a,b}`, `\` before a letter. */
 const globPattern = (glob) => {
   let [source, depth] = ["^", 0];
   for (let at = 0; at < glob.length; at++) {
     const letter = glob[at];
     if (letter === "\\" && at + 1 < glob.length) source += escaped(glob[++at]);
     else if (letter === "*" && glob[at + 1] === "*") {
+      const before = glob[at - 1];
       while (glob[at + 1] === "*") at++;
       if (glob[at + 1] === "/") {
         at++;
-        source += "(?:.*/)?";
+        source += before === "/" ? "(?:.+/)?" : "(?:.*/)";
       } else source += ".*";
     } else if (letter === "*") source += "[^/]*";
     else if (letter === "{") {
@@ -136,7 +157,6 @@ const urlTest = (method, match, base) => {
     const message = `a url must be a string, a regular expression or a function, and this is ${typeName(match)}`;
     throw wrongArgument(method, message);
   }
-  const glob = absoluteGlob(match, base);
-  const pattern = globPattern(glob);
-  return (url) => url === glob || pattern.test(url) || (url.endsWith("/") && url.slice(0, -1) === glob);
+  const pattern = globPattern(resolvedGlob(match, base));
+  return (url) => pattern.test(url);
 };

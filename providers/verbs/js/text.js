@@ -22,12 +22,47 @@ function isShown(element) {
   return style.display === "contents" || (style.display !== "none" && checkVisibility(element));
 }
 
+/** A text that grows at its end, in time that does not depend on its length. */
+class Growing {
+  /** None is empty. */
+  #parts = [];
+
+  add(text) {
+    if (text) this.#parts.push(text);
+  }
+
+  isEmpty() {
+    return this.#parts.length === 0;
+  }
+
+  /** Whether the text before its last `but` letters ends with a letter that the pattern matches. */
+  endsWith(pattern, but = 0) {
+    let at = this.#parts.length - 1;
+    while (at >= 0 && this.#parts[at].length <= but) but -= this.#parts[at--].length;
+    return at >= 0 && pattern.test(this.#parts[at].at(-1 - but));
+  }
+
+  /** Removes the letters that the pattern matches from the end. */
+  trimEnd(pattern) {
+    while (this.endsWith(pattern)) {
+      const last = this.#parts.pop();
+      let end = last.length - 1;
+      while (end > 0 && pattern.test(last[end - 1])) end--;
+      this.add(last.slice(0, end));
+    }
+  }
+
+  toString() {
+    return this.#parts.join("");
+  }
+}
+
 /** All visible text, one line per block. */
 function readableText(element) {
-  let out = "";
+  const out = new Growing();
   const line = (count) => {
-    out = out.replace(/[ \t]+$/, "");
-    while (out && !out.endsWith("\n".repeat(count))) out += "\n";
+    out.trimEnd(/[ \t]/);
+    for (let at = 0; at < count && !out.isEmpty(); at++) if (!out.endsWith(/\n/, at)) out.add("\n");
   };
   const visit = (node, kept) => {
     const type = nodeTypeOf(node);
@@ -36,29 +71,35 @@ function readableText(element) {
       const parent = flatParentOf(node);
       if (parent && lookOf(parent).visibility !== "visible") return;
       const text = kept ? value : value.replace(/[\u200b\u00ad]/g, "").replace(/\s+/g, " ");
-      out += !kept && (out === "" || /\s$/.test(out)) ? text.replace(/^ /, "") : text;
+      out.add(!kept && (out.isEmpty() || out.endsWith(/\s/)) ? text.replace(/^ /, "") : text);
       return;
     }
     if (type !== ELEMENT || !isShown(node)) return;
     const tag = tagOf(node);
     const style = lookOf(node);
-    if (tag === "br") return void (out = `${out.replace(/[ \t]+$/, "")}\n`);
+    if (tag === "br") {
+      out.trimEnd(/[ \t]/);
+      return void out.add("\n");
+    }
     const value = controlText(node, tag);
     if (value !== null) {
-      const apart = out && !/\s$/.test(out) ? " " : "";
-      return void (out += value ? `${apart}${value} ` : "");
+      if (value && !out.isEmpty() && !out.endsWith(/\s/)) out.add(" ");
+      return void out.add(value && `${value} `);
     }
     const cell = style.display === "table-cell";
     const block = !cell && isBlock(style, tag);
     const gap = tag === "p" || /^h[1-6]$/.test(tag) ? 2 : 1;
     if (block) line(gap);
-    if (cell && out && !out.endsWith("\n")) out = `${out.replace(/ +$/, "")}\t`;
+    if (cell && !out.isEmpty() && !out.endsWith(/\n/)) {
+      out.trimEnd(/ /);
+      out.add("\t");
+    }
     const keeps = styleOf(node).whiteSpaceCollapse !== "collapse";
     for (const child of flatChildrenOf(node)) visit(child, keeps);
     if (block) line(gap);
   };
   visit(element, false);
-  return out.replace(/\n{3,}/g, "\n\n").trim();
+  return out.toString().replace(/\n{3,}/g, "\n\n").trim();
 }
 
 /** What a control shows in place of its children; null for other elements. */

@@ -121,19 +121,26 @@ impl Tab<'_> {
                 return Err(refusal);
             }
         }
-        if options.omit_background {
-            let clear = json!({"color": {"r": 0, "g": 0, "b": 0, "a": 0}});
-            self.send("Emulation.setDefaultBackgroundColorOverride", clear).await?;
-        }
-        let taken = self.send("Page.captureScreenshot", params).await;
-        // Clean up the page even if the capture failed.
-        if is_marked {
-            self.run(&frame, "unmark", json!({}), None, false).await?;
-        }
-        if options.omit_background {
-            self.send("Emulation.setDefaultBackgroundColorOverride", json!({})).await?;
-        }
-        bytes(&taken?)
+        let taken = async {
+            if options.omit_background {
+                let clear = json!({"color": {"r": 0, "g": 0, "b": 0, "a": 0}});
+                self.send("Emulation.setDefaultBackgroundColorOverride", clear).await?;
+            }
+            self.send("Page.captureScreenshot", params).await
+        };
+        let taken = taken.await;
+        // Clean up the page even if something failed; the first error is reported.
+        let reset = match options.omit_background {
+            true => self.send("Emulation.setDefaultBackgroundColorOverride", json!({})).await.map(drop),
+            false => Ok(()),
+        };
+        let unmarked = match is_marked {
+            true => self.run(&frame, "unmark", json!({}), None, false).await.map(drop),
+            false => Ok(()),
+        };
+        let taken = taken?;
+        reset.and(unmarked)?;
+        bytes(&taken)
     }
 
     /// The part of the page that the viewport shows, in page coordinates.

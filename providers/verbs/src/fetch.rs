@@ -250,10 +250,8 @@ impl Exchange<'_> {
                 is_sent = true;
                 continue;
             }
-            let leads_on = matches!(params["responseStatusCode"].as_u64(), Some(301 | 302 | 303 | 307 | 308))
-                && header(params, "location").is_some();
             let redirects_max = self.request.max_redirects.unwrap_or(FETCH_REDIRECTS_MAX);
-            if is_answer && !(leads_on && redirects_max > 0) {
+            if is_answer && !(leads_on(params) && redirects_max > 0) {
                 return self.read(params).await;
             }
             if is_answer && redirects >= redirects_max {
@@ -300,7 +298,8 @@ impl Exchange<'_> {
             status_text: text(&params["responseStatusText"]),
             headers: headers.map(|header| (text(&header["name"]), text(&header["value"]))).collect(),
         };
-        let has_body = self.request.method != "HEAD" && !matches!(status, 204 | 205 | 301..=308);
+        // The browser reads no body of a redirect.
+        let has_body = self.request.method != "HEAD" && !matches!(status, 204 | 205 | 304) && !leads_on(params);
         let body = if has_body { self.read_body(&params["requestId"]).await? } else { Vec::new() };
         Ok((answer, body))
     }
@@ -351,6 +350,12 @@ impl Exchange<'_> {
 
 fn at(params: &Json) -> &str {
     params["request"]["url"].as_str().unwrap_or_default()
+}
+
+/// Whether a response is a redirect.
+fn leads_on(params: &Json) -> bool {
+    matches!(params["responseStatusCode"].as_u64(), Some(301 | 302 | 303 | 307 | 308))
+        && header(params, "location").is_some()
 }
 
 fn header<'p>(params: &'p Json, wanted: &str) -> Option<&'p str> {

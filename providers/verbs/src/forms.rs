@@ -138,18 +138,23 @@ impl Tab<'_> {
             return Ok(());
         }
         let since = self.cursor();
+        let held = self.held_modifiers();
         let ready = self.approach(target, approach, CLICKABLE).await?;
-        if !checked && ready.is_radio() {
+        let clicked = if !checked && ready.is_radio() {
             let message = "Cannot uncheck radio button: it is unchecked by checking another one of its group";
-            return Err(ErrorReport::new(ErrorCode::NotInteractable, message)
-                .with_hint("Check another radio button of the same name."));
-        }
+            Err(ErrorReport::new(ErrorCode::NotInteractable, message)
+                .with_hint("Check another radio button of the same name."))
+        } else if approach.trial {
+            Ok(())
+        } else {
+            let clicked = self.mouse_click(Button::Left, 1, std::time::Duration::ZERO).await;
+            self.or_closed(clicked)
+        };
+        drop(ready);
+        self.hold_again(held, clicked).await?;
         if approach.trial {
             return Ok(());
         }
-        let clicked = self.mouse_click(Button::Left, 1, std::time::Duration::ZERO).await;
-        drop(ready);
-        self.or_closed(clicked)?;
         self.settle(Settle::Navigation, since).await?;
         if self.is_closed() || self.has_navigated(since) || read().await? == checked {
             return Ok(());

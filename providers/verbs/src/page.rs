@@ -77,10 +77,11 @@ impl Tab<'_> {
         Ok(())
     }
 
-    /// The frame that contains an out-of-process frame.
+    /// The frame that contains an out-of-process frame: the root frame of the target around it if it is not known, as
+    /// when the frame was detached meanwhile. Only the main frame has no parent.
     async fn parent_of(&self, frame: &str, around: &str) -> Json {
         let owner = self.send_to(around, "DOM.getFrameOwner", json!({ "frameId": frame })).await;
-        let Some(node) = owner.ok().and_then(|owner| owner["backendNodeId"].as_i64()) else { return Json::Null };
+        let Some(node) = owner.ok().and_then(|owner| owner["backendNodeId"].as_i64()) else { return around.into() };
         let described = self.send_to(around, "DOM.describeNode", json!({ "backendNodeId": node })).await;
         // Only a document node reports its frame; an owner element is in the target's root frame, unless frames are
         // nested in the target.

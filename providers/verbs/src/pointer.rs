@@ -119,10 +119,8 @@ impl Tab<'_> {
         }
         let clicked = self.mouse_click(click.button, count, milliseconds(click.delay)).await;
         drop(ready);
-        self.or_closed(clicked)?;
+        self.hold_again(held, self.or_closed(clicked)).await?;
         if !self.is_closed() {
-            let let_go = self.hold(held).await;
-            self.or_closed(let_go)?;
             self.settle(if click.no_wait_after { Settle::None } else { click.settle }, since).await?;
         }
         Ok(())
@@ -137,25 +135,32 @@ impl Tab<'_> {
 
     /// Drags an element onto another one.
     pub async fn drag(&self, source: (&Target, &Approach), target: (&Target, &Approach)) -> Result<(), ErrorReport> {
+        let held = self.held_modifiers();
         let ready = self.approach(source.0, source.1, CLICKABLE).await?;
         if source.1.trial {
             drop(ready);
-            return self.approach(target.0, target.1, CLICKABLE).await.map(drop);
+            let arrived = self.approach(target.0, target.1, CLICKABLE).await.map(drop);
+            return self.hold_again(held, arrived).await;
         }
+        let dragged = self.drag_ready(target).await;
+        drop(ready);
+        self.hold_again(held, dragged).await
+    }
+
+    /// Drags what is under the mouse.
+    async fn drag_ready(&self, target: (&Target, &Approach)) -> Result<(), ErrorReport> {
         let since = self.cursor();
         self.send("Input.setInterceptDrags", json!({"enabled": true})).await?;
         let dragged = self.drag_held(target, since).await;
         // Reset even if the drag failed: while drags are intercepted, the page would not receive any other drag.
         let reset = self.send("Input.setInterceptDrags", json!({"enabled": false})).await;
         dragged?;
-        drop(ready);
-        self.or_closed(reset.map(drop))?;
-        Ok(())
+        self.or_closed(reset.map(drop))
     }
 
     async fn drag_held(&self, target: (&Target, &Approach), since: u64) -> Result<(), ErrorReport> {
-        self.mouse_down(Button::Left, 1).await?;
         let held = async {
+            self.mouse_down(Button::Left, 1).await?;
             let (x, y) = self.with_held(|held| held.mouse);
             // The browser begins a native drag once the mouse has moved a little.
             self.mouse_move(x + 4.0, y + 4.0, 2).await?;
@@ -184,8 +189,8 @@ impl Tab<'_> {
             Ok(())
         };
         let moved = held.await;
-        self.mouse_up(Button::Left, 1).await?;
-        moved
+        let released = self.mouse_up(Button::Left, 1).await;
+        moved.and(released)
     }
 
     /// Makes an element ready and moves the mouse there, repeatedly until the element is under the mouse. The modifiers
@@ -197,12 +202,10 @@ impl Tab<'_> {
         checks: &[&str],
     ) -> Result<Ready, ErrorReport> {
         let held = self.held_modifiers();
-        let arrived = self.arrive(target, approach, checks).await;
-        if arrived.is_err() {
-            let let_go = self.hold(held).await;
-            self.or_closed(let_go)?;
+        match self.arrive(target, approach, checks).await {
+            Ok(ready) => Ok(ready),
+            failed => self.hold_again(held, failed).await,
         }
-        arrived
     }
 
     async fn arrive(&self, target: &Target, approach: &Approach, checks: &[&str]) -> Result<Ready, ErrorReport> {

@@ -104,14 +104,18 @@ impl Tab<'_> {
     }
 
     /// Navigates without providing credentials: the page shows the body of the server's 401 response.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: what the browser still pauses is then continued like other requests.
     pub(crate) async fn navigate_declining(
         &self,
         navigation: impl Future<Output = Result<Json, ErrorReport>>,
     ) -> Result<Json, ErrorReport> {
+        let _declining = Declining(self);
         self.change_interception(|interception| interception.declines = true).await?;
         let arrived = self.strip_auth_challenges(navigation).await;
-        self.change_interception(|interception| interception.declines = false).await?;
-        arrived
+        let reset = self.change_interception(|interception| interception.declines = false).await;
+        arrived.and_then(|arrived| reset.map(|()| arrived))
     }
 
     /// Takes the 401 responses of documents, which the browser would not show, and returns them to it without the
@@ -204,6 +208,16 @@ impl Tab<'_> {
             params[field] = json!(STANDARD.encode(body));
         }
         self.send_to(target, method, params).await.map(drop)
+    }
+}
+
+/// A navigation that takes the responses of its page. Once it is dropped, they are continued in the background.
+struct Declining<'t>(&'t Tab<'t>);
+
+impl Drop for Declining<'_> {
+    fn drop(&mut self) {
+        let Self(tab) = self;
+        tab.verbs.routes.change(&tab.browser, &tab.id, |interception| interception.declines = false);
     }
 }
 

@@ -85,6 +85,11 @@ const followed = await page.request.get('/redirect?to=/things');
 const refused = await page.request.get('/redirect?to=/things', { maxRedirects: 0 });
 const twice = '/redirect?to=' + encodeURIComponent('/redirect?to=/things');
 [[new URL(followed.url()).pathname, followed.status()], [refused.status(), refused.headers().location], await page.request.get(twice, { maxRedirects: 1 }).catch(({ message }) => message.split(',')[0]), (await page.request.get(twice)).ok()]
+// --- the body of an answer that leads nowhere
+//! result: [302,"Status 302"]
+const page = await browser.open('{{site}}/leaf');
+const answer = await page.request.get('/status/302');
+[answer.status(), /Status \d+/.exec(await answer.text())?.[0]]
 // --- what a redirect makes of a request
 //! result: [["GET","","yes",null,true],["POST","body","yes","text/plain",true],["POST","body","yes","text/plain",false]]
 const page = await browser.open('{{site}}/leaf');

@@ -50,6 +50,25 @@ const wanted = { clickable: [0, 128, 0], typeable: [255, 140, 0], selected: [0, 
 //! message: page.screenshot: "everything" is nothing that can be marked
 const page = await browser.open();
 await page.screenshot({ markup: ['everything'] })
+// --- a picture that fails leaves the page its background, and the error is the picture's
+//! result: ["CALL_TIMEOUT",true,[255,255,255,255]]
+const page = await browser.open('{{site}}/busy');
+// As soon as the marks are there, the page is busy for some seconds.
+await page.evaluate(() => {
+  const busy = () => { for (const until = Date.now() + 4000; Date.now() < until;) ; };
+  const observer = new MutationObserver(() => { observer.disconnect(); setTimeout(busy); });
+  observer.observe(document, { childList: true, subtree: true });
+});
+const options = { markup: ['clickable'], omitBackground: true, timeout: 500 };
+const error = await page.screenshot(options).catch((error) => error);
+const bytes = [...(await page.screenshot())];
+const corner = await page.evaluate(async (bytes) => {
+  const image = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+  const context = new OffscreenCanvas(image.width, image.height).getContext('2d');
+  context.drawImage(image, 0, 0);
+  return [...context.getImageData(image.width - 1, image.height - 1, 1, 1).data];
+}, bytes);
+[error.code, /did not answer (Page.captureScreenshot|Emulation)/.test(error.message), corner]
 // --- the size of the window
 //! result: [[640,480],[640,480],{"width":640,"height":480}]
 const page = await browser.open('{{site}}/controls');

@@ -83,6 +83,13 @@ await page.evaluate(() => seen.filter((line) => line.startsWith('keydown')).map(
 //! message: /(?s)^locator\.press: .*Retrun/
 const page = await browser.open('{{site}}/keys');
 await page.locator('#field').press('Retrun')
+// --- nothing is held after keys of which one does not exist
+//! result: ["INVALID_ARGUMENT",["keydown a KeyA","keypress a KeyA","input","keyup a KeyA"]]
+const page = await browser.open('{{site}}/keys');
+const { code } = await page.press('#field', 'Control+Shift+Retrun').catch((error) => error);
+await page.evaluate('seen.length = 0');
+await page.press('#field', 'a');
+[code, (await page.evaluate('seen')).map((line) => line.replace('input a', 'input'))]
 // --- an editor
 //! result: ["text and more","other"]
 const page = await browser.open('{{site}}/keys');

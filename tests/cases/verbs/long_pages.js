@@ -15,6 +15,13 @@ const row = page.getByText(/^Row 2000 /);
 await row.scrollIntoViewIfNeeded();
 const box = await row.boundingBox();
 [(await row.textContent()).slice(0, 8), box.y >= 0]
+// --- the text of a page of fifty thousand elements
+//! result: [true,"word 49999"]
+const page = await browser.open();
+await page.setContent('<main></main>');
+await page.evaluate(() => { document.querySelector('main').innerHTML = Array.from({ length: 50000 }, (_, n) => n % 2 ? `<p>word ${n}</p>` : `<span>word ${n}</span>`).join(''); });
+const text = await page.text();
+[text.startsWith('word 0'), text.slice(-10)]
 // --- rows that are loaded as the page is scrolled
 //! result: [100,"Row 99","that is all"]
 const page = await browser.open('{{site}}/endless_list');

@@ -55,6 +55,15 @@ await page.click('#push');
 await page.waitForURL('**/pushed?by=script');
 const { pathname, search } = new URL(page.url());
 [answer, gone, clicked, pathname + search]
+// --- an address to wait for, relative to the page's and with a question mark
+//! result: ["/pushed?by=script","/pushed?by=script"]
+const page = await browser.open('{{site}}/moves');
+const path = () => { const { pathname, search } = new URL(page.url()); return pathname + search; };
+await page.click('#push');
+await page.waitForURL('pushed?by=script', { timeout: 5000 });
+const first = path();
+await page.waitForURL('/push*?by=*', { timeout: 5000 });
+[first, path()]
 // --- a click on a link is over when the page is there
 //! result: ["Controls","/controls"]
 const page = await browser.open('{{site}}/moves');

@@ -82,6 +82,35 @@ for (const [name, pattern] of Object.entries(patterns)) {
   counts.push([name, count]);
 }
 counts
+// --- addresses relative to the page's, in which a question mark and a bracket stand for themselves
+//! result: ["mine","mine","mine","mine","mine","mine","mine"]
+const page = await browser.open('{{site}}/requests');
+const seen = [];
+for (const pattern of ['things?q=1', '/things?q=1', './thing*?q=1', '{lamps,things}?q=*', '/th*s?q=1', '{{site}}/things?q=*', '{http,https}://127.0.0.1:*/things?q=1']) {
+  await page.route(pattern, (route) => route.fulfill({ body: 'mine' }));
+  const asked = page.waitForRequest(pattern, { timeout: 5000 });
+  seen.push(await page.evaluate(() => fetch('things?q=1').then((answer) => answer.text())));
+  await asked;
+  await page.unroute(pattern);
+}
+seen
+// --- a question mark is no wildcard
+//! result: ["lamp","mine","mine"]
+const page = await browser.open('{{site}}/requests');
+await page.route('**/thing?', (route) => route.fulfill({ body: 'mine' }));
+await page.route('mirror?[a]', (route) => route.fulfill({ body: 'mine' }));
+const ask = (url) => page.evaluate((url) => fetch(url).then((answer) => answer.text()), url);
+[/lamp/.exec(await ask('/things'))[0], await ask('/thing?'), await ask('/mirror?[a]')]
+// --- a relative address stays that of the page on which it was given
+//! result: "mine"
+const page = await browser.open('{{site}}/requests');
+await page.route('things', (route) => route.fulfill({ body: 'mine' }));
+await page.evaluate(() => history.pushState(null, '', '/deeper/requests'));
+await page.title();
+await page.route('**/none', (route) => route.abort());
+await page.click('#get');
+await page.getByText('mine').waitFor();
+await page.textContent('#out')
 // --- the newest handler first, and the others by fallback
 //! result: ["newest","older"]
 const page = await browser.open('{{site}}/requests');
@@ -140,6 +169,13 @@ await page.route('{{other}}/**', (route) => route.fulfill({ body: 'from the scri
 await page.click('#elsewhere');
 await page.getByText('from the script').waitFor();
 await page.textContent('#out')
+// --- a page may read an answer of another origin, whose own `Vary` is kept
+//! result: ["mine","Accept-Language, Origin"]
+const page = await browser.open('{{site}}/requests');
+await page.route('{{other}}/**', (route) => route.fulfill({ body: 'mine', headers: { Vary: 'Accept-Language' } }));
+const [answer] = await Promise.all([page.waitForResponse('{{other}}/**'), page.click('#elsewhere')]);
+await page.getByText('mine').waitFor();
+[await page.textContent('#out'), answer.headers().vary]
 // --- a frame on the same site and its requests
 //! result: ["/framed","/things"]
 const page = await browser.open('{{site}}/requests');

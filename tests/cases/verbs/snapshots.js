@@ -77,6 +77,26 @@ const page = await browser.open('{{site}}/rerendered');
 const [, ref] = /button "Save" \[ref=(e\d+)\]/.exec(await page.snapshot());
 await page.evaluate(() => render('Save', 'Save'));
 await page.click(`@${ref}`, { timeout: 1000 })
+// --- an element whose name has changed is found again by its present name
+//! result: ["button \"Keep\"","Keep of rendering 2"]
+//! warnings: ["/^@e\\d+ had been replaced; the one button \"Keep\"/"]
+const page = await browser.open('{{site}}/rerendered');
+const [, ref] = /button "Save" \[ref=(e\d+)\]/.exec(await page.snapshot());
+await page.evaluate(() => { [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Save').textContent = 'Keep'; });
+const line = (await page.snapshot()).split('\n').find((line) => line.includes(`[ref=${ref}]`));
+await page.evaluate(() => render('Keep', 'Save'));
+await page.click(`@${ref}`);
+[/button "\w+"/.exec(line)[0], await page.textContent('#log')]
+// --- an element that a snapshot has given a ref keeps it, if an older ref leads to it as well
+//! result: [true,"Save of rendering 2",true]
+//! warnings: ["/^@e\\d+ had been replaced; the one button \"Save\"/"]
+const page = await browser.open('{{site}}/rerendered');
+const save = async () => /button "Save".*? \[ref=(e\d+)\]/.exec(await page.snapshot())[1];
+const older = await save();
+await page.evaluate(() => render('Save', 'Delete'));
+const newer = await save();
+await page.click(`@${older}`);
+[older !== newer, await page.textContent('#log'), (await save()) === newer]
 // --- a ref that nobody gave
 //! error: ELEMENT_NOT_FOUND
 //! details.reason: "REF_NOT_FOUND"

@@ -66,6 +66,81 @@ await page.goForward();
 ]
 }
 */
+// case: a page whose settings fail is closed, and is not the current one
+// answers: {"open":[{"page":"P1","url":"http://x.test/"},{"page":"P2","url":"about:blank"}],"viewport":{"error":{"message":"too large","fields":{"code":"INVALID_ARGUMENT"}}},"closePage":{},"cookies":{"value":[]}}
+const page = await browser.open("http://x.test/");
+const { code } = await browser.open("http://x.test/b", { viewport: { width: 1e9, height: 1 } }).catch((error) => error);
+await browser.cookies();
+return [code, browser.page("P2").isClosed()];
+/*
+{
+"result": ["INVALID_ARGUMENT",true],
+"calls": [
+  ["open",{"url":"http://x.test/"}],
+  ["open",{}],
+  ["viewport",{"width":1000000000,"height":1,"page":"P2"}],
+  ["closePage",{"page":"P2"}],
+  ["cookies",{"op":"get","page":"P1"}]
+]
+}
+*/
+// case: an answer that a page of another origin may read, with a header of the script's own
+// answers: {"goto":{"value":null,"emits":[{"type":"request","page":"P1","requestId":"1","url":"http://y.test/a","method":"GET","headers":{},"resourceType":"Fetch"},{"type":"route","page":"P1","route":"f1","requestId":"1","url":"http://y.test/a","method":"GET","headers":{"Origin":"http://x.test"},"resourceType":"Fetch"}]}}
+const page = await browser.open("http://x.test/");
+page.on("request", () => {});
+await page.route("**", (route) => route.fulfill({ body: "a", headers: { Vary: "Accept" } }));
+await page.goto("http://x.test/");
+await page.close();
+/*
+{
+"calls": [
+  ["open",{"url":"http://x.test/"}],
+  ["watch",{"page":"P1","types":["request","close","crash","route"]}],
+  ["route",{"page":"P1","patterns":[{"id":"0","glob":"**"}]}],
+  ["goto",{"url":"http://x.test/","page":"P1"}],
+  ["routeAnswer",{"page":"P1","route":"f1","action":"fulfill","status":200,"headers":{"vary":"Accept, Origin","access-control-allow-origin":"http://x.test","access-control-allow-credentials":"true"},"body":"a"}],
+  ["closePage",{"page":"P1"}]
+]
+}
+*/
+// case: addresses relative to the page's
+// answers: {"goto":{"value":null,"emits":[{"type":"route","page":"P1","route":"f1","requestId":"1","url":"http://x.test/a/results?q=1","method":"GET","headers":{},"resourceType":"Fetch"},{"type":"route","page":"P1","route":"f2","requestId":"2","url":"http://x.test/a/resultsXq=1","method":"GET","headers":{},"resourceType":"Fetch"}]}}
+const page = await browser.open("http://x.test/a/b?c");
+await page.route("results?q=1", (route) => route.abort());
+await page.waitForURL("../{d,e}/*?f=[g]");
+await page.waitForURL("http://x.test");
+await page.waitForURL("*://x.test/**/h");
+await page.goto("http://x.test/a/b?c");
+await page.close();
+/*
+{
+"calls": [
+  ["open",{"url":"http://x.test/a/b?c"}],
+  ["watch",{"page":"P1","types":["route","close","crash"]}],
+  ["route",{"page":"P1","patterns":[{"id":"0","glob":"http://x.test/a/results?q=1"}]}],
+  ["waitForURL",{"url":{"glob":"http://x.test/{d,e}/*?f=[g]"},"page":"P1"}],
+  ["waitForURL",{"url":{"glob":"http://x.test/"},"page":"P1"}],
+  ["waitForURL",{"url":{"glob":"*://x.test/**/h"},"page":"P1"}],
+  ["goto",{"url":"http://x.test/a/b?c","page":"P1"}],
+  ["routeAnswer",{"page":"P1","route":"f1","action":"abort","errorCode":"failed"}],
+  ["routeAnswer",{"page":"P1","route":"f2","action":"continue"}],
+  ["closePage",{"page":"P1"}]
+]
+}
+*/
+// case: a frame of which the host knows no parent is not the main frame
+// answers: {"frames":{"value":[{"frame":"P1","parent":null,"name":"","url":"http://x.test/"},{"frame":"F2","parent":null,"name":"lost","url":"http://y.test/"}]}}
+const page = await browser.open("http://x.test/");
+return (await page.frames()).map((frame) => [frame === page.mainFrame(), frame.url()]);
+/*
+{
+"result": [[true,"http://x.test/"],[false,"http://y.test/"]],
+"calls": [
+  ["open",{"url":"http://x.test/"}],
+  ["frames",{"page":"P1"}]
+]
+}
+*/
 // case: frames
 // answers: {"frames":{"value":[{"frame":"P1","parent":null,"name":"","url":"http://x.test/"},{"frame":"F2","parent":"P1","name":"inner","url":"http://x.test/inner"}]},"evaluate":{"value":1},"read":{"value":"t"}}
 const page = await browser.open("http://x.test/");
@@ -159,7 +234,8 @@ return [saved, wrong];
   ["loadState",{"page":"P1","state":{"cookies":[],"origins":[{"origin":"http://x.test","localStorage":[{"name":"a","value":"1"}]}]}}],
   ["saveState",{"name":"shop","page":"P1"}],
   ["forgetState",{"name":"shop"}],
-  ["open",{}]
+  ["open",{}],
+  ["closePage",{"page":"P1"}]
 ]
 }
 */

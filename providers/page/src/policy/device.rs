@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 /// Permissions that let a page reach devices of this machine, its screen, or hosts of its network. Only the
-/// operator allows them: `[policy] device_permissions` in the file of defaults.
+/// operator allows them: `[policy] device_permissions` in the configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DevicePermission {

@@ -189,14 +189,14 @@ pub(super) const TABLE: &[Row] = &[
         rule: Rule::Permission,
         reason: "devices, the screen and the local network are not a script's to give to pages",
         hint: "Grant only what concerns the page, as geolocation, notifications or clipboardReadWrite; an operator allows \
-               more in the file of defaults: [policy] device_permissions.",
+               more in the configuration file: [policy] device_permissions.",
     },
     Row {
         methods: &["DeviceAccess.selectPrompt"],
         place: Place::Anywhere,
         rule: Rule::Device(DevicePermission::Bluetooth),
         reason: "devices are not a script's to give to pages",
-        hint: "Cancel the prompt with DeviceAccess.cancelPrompt; an operator allows more in the file of defaults: [policy] \
+        hint: "Cancel the prompt with DeviceAccess.cancelPrompt; an operator allows more in the configuration file: [policy] \
                device_permissions.",
     },
     Row {

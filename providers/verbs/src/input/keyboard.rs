@@ -61,13 +61,23 @@ impl Tab<'_> {
     /// Holds down exactly the modifiers of the protocol's bit mask.
     pub(crate) async fn hold(&self, wanted: u32) -> Result<(), ErrorReport> {
         let changed = self.held_modifiers() ^ wanted;
+        let mut done = Ok(());
         for modifier in MODIFIERS.into_iter().filter(|modifier| changed & modifier.bit() != 0) {
-            match wanted & modifier.bit() {
-                0 => self.key_up(modifier.key()).await?,
-                _ => self.key_down(modifier.key()).await?,
-            }
+            let changed = match wanted & modifier.bit() {
+                0 => self.key_up(modifier.key()).await,
+                _ => self.key_down(modifier.key()).await,
+            };
+            // The others change also if one fails, or they would stay held.
+            done = done.and(changed);
         }
-        Ok(())
+        done
+    }
+
+    /// Ends some work that has changed the modifiers: holds down exactly `held` again, also if the work failed. A page
+    /// that the work has closed holds nothing.
+    pub(crate) async fn hold_again<T>(&self, held: u32, done: Result<T, ErrorReport>) -> Result<T, ErrorReport> {
+        let let_go = self.hold(held).await;
+        done.and_then(|done| self.or_closed(let_go).map(|()| done))
     }
 
     /// Runs some work while these modifiers are held down, in addition to those already held. Modifiers that were not
@@ -94,18 +104,25 @@ impl Tab<'_> {
 
     /// Presses a key or a key combination: `Enter`, `Control+A`, `Shift+Tab`, `é`.
     pub async fn press_keys(&self, keys: &str, delay: Duration) -> Result<(), ErrorReport> {
-        let keys = split(keys)?;
-        let (last, held) = keys.split_last().ok_or_else(|| reports::invalid("there is no key to press"))?;
-        for key in held {
-            self.key_down(key).await?;
+        self.press_together(&split(keys)?, delay).await
+    }
+
+    /// Presses keys one after the other and releases them in reverse, also if pressing one of them fails.
+    async fn press_together(&self, keys: &[String], delay: Duration) -> Result<(), ErrorReport> {
+        let mut done = keys.iter().try_for_each(|key| self.key(key).map(drop));
+        let mut pressed = 0;
+        while done.is_ok() && pressed < keys.len() {
+            done = self.key_down(&keys[pressed]).await;
+            pressed += 1;
         }
-        self.key_down(last).await?;
-        self.pause(delay).await;
-        self.key_up(last).await?;
-        for key in held.iter().rev() {
-            self.key_up(key).await?;
+        if done.is_ok() {
+            self.pause(delay).await;
         }
-        Ok(())
+        for key in keys[..pressed].iter().rev() {
+            let released = self.key_up(key).await;
+            done = done.and(released);
+        }
+        done
     }
 
     /// Types a text: characters of the US keyboard key by key, others as an input method would insert them.
@@ -118,8 +135,7 @@ impl Tab<'_> {
                 continue;
             }
             self.insert_text(&std::mem::take(&mut beyond)).await?;
-            self.key_down(&name).await?;
-            self.key_up(&name).await?;
+            self.press_together(&[name], Duration::ZERO).await?;
             self.pause(delay).await;
         }
         self.insert_text(&beyond).await

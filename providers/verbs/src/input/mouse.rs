@@ -92,9 +92,13 @@ impl Tab<'_> {
     /// Clicks `count` times at the mouse position, as a double or triple click does.
     pub async fn mouse_click(&self, button: Button, count: u32, delay: Duration) -> Result<(), ErrorReport> {
         for number in 1..=count {
-            self.mouse_down(button, number).await?;
-            self.pause(delay).await;
-            self.mouse_up(button, number).await?;
+            let pressed = self.mouse_down(button, number).await;
+            if pressed.is_ok() {
+                self.pause(delay).await;
+            }
+            // Also if pressing it failed, since the browser may have pressed it.
+            let released = self.mouse_up(button, number).await;
+            pressed.and(released)?;
         }
         Ok(())
     }

@@ -43,11 +43,15 @@ pub(crate) struct Refs {
 }
 
 impl Refs {
-    /// The ref of an element: its existing one, or a new one.
+    /// The ref of an element: its existing one, which from now on names it as it is described here, or a new one.
     pub(crate) fn assign(&mut self, named: RefTarget) -> String {
         let key = (named.frame.clone(), named.document.clone(), named.node);
         if let Some(number) = self.by_node.get(&key) {
-            return format!("e{number}");
+            let reference = format!("e{number}");
+            if let Some((_, known)) = self.place(&reference).and_then(|at| self.named.get_mut(at)) {
+                *known = named;
+            }
+            return reference;
         }
         self.last += 1;
         self.by_node.insert(key, self.last);
@@ -66,14 +70,18 @@ impl Refs {
         self.named.get(at).map(|(_, named)| named)
     }
 
-    /// Records the new node of a ref whose element was replaced.
+    /// Records the new node of a ref whose element was replaced, unless another ref names that node.
     pub(crate) fn moved(&mut self, reference: &str, document: &str, node: i64) {
         let Some(at) = self.place(reference) else { return };
         let Some((number, named)) = self.named.get_mut(at) else { return };
+        let key = (named.frame.clone(), document.to_owned(), node);
+        if self.by_node.contains_key(&key) {
+            return;
+        }
         self.by_node.remove(&(named.frame.clone(), named.document.clone(), named.node));
         document.clone_into(&mut named.document);
         named.node = node;
-        self.by_node.insert((named.frame.clone(), named.document.clone(), named.node), *number);
+        self.by_node.insert(key, *number);
     }
 
     fn place(&self, reference: &str) -> Option<usize> {
@@ -153,6 +161,24 @@ mod tests {
         again.moved("e1", "D2", 30);
         assert_eq!((again.assign(named("D2", 30)), again.find("e1").unwrap().node), ("e1".to_owned(), 30));
         assert!(Refs::decode(&refs.encode(usize::MAX)[1..]).is_none_or(|refs| refs.named.len() <= REFS_MAX));
+    }
+
+    #[test]
+    fn an_element_is_known_by_its_present_name() {
+        let mut refs = Refs::default();
+        refs.assign(named("D1", 7));
+        let renamed = RefTarget { name: "Cancel".into(), ..named("D1", 7) };
+        assert_eq!((refs.assign(renamed.clone()), refs.find("e1")), ("e1".to_owned(), Some(&renamed)));
+    }
+
+    #[test]
+    fn a_ref_does_not_take_over_an_element_that_has_one() {
+        let mut refs = Refs::default();
+        assert_eq!([refs.assign(named("D1", 7)), refs.assign(named("D1", 8))], ["e1", "e2"]);
+        refs.moved("e1", "D1", 8);
+        assert_eq!((refs.assign(named("D1", 8)), refs.find("e1").unwrap().node), ("e2".to_owned(), 7));
+        let mut again = Refs::decode(&refs.encode(usize::MAX)).unwrap();
+        assert_eq!(again.assign(named("D1", 8)), "e2");
     }
 
     #[test]

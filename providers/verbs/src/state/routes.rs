@@ -15,6 +15,7 @@ use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
+use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
 /// The reasons to intercept the requests of a page.
@@ -171,7 +172,8 @@ fn is_held(interception: &Interception, event: &Event) -> bool {
         && interception.matches_route(url)
 }
 
-/// Continues requests that match no route, and answers authentication requests, until the connection is closed.
+/// Continues requests that match no route, and responses that no navigation takes, and answers authentication requests,
+/// until the connection is closed.
 async fn continue_requests(
     browser: Arc<ExecutionBrowser>,
     connected: Arc<ConnectedBrowser>,
@@ -180,9 +182,11 @@ async fn continue_requests(
 ) {
     let is_stopped = |event: &Event| matches!(event.method.as_str(), PAUSED | ASKED_FOR_CREDENTIALS);
     let mut attempts = Attempts::default();
+    let mut sending = JoinSet::new();
     while let Some(event) = connected.events().wait(from, &is_stopped).await {
         from = event.seq + 1;
         connected.catch_up();
+        while sending.try_join_next().is_some() {}
         let Some(target) = event.session.as_deref().and_then(|session| connected.targets.target_of(session)) else {
             continue;
         };
@@ -194,17 +198,21 @@ async fn continue_requests(
                 let answer = attempts.answer(interception.credentials.as_ref(), &target, &event.params);
                 ("Fetch.continueWithAuth", json!({"requestId": request, "authChallengeResponse": answer}))
             }
-            _ if is_response(&event) || is_held(&interception, &event) => continue,
+            // The navigation that declines takes the responses.
+            _ if is_response(&event) && interception.declines || is_held(&interception, &event) => continue,
             _ => ("Fetch.continueRequest", json!({ "requestId": request })),
         };
-        // The request may be gone together with its page.
-        let _ = match connected.targets.target(&target) {
-            // A popup that waits for its first document: commands that the policy checks would wait for that document.
-            Some(popup) if popup.kind == "page" && popup.url.is_empty() => {
-                connected.send_bypassing_policy(&target, method, params, BACKGROUND_TIMEOUT).await
-            }
-            _ => send_in_background(&browser, &connected, &target, method, params).await,
-        };
+        let (browser, connected) = (Arc::clone(&browser), Arc::clone(&connected));
+        sending.spawn(async move {
+            // The request may be gone together with its page.
+            let _ = match connected.targets.target(&target) {
+                // A popup that waits for its first document: commands that the policy checks would wait for that document.
+                Some(popup) if popup.kind == "page" && popup.url.is_empty() => {
+                    connected.send_bypassing_policy(&target, method, params, BACKGROUND_TIMEOUT).await
+                }
+                _ => send_in_background(&browser, &connected, &target, method, params).await,
+            };
+        });
     }
 }
 
