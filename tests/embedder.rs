@@ -1,7 +1,8 @@
 //! The example of an embedder's host, tested by an MCP client, and the library API that it uses.
 
 use crate::support::{
-    image_dir, lab,
+    image_dir,
+    lab::{self, Lab},
     program::{PATIENCE, Running},
     root,
 };
@@ -14,7 +15,7 @@ use codemode_provider::{
     closure,
     testkit::{FakeProvider, FakeService, Journal, Moment},
 };
-use codemode_spec::ErrorCode;
+use codemode_spec::{ErrorCode, manifest::RESERVED_NAMES};
 use serde_json::{Value as Json, json};
 use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, process::Command, sync::Arc};
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,16 @@ const LINES_MAX: usize = 40;
 /// Settings with an embedder's state folder and the shared image, which need not be compiled again.
 fn settings(folder: &Path) -> Settings {
     Settings { state_dir: Some(folder.join("state")), image_dir: Some(image_dir()), ..Settings::default() }
+}
+
+#[test]
+fn no_namespace_can_take_the_place_of_a_global() {
+    let globals = lab::block_on(Lab::shared().result("Object.getOwnPropertyNames(globalThis)"));
+    let namespaces = ["fake", "tools"].map(Json::from);
+    let globals: Vec<_> = globals.as_array().unwrap().iter().filter(|name| !namespaces.contains(name)).collect();
+    assert!(globals.len() > 80, "{globals:?}");
+    let free: Vec<_> = globals.iter().filter(|name| !RESERVED_NAMES.contains(&name.as_str().unwrap())).collect();
+    assert_eq!(free, <[&&Json; 0]>::default());
 }
 
 #[test]

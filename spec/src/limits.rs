@@ -408,6 +408,8 @@ pub const HANDLE_ARGUMENTS_MAX: usize = 100;
 pub const CLOSED_ROOTS_MAX: usize = 1_000;
 /// Routes of a page.
 pub const ROUTES_MAX: usize = 100;
+/// Paused requests that are being continued at the same time; further ones wait.
+pub const REQUESTS_CONTINUED_MAX: usize = 256;
 /// Requests for which it is remembered that credentials were sent.
 pub const AUTH_ATTEMPTS_MAX: usize = 1_000;
 /// Tabs opened for a script's own requests that are still remembered after they are closed.

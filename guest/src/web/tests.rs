@@ -452,6 +452,10 @@ fn language() {
         ),
         ("(-0).toLocaleString() + new Number(1e6).toLocaleString()", "-01,000,000"),
         (
+            "['+02:00', '-05:30', '+-05:00', '-+05:00', '+05:-30'].map((timeZone) => { try { return new Date(0).toLocaleTimeString('en-US', { timeZone, hour12: false }) } catch (error) { return error.name } }).join(' ')",
+            "02:00:00 18:30:00 RangeError RangeError RangeError",
+        ),
+        (
             "new Date(Date.UTC(2024, 0, 2, 15, 4, 5)).toLocaleDateString() + ' ' + new Date(Date.UTC(2024, 11, 31)).toLocaleDateString('en-US')",
             "1/2/2024 12/31/2024",
         ),

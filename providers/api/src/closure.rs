@@ -71,11 +71,15 @@ impl Closures {
         params: [&str; N],
         run: F,
     ) -> Self {
+        let schemas = F::params();
         let mut params: Vec<_> =
-            params.into_iter().zip(F::params()).map(|(name, schema)| param(name, schema)).collect();
-        // Only trailing parameters can be omitted.
+            params.into_iter().zip(&schemas).map(|(name, schema)| param(name, schema.clone())).collect();
+        // Only trailing parameters can be omitted; one before them can be null.
         let required = params.iter().rposition(|param| !param.optional).unwrap_or(0);
-        params.iter_mut().take(required).for_each(|param| param.optional = false);
+        for (param, schema) in params.iter_mut().zip(schemas).take(required).filter(|(param, _)| param.optional) {
+            param.optional = false;
+            param.schema = schema;
+        }
         let signatures = vec![Signature { params }];
         let (name, doc, returns) = (name.to_owned(), doc.to_owned(), F::returns());
         self.handlers.insert(name.clone(), Arc::new(move |arguments| run.call(arguments)));
@@ -304,6 +308,20 @@ mod tests {
             .read("m", "M.", ["a", "b"], |_: Option<u8>, b: u8| async move { Ok::<_, ErrorReport>(b) });
         let optional = between.manifest.methods[0].signatures[0].params.iter().map(|param| param.optional);
         assert_eq!(optional.collect::<Vec<_>>(), [false, false], "what stands before the last cannot be left out");
+    }
+
+    #[tokio::test]
+    async fn a_parameter_before_the_last_can_be_null() {
+        let sum = closure("x", "X.").read("sum", "Adds.", ["a", "b"], |a: Option<u8>, b: u8| async move {
+            Ok::<_, ErrorReport>(a.map_or(100, u32::from) + u32::from(b))
+        });
+        let execution = begin(sum).await;
+        for (first, expected) in [(Value::from(1.0), 3.0), (Value::Null, 102.0)] {
+            assert_eq!(execution.call("sum", vec![first, 2.0.into()]).await, Ok(expected.into()));
+        }
+        let refused = execution.call("sum", vec!["1".into(), 2.0.into()]).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::InvalidArgument, "{refused}");
+        execution.dispose(Ending::Succeeded).await.unwrap();
     }
 
     #[tokio::test]

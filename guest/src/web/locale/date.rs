@@ -264,6 +264,11 @@ fn offset(zone: Option<String>) -> JsResult<(i32, String)> {
     let fixed = || {
         let sign = if zone.starts_with('-') { -1 } else { 1 };
         let (hours, minutes) = zone.strip_prefix(['+', '-'])?.split_once(':')?;
+        // The parser of numbers takes a sign, and this text has had its sign.
+        let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !is_number(hours) || !is_number(minutes) {
+            return None;
+        }
         let (hours, minutes) = (hours.parse::<i32>().ok()?, minutes.parse::<i32>().ok()?);
         (hours < 24 && minutes < 60).then_some(sign * (hours * 60 + minutes))
     };

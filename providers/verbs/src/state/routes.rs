@@ -9,7 +9,7 @@ use crate::{
     pattern::Compiled,
 };
 use codemode_page::{ConnectedBrowser, Event, ExecutionBrowser};
-use codemode_spec::limits::PAGE_STATES_MAX;
+use codemode_spec::limits::{PAGE_STATES_MAX, REQUESTS_CONTINUED_MAX};
 use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
@@ -187,6 +187,10 @@ async fn continue_requests(
         from = event.seq + 1;
         connected.catch_up();
         while sending.try_join_next().is_some() {}
+        // A page can make any number of requests.
+        if sending.len() >= REQUESTS_CONTINUED_MAX {
+            sending.join_next().await;
+        }
         let Some(target) = event.session.as_deref().and_then(|session| connected.targets.target_of(session)) else {
             continue;
         };
