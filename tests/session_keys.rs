@@ -13,8 +13,8 @@ use codemode_host::{
     state_dir::StateDir,
 };
 use codemode_provider::{
-    BrowserChannel, BrowserOrder, BrowserSession, Ending, ExecutionId, KeptBrowser, Promotion, ServiceProvider,
-    SessionFacts, Sessions,
+    BrowserChannel, BrowserOrder, BrowserSession, Ending, ExecutionId, KeptBrowser, LeaseMark, Promotion,
+    ServiceProvider, SessionFacts, Sessions,
     testkit::{self, TestExecution},
 };
 use codemode_spec::{
@@ -379,6 +379,14 @@ impl BrowserSession for StallingSession {
 
     fn lease(&self) -> LeaseFacts {
         self.session.lease()
+    }
+
+    fn mark(&self) -> LeaseMark {
+        self.session.mark()
+    }
+
+    fn lost(&self) -> Option<ErrorReport> {
+        self.session.lost()
     }
 
     async fn check(&self) -> Result<(), ErrorReport> {

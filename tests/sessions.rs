@@ -374,6 +374,24 @@ fn refs_hold_from_one_execution_to_the_next() {
     assert_eq!(notes(&shop).len(), 0);
 }
 
+#[test]
+fn refs_of_the_browser_after_a_reset_hold_in_the_next_execution() {
+    let shop = Shop::open();
+    let key = ["--session-key", "shop"];
+    let open = "const page = await browser.open(`${site}/login`); await page.snapshot()";
+    for end in ["closeSession", "resetSession"] {
+        let outline = shop.result(&key, &format!("{open}; await cdp.{end}(); {{ {open} }}"));
+        let outline = outline.as_str().unwrap();
+        let (_, button) = outline.split_once("button \"Log in\" [ref=").expect(outline);
+        let button = &button[..button.find(']').unwrap()];
+        let again = format!(
+            "const page = (await browser.pages()).find((page) => page.url().endsWith('/login')); \
+             await page.getAttribute('@{button}', 'id')"
+        );
+        assert_eq!(shop.result(&key, &again), "submit", "{end}");
+    }
+}
+
 /// The files with refs that executions leave for later ones.
 fn notes(shop: &Shop) -> Vec<fs::DirEntry> {
     fs::read_dir(shop.place.folder().join("state/notes")).unwrap().map(Result::unwrap).collect()

@@ -197,8 +197,12 @@ const [tab, { targetId }] = await Promise.all([
 ]);
 const session = await cdp.attachToTarget(tab);
 const expression = 'document.title';
-const seen = await cdp.send('Runtime.evaluate', { expression }, session);
-[seen.result.value, await tabs.title(targetId)]";
+// A new tab may not have loaded yet.
+const once = async (title) => (await title()) || once(title);
+[
+  await once(async () => (await cdp.send('Runtime.evaluate', { expression }, session)).result.value),
+  await once(() => tabs.title(targetId)),
+]";
 
 #[test]
 fn a_tab_of_one_namespace_is_used_by_the_other_under_one_lease() {
@@ -209,11 +213,15 @@ fn a_tab_of_one_namespace_is_used_by_the_other_under_one_lease() {
     assert_eq!(result(execution), json!(["of tabs", "of cdp"]));
 
     let accounts = both.accounts.0.lock().unwrap().clone();
-    let namespaces: Vec<_> = accounts.iter().map(|(namespace, _)| namespace.as_str()).collect();
-    assert_eq!(namespaces, ["tabs", "cdp", "cdp", "cdp", "tabs"]);
+    let mut namespaces: Vec<_> = accounts.iter().map(|(namespace, _)| namespace.as_str()).collect();
+    namespaces.dedup();
+    assert_eq!(namespaces, ["tabs", "cdp", "tabs"]);
     // The first two were recorded before there was a lease.
     let marks: Vec<_> = accounts.iter().filter_map(|(_, lease)| lease.clone()).collect();
-    assert!(marks.len() == 3 && marks.iter().all(|mark| *mark == marks[0]), "one account: {accounts:?}");
+    assert!(
+        marks.len() == accounts.len() - 2 && marks.iter().all(|mark| *mark == marks[0]),
+        "one account: {accounts:?}"
+    );
     let created: Vec<_> = both.leases_given().into_iter().filter(|(kind, _)| *kind == "session.created").collect();
     assert_eq!(created, [(json!("session.created"), json!(marks[0].token))], "one browser under one lease");
     both.leases.wait_until_all_ended(TIMEOUT);

@@ -9,7 +9,7 @@ use super::{
     trace::TraceSink,
 };
 use crate::secrets::Masker;
-use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, ProviderRuntime, Registry};
+use codemode_provider::{ArgumentsPlace, CallContext, ExecutionId, ProviderRuntime, Registry, ReplySource};
 use codemode_spec::{
     Effect, ErrorCode, ErrorReport, Value,
     error::clip,
@@ -82,6 +82,11 @@ impl Calls {
     /// Masks the values of secrets.
     pub(super) fn masker(&self) -> &Masker {
         &self.callees.masker
+    }
+
+    /// The source of the calls' replies, if the thread that waits for one may read them itself.
+    pub(super) fn reply_source(&self) -> Option<Arc<dyn ReplySource>> {
+        self.callees.runtimes.iter().find_map(|runtime| runtime.replies())
     }
 
     /// Accepts calls that have left the sandbox, and starts those whose arguments fit into memory.

@@ -256,7 +256,8 @@ impl Run {
         let (deadline, due) = (self.deadline(), self.timer_due());
         let until = (Instant::now() + POLL_MAX).min(deadline).min(due.unwrap_or(deadline));
         // Completed calls are collected within a single poll, so abandoning the future loses none.
-        match poll_until(until.into_std(), self.calls.next_replies(&mut self.state, &self.cancel)) {
+        let source = self.calls.reply_source();
+        match poll_until(until.into_std(), source.as_deref(), self.calls.next_replies(&mut self.state, &self.cancel)) {
             Some(ready) => ready.map(Some),
             None if Instant::now() >= deadline => Err(timed_out()),
             None if due.is_some_and(|due| Instant::now() >= due) => Ok(Some(Vec::new())),

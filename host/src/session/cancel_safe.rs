@@ -2,7 +2,7 @@
 
 use super::leased_session::LeasedSession;
 use async_trait::async_trait;
-use codemode_provider::{BrowserChannel, BrowserSession, Promotion, SessionFacts};
+use codemode_provider::{BrowserChannel, BrowserSession, LeaseMark, Promotion, SessionFacts};
 use codemode_spec::{ErrorCode, ErrorReport, session::LeaseFacts};
 use std::sync::Arc;
 use tokio::runtime::Handle;
@@ -35,6 +35,14 @@ impl BrowserSession for CancelSafe {
 
     fn lease(&self) -> LeaseFacts {
         self.session.lease()
+    }
+
+    fn mark(&self) -> LeaseMark {
+        self.session.mark()
+    }
+
+    fn lost(&self) -> Option<ErrorReport> {
+        self.session.lost()
     }
 
     async fn check(&self) -> Result<(), ErrorReport> {

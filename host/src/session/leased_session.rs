@@ -5,7 +5,7 @@ use super::{
     provisioner::{BrowserProvisioner, LeasedBrowser},
     store::{EndReason, LeaseName, SessionRow, StoreError},
 };
-use codemode_provider::{BrowserChannel, BrowserOrder, Promotion, SessionFacts};
+use codemode_provider::{BrowserChannel, BrowserOrder, LeaseMark, Promotion, SessionFacts};
 use codemode_spec::{
     ErrorCode, ErrorReport,
     session::{LeaseFacts, SessionMode},
@@ -164,6 +164,18 @@ impl LeasedSession {
             kept_ms: session.key.is_some().then_some(session.ttl_ms),
             key: session.key,
         }
+    }
+
+    /// The lease as the audit identifies it.
+    pub fn mark(&self) -> LeaseMark {
+        let state = self.shared.state();
+        let LeasedBrowser { session, lease, .. } = &state.browser;
+        LeaseMark { session: session.id.clone(), key: session.key.clone(), token: lease.token() }
+    }
+
+    /// Why the lease is not held any more, as far as this process knows.
+    pub fn lost(&self) -> Option<ErrorReport> {
+        self.require_usable().err()
     }
 
     /// Checks that the lease is still held.

@@ -4,6 +4,7 @@
 use crate::{
     audit::Account,
     context::{CallContext, Ending, ExecutionContext},
+    replies::ReplySource,
     services::Need,
 };
 use async_trait::async_trait;
@@ -98,6 +99,12 @@ pub trait ProviderRuntime: Send + Sync {
     /// # Errors
     /// An error fails the execution if its script had succeeded; otherwise it becomes a warning.
     async fn dispose(&self, ending: Ending) -> Result<(), ErrorReport>;
+
+    /// The source of the replies to this runtime's calls, if a thread that waits for a reply may read them itself. Must
+    /// not wait.
+    fn replies(&self) -> Option<Arc<dyn ReplySource>> {
+        None
+    }
 
     /// The audit record of a call whose method's effect is not [`codemode_spec::Effect::Read`]. Called before the call;
     /// must not wait.

@@ -98,15 +98,6 @@ pub struct SessionFacts {
     pub notes: Option<PathBuf>,
 }
 
-impl SessionFacts {
-    /// The identification of the lease for the audit.
-    #[must_use]
-    pub fn mark(self) -> LeaseMark {
-        let Self { id, key, shared, token, .. } = self;
-        LeaseMark { session: id, key: key.filter(|_| shared), token }
-    }
-}
-
 /// A channel to a leased browser. It carries protocol messages, each terminated by a zero byte, and is closed when the
 /// lease ends.
 #[derive(Debug)]
@@ -139,14 +130,23 @@ pub trait BrowserSession: Send + Sync {
     /// The lease as the answer reports it.
     fn lease(&self) -> LeaseFacts;
 
-    /// Checks that the lease still holds. Called before each effect.
+    /// The lease as the audit identifies it.
+    fn mark(&self) -> LeaseMark;
+
+    /// Why the lease does not hold any more, as far as this process knows: it may have learnt of a loss, or the lease
+    /// may have expired by the clock. Called before each command; must not wait. It need not find every loss, since a
+    /// channel carries nothing without the lease.
+    fn lost(&self) -> Option<ErrorReport>;
+
+    /// Checks that the lease still holds, according to the records.
     ///
     /// # Errors
     /// `SESSION_LOST` when another execution has, or may have had, the lease; `SESSION_EXPIRED` when the browser was
     /// ended.
     async fn check(&self) -> Result<(), ErrorReport>;
 
-    /// Opens a new channel to the browser. Any number may be open; all are closed when the lease ends.
+    /// Opens a new channel to the browser. Any number may be open; all are closed when the lease ends. What reads the
+    /// other end must check the lease before each message that it passes on.
     ///
     /// # Errors
     /// As [`Self::check`], and `CDP_CONNECTION_FAILED` when the browser cannot be reached, with the detail `refused` if

@@ -3,7 +3,7 @@
 use crate::{account::account, execution::Browser, hints::in_terms_of_browser, methods};
 use async_trait::async_trait;
 use codemode_page::ExecutionBrowser;
-use codemode_provider::{Account, CallContext, Ending, ExecutionContext, Need, Provider, ProviderRuntime};
+use codemode_provider::{Account, CallContext, Ending, ExecutionContext, Need, Provider, ProviderRuntime, ReplySource};
 use codemode_spec::{ErrorCode, ErrorReport, Manifest, Value, message::Encoded};
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
@@ -76,6 +76,10 @@ impl ProviderRuntime for Browser {
         let deadline = Instant::now() + CLOSE_MAX;
         tokio::join!(self.verbs.close_scratch_tabs(deadline), self.verbs.end_selects(deadline));
         Ok(())
+    }
+
+    fn replies(&self) -> Option<Arc<dyn ReplySource>> {
+        self.browser.replies()
     }
 
     fn account(&self, method: &str, arguments: &[Value]) -> Account {

@@ -2,8 +2,9 @@
 
 use crate::{account::account, hints::in_terms_of_cdp, methods, state::Cdp};
 use async_trait::async_trait;
-use codemode_provider::{Account, CallContext, Ending, ProviderRuntime};
+use codemode_provider::{Account, CallContext, Ending, ProviderRuntime, ReplySource};
 use codemode_spec::{ErrorCode, ErrorReport, Value, message::Encoded};
+use std::sync::Arc;
 
 #[async_trait]
 impl ProviderRuntime for Cdp {
@@ -28,6 +29,10 @@ impl ProviderRuntime for Cdp {
     /// The browser is not this namespace's own: the host disposes of it after all namespaces.
     async fn dispose(&self, _: Ending) -> Result<(), ErrorReport> {
         Ok(())
+    }
+
+    fn replies(&self) -> Option<Arc<dyn ReplySource>> {
+        self.browser.replies()
     }
 
     fn account(&self, method: &str, arguments: &[Value]) -> Account {

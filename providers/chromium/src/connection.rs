@@ -7,6 +7,7 @@ use crate::{
     events::EventLog,
     message::{self, Incoming, PASSED_OVER_EVENT, Unreadable},
     reach::unreachable,
+    reading::Reading,
     reply_budget::{ReplyBudget, ReplyPermits},
     transport::{self, Broken, Reader, Text, Writer},
 };
@@ -16,11 +17,13 @@ use codemode_spec::{
     message::Encoded,
     value::weigh,
 };
+use futures::FutureExt as _;
 use serde::Serialize;
 use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     fmt, io,
+    os::fd::BorrowedFd,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -61,7 +64,8 @@ pub struct Connection {
 
 struct Inner {
     shared: Arc<Shared>,
-    reader: AbortHandle,
+    reading: Arc<Reading>,
+    task: AbortHandle,
     next_id: AtomicU64,
 }
 
@@ -152,8 +156,13 @@ impl Connection {
             destinations: Destinations::default(),
             closed: CancellationToken::new(),
         });
-        let reader = tokio::spawn(read(reader, Arc::clone(&shared))).abort_handle();
-        Self { inner: Arc::new(Inner { shared, reader, next_id: AtomicU64::new(1) }) }
+        let handler = {
+            let shared = Arc::clone(&shared);
+            move |text| handle(Arc::clone(&shared), text).boxed()
+        };
+        let reading = Arc::new(Reading::new(reader, handler));
+        let task = tokio::spawn(read(Arc::clone(&reading), Arc::clone(&shared))).abort_handle();
+        Self { inner: Arc::new(Inner { shared, reading, task, next_id: AtomicU64::new(1) }) }
     }
 
     /// Shares a host's memory budget, one permit per byte, for answers that their callers have not taken yet: while the
@@ -253,6 +262,20 @@ impl Connection {
         self.inner.shared.closed.is_cancelled()
     }
 
+    /// Reads the browser's messages on the calling thread, which blocks, until `is_done`; the connection's task does not
+    /// read meanwhile. `wait` waits for the descriptor, or for what else makes it done. Must be called within the
+    /// runtime of the connection.
+    ///
+    /// Returns `false` at once if the calling thread cannot read: another thread does, the last message waits for
+    /// memory, or the connection has ended or is a WebSocket.
+    pub fn read_on_this_thread(
+        &self,
+        is_done: &dyn Fn() -> bool,
+        wait: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
+    ) -> bool {
+        self.inner.reading.run_on_this_thread(is_done, wait)
+    }
+
     /// Waits for the end of the connection.
     ///
     /// # Cancellation
@@ -269,7 +292,8 @@ impl Connection {
     pub async fn close(&self) {
         let already = self.is_closed();
         self.inner.shared.close("it was closed on this side", None);
-        self.inner.reader.abort();
+        self.inner.task.abort();
+        self.inner.reading.end();
         if !already {
             let writer = self.inner.shared.writer.lock().await.take();
             if let Some(mut writer) = writer {
@@ -293,7 +317,7 @@ impl Connection {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.shared.close("it was dropped on this side", None);
-        self.reader.abort();
+        self.task.abort();
     }
 }
 
@@ -307,24 +331,23 @@ impl fmt::Debug for Connection {
 }
 
 /// Reads until the connection ends, then closes the socket.
-async fn read(mut reader: Reader, shared: Arc<Shared>) {
-    let broken = loop {
-        let text = match reader.next().await {
-            Ok(text) => text,
-            Err(broken) => break broken,
-        };
-        match text {
-            Text::Web(text) => shared.take(&text).await,
-            Text::Relay(bytes) => match std::str::from_utf8(&bytes) {
-                Ok(text) => shared.take(text).await,
-                Err(_) => tracing::warn!("skipped a message of the browser that is no text"),
-            },
-            Text::Passed { head, bytes } => shared.passed(&head, bytes),
-        }
-    };
+async fn read(reading: Arc<Reading>, shared: Arc<Shared>) {
+    let Some(broken) = reading.run().await else { return };
     shared.close_by(broken);
     // A stuck send has released the lock by now, because the connection is closed.
     shared.writer.lock().await.take();
+}
+
+/// Handles one message of the browser.
+async fn handle(shared: Arc<Shared>, text: Text) {
+    match text {
+        Text::Web(text) => shared.take(&text).await,
+        Text::Relay(bytes) => match std::str::from_utf8(&bytes) {
+            Ok(text) => shared.take(text).await,
+            Err(_) => tracing::warn!("skipped a message of the browser that is no text"),
+        },
+        Text::Passed { head, bytes } => shared.passed(&head, bytes),
+    }
 }
 
 impl Shared {

@@ -7,17 +7,28 @@
 use rustix::{io::Errno, net::Shutdown};
 use std::{
     io::{self, IoSlice},
-    os::fd::{AsFd as _, OwnedFd},
+    mem,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
     pin::Pin,
     task::{Context, Poll, ready},
 };
 use tokio::{
-    io::AsyncWrite,
+    io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{UnixStream, unix::pipe},
 };
 
-/// The reading end.
-pub(crate) type Input = pipe::Receiver;
+/// The reading end. It is registered with tokio, unless a thread reads it directly.
+#[derive(Debug)]
+pub(crate) struct Input(Registration);
+
+#[derive(Debug)]
+enum Registration {
+    Tokio(pipe::Receiver),
+    /// A thread waits for the descriptor itself, so that no worker of the runtime is woken by it.
+    Thread(OwnedFd),
+    /// Registering failed.
+    Failed,
+}
 
 /// The writing end. The peer sees EOF when this is dropped.
 #[derive(Debug)]
@@ -34,7 +45,76 @@ pub(crate) struct Output {
 pub(crate) fn split(stream: UnixStream) -> io::Result<(Input, Output)> {
     let read = OwnedFd::from(stream.into_std()?);
     let written = read.try_clone()?;
-    Ok((Input::from_owned_fd_unchecked(read)?, Output { descriptor: written, full: None }))
+    Ok((
+        Input(Registration::Tokio(pipe::Receiver::from_owned_fd_unchecked(read)?)),
+        Output { descriptor: written, full: None },
+    ))
+}
+
+impl Input {
+    /// The reading end of a pipe. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When this is no pipe, or the runtime cannot register it.
+    pub(crate) fn new(pipe: OwnedFd) -> io::Result<Self> {
+        Ok(Self(Registration::Tokio(pipe::Receiver::from_owned_fd(pipe)?)))
+    }
+
+    /// Gives the descriptor to the calling thread: until [`Self::give_back`], a read that finds nothing is pending and
+    /// wakes no task, and the thread must wait for [`Self::descriptor`] itself.
+    ///
+    /// # Errors
+    /// When the runtime cannot deregister it; then nothing can be read any more.
+    pub(crate) fn take_over(&mut self) -> io::Result<()> {
+        if let Registration::Tokio(receiver) = mem::replace(&mut self.0, Registration::Failed) {
+            self.0 = Registration::Thread(receiver.into_nonblocking_fd()?);
+        }
+        Ok(())
+    }
+
+    /// Registers the descriptor with tokio again. Must be called within a tokio runtime.
+    ///
+    /// # Errors
+    /// When the runtime cannot register it; then nothing can be read any more.
+    pub(crate) fn give_back(&mut self) -> io::Result<()> {
+        if let Registration::Thread(descriptor) = mem::replace(&mut self.0, Registration::Failed) {
+            self.0 = Registration::Tokio(pipe::Receiver::from_owned_fd_unchecked(descriptor)?);
+        }
+        Ok(())
+    }
+
+    /// The descriptor, while a thread has taken it over.
+    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        match &self.0 {
+            Registration::Thread(descriptor) => Some(descriptor.as_fd()),
+            Registration::Tokio(_) | Registration::Failed => None,
+        }
+    }
+}
+
+impl AsyncRead for Input {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let descriptor = match &mut self.0 {
+            Registration::Tokio(receiver) => return Pin::new(receiver).poll_read(context, buffer),
+            Registration::Thread(descriptor) => descriptor,
+            Registration::Failed => return Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        };
+        loop {
+            match rustix::io::read(&*descriptor, buffer.initialize_unfilled()) {
+                Ok(read) => {
+                    buffer.advance(read);
+                    return Poll::Ready(Ok(()));
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Poll::Pending,
+                Err(error) => return Poll::Ready(Err(error.into())),
+            }
+        }
+    }
 }
 
 impl Output {
@@ -143,8 +223,7 @@ mod tests {
     #[tokio::test]
     async fn a_full_pipe_is_waited_for_until_it_is_read() {
         let (read, written) = io::pipe().unwrap();
-        let (mut input, mut output) =
-            (Input::from_owned_fd(read.into()).unwrap(), Output::new(written.into()).unwrap());
+        let (mut input, mut output) = (Input::new(read.into()).unwrap(), Output::new(written.into()).unwrap());
         let block = [7; 1 << 16];
         output.write_all(&block).await.unwrap();
         let mut next = Box::pin(output.write_all(b"next"));

@@ -32,6 +32,7 @@ mod private;
 mod process;
 mod protocol;
 mod reach;
+mod reading;
 mod relay;
 mod reply_budget;
 mod schema;

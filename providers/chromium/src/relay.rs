@@ -133,7 +133,7 @@ impl Relay {
     /// When the runtime cannot register the ends of the pipe.
     pub(crate) fn new(to_browser: OwnedFd, from_browser: OwnedFd) -> io::Result<Self> {
         let writer = FrameWriter::new(Output::new(to_browser)?);
-        let reader = FramedRead::new(Input::from_owned_fd(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
+        let reader = FramedRead::new(Input::new(from_browser)?, Frames::up_to(CDP_REPLY_BYTES_MAX));
         let inner = Arc::new(Inner {
             pipe: tokio::sync::Mutex::new(writer),
             state: Mutex::default(),

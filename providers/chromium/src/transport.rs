@@ -18,7 +18,10 @@ use futures::{
     SinkExt as _, StreamExt as _,
     stream::{SplitSink, SplitStream},
 };
-use std::fmt;
+use std::{
+    fmt,
+    task::{Context, Poll, ready},
+};
 use tokio::net::UnixStream;
 use tokio_tungstenite::{
     WebSocketStream, client_async_with_config,
@@ -127,20 +130,18 @@ impl Writer {
 }
 
 impl Reader {
-    /// The next message.
-    ///
-    /// # Errors
-    /// When no further message can be read.
-    pub(crate) async fn next(&mut self) -> Result<Text, Broken> {
+    /// The next message, or the reason why no further message can be read.
+    pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Result<Text, Broken>> {
+        let gone = || Broken::because(&"the browser went away");
         match self {
-            Self::Relay(socket) => match socket.next().await {
+            Self::Relay(socket) => Poll::Ready(match ready!(socket.poll_next_unpin(context)) {
                 Some(Ok(Frame::Whole(message))) => Ok(Text::Relay(message)),
                 Some(Ok(Frame::TooLong { head, bytes, .. })) => Ok(Text::Passed { head, bytes }),
                 Some(Err(error)) => Err(Broken::because(&error)),
-                None => Err(Broken::because(&"the browser went away")),
-            },
+                None => Err(gone()),
+            }),
             Self::Web(socket) => loop {
-                return match socket.next().await {
+                return Poll::Ready(match ready!(socket.poll_next_unpin(context)) {
                     Some(Ok(Message::Text(text))) => Ok(Text::Web(text)),
                     Some(Ok(Message::Close(frame))) => {
                         let words = |CloseFrame { code, reason }| format!("the browser closed it ({code} {reason})");
@@ -148,9 +149,17 @@ impl Reader {
                     }
                     Some(Ok(_)) => continue,
                     Some(Err(error)) => Err(Broken::from(error)),
-                    None => Err(Broken::because(&"the browser went away")),
-                };
+                    None => Err(gone()),
+                });
             },
+        }
+    }
+
+    /// The reading end of the socket, if a thread may read it directly: a relay's socket.
+    pub(crate) fn input(&mut self) -> Option<&mut Input> {
+        match self {
+            Self::Relay(socket) => Some(socket.get_mut()),
+            Self::Web(_) => None,
         }
     }
 }

@@ -20,7 +20,7 @@ use async_trait::async_trait;
 use codemode_chromium::{Browser, Endpoint, Executable, LaunchOptions, REFUSED, find};
 use codemode_provider::{
     BrowserOrder, BrowserSession, Ending, ExecutionContext, Folders, KeptBrowser, LeaseMark, Refusal, RefusalSink,
-    ReplyRoom, ServiceRuntime, SessionFacts, Sessions,
+    ReplyRoom, ReplySource, ServiceRuntime, SessionFacts, Sessions,
 };
 use codemode_spec::{
     ErrorCode, ErrorReport,
@@ -32,7 +32,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -110,6 +110,7 @@ pub struct ExecutionBrowser {
     last_session: Mutex<Option<(String, LeaseFacts)>>,
     warnings: Mutex<Vec<String>>,
     notes: Notes,
+    browsers_closed: AtomicU64,
 }
 
 impl ExecutionBrowser {
@@ -141,6 +142,7 @@ impl ExecutionBrowser {
             last_session: Mutex::default(),
             warnings: Mutex::default(),
             notes: Notes::default(),
+            browsers_closed: AtomicU64::new(0),
         }))
     }
 
@@ -173,7 +175,13 @@ impl ExecutionBrowser {
     /// The lease under which calls are made now, for the audit.
     #[must_use]
     pub fn lease_mark(&self) -> Option<LeaseMark> {
-        self.session_facts().map(SessionFacts::mark)
+        self.session().map(|session| session.mark())
+    }
+
+    /// The connection's socket as the source of replies, while the browser is connected.
+    #[must_use]
+    pub fn replies(&self) -> Option<Arc<dyn ReplySource>> {
+        Some(self.current()?)
     }
 
     /// Information on the live browser of the requested key, while this execution does not hold its lease. Starts
@@ -345,10 +353,19 @@ impl ExecutionBrowser {
         if connected.closed_by_script.load(Ordering::Relaxed) {
             return Err(gone("the script closed it"));
         }
-        if let Some(session) = self.session() {
-            session.check().await?;
+        let session = self.session();
+        if connected.connection.is_closed() {
+            // The keeper closes the connection when the lease is lost.
+            if let Some(session) = session {
+                session.check().await?;
+            }
+            return Err(gone("its connection is closed"));
         }
-        if connected.connection.is_closed() { Err(gone("its connection is closed")) } else { Ok(connected) }
+        // The keeper checks the lease in the store before each message.
+        match session.and_then(|session| session.lost()) {
+            Some(loss) => Err(loss),
+            None => Ok(connected),
+        }
     }
 
     /// The error for a browser that is gone: a lost lease explains it better than a closed connection.
@@ -452,7 +469,7 @@ impl ExecutionBrowser {
         let (audit, session, written) = (Arc::clone(&self.audit), self.session(), Arc::clone(&self.refusals));
         move |Departure { kind, scheme }| {
             if written.fetch_add(1, Ordering::Relaxed) < AUDIT_REFUSALS_MAX {
-                let lease = session.as_ref().map(|session| session.facts().mark());
+                let lease = session.as_ref().map(|session| session.mark());
                 audit.refused(&Refusal { target: kind, scheme, lease });
             }
         }

@@ -10,13 +10,14 @@ use codemode_chromium::{
     CdpError, Command, Connection, Event, EventLog, Protocol, REFUSED,
     cdp::browser_protocol::{browser::GetVersionParams, target::SetDiscoverTargetsParams},
 };
+use codemode_provider::{ReplySource, WakeSignal};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::{
     collections::HashMap,
     path::Path,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, atomic::AtomicBool},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use tokio_util::task::AbortOnDropHandle;
 
@@ -48,6 +49,13 @@ pub struct ConnectedBrowser {
     /// The script itself closed the browser.
     pub(crate) closed_by_script: AtomicBool,
     _followers: [AbortOnDropHandle<()>; 2],
+}
+
+impl ReplySource for ConnectedBrowser {
+    fn read_until(&self, signal: &WakeSignal, until: Instant) -> bool {
+        let is_done = || signal.is_set() || Instant::now() >= until;
+        self.connection.read_on_this_thread(&is_done, &|descriptor| signal.wait(Some(descriptor), until))
+    }
 }
 
 impl ConnectedBrowser {

@@ -4,18 +4,13 @@
 use crate::session_file;
 use codemode_provider::BrowserSession;
 use codemode_spec::limits::NOTES_BYTES_MAX;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Mutex, PoisonError};
 
-/// The notes that an execution found, and those that it stores.
+/// The notes that an execution found, and those that it stores. They are about one browser.
 #[derive(Default)]
 pub(crate) struct Notes {
     found: Mutex<Option<Vec<u8>>>,
     left: Mutex<Option<Vec<u8>>>,
-    /// The script has closed the browser: notes about it are useless, and are not stored.
-    are_void: AtomicBool,
 }
 
 impl Notes {
@@ -38,15 +33,15 @@ impl Notes {
     /// Writes the notes of this execution to the session's file, while it holds the lease.
     pub(crate) async fn keep(&self, session: &dyn BrowserSession) {
         let Some((file, bytes)) = session.facts().notes.zip(lock(&self.left).take()) else { return };
-        let is_void = self.are_void.load(Ordering::Relaxed) || bytes.len() > NOTES_BYTES_MAX;
-        if !is_void && session.check().await.is_ok() {
+        if bytes.len() <= NOTES_BYTES_MAX && session.check().await.is_ok() {
             session_file::write(file, bytes).await;
         }
     }
 
     /// Discards the notes, because the script closed the browser.
-    pub(crate) fn void(&self) {
-        self.are_void.store(true, Ordering::Relaxed);
+    pub(crate) fn discard(&self) {
+        *lock(&self.found) = None;
+        *lock(&self.left) = None;
     }
 }
 

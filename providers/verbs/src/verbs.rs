@@ -13,7 +13,10 @@ use codemode_spec::{
 use serde::{Deserialize, Serialize};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, Once, PoisonError, atomic::AtomicBool},
+    sync::{
+        Arc, Mutex, MutexGuard, Once, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
 };
 use tokio::{sync::Semaphore, time::Instant};
 
@@ -37,6 +40,8 @@ pub struct Verbs {
     /// The saved login states of the execution's session key.
     logins: Arc<dyn LoginStates>,
     refs: Mutex<Refs>,
+    /// How many browsers the script had closed before the one that the refs belong to.
+    refs_after: AtomicU64,
     held: Mutex<HashMap<String, Held>>,
     snapshots: Mutex<HashMap<String, String>>,
     /// Warnings of verbs.
@@ -91,6 +96,7 @@ impl Verbs {
             secrets: Arc::new(NoSecrets),
             logins: Arc::new(NoLoginStates),
             refs: Mutex::default(),
+            refs_after: AtomicU64::new(0),
             held: Mutex::default(),
             snapshots: Mutex::default(),
             noted: Mutex::default(),
@@ -123,11 +129,20 @@ impl Verbs {
     /// The browser of the execution, opened if necessary.
     pub(crate) async fn connected(&self, deadline: Instant) -> Result<Arc<ConnectedBrowser>, ErrorReport> {
         let connected = self.browser.connected(deadline).await?;
+        self.forget_closed_browsers();
         self.recalled.call_once(|| {
             // Unreadable bytes were written by another version: its refs are unknown then.
             let _ = self.browser.found_note().is_some_and(|note| self.restore(&note));
         });
         Ok(connected)
+    }
+
+    /// Removes the refs of a browser that the script has closed since the last call.
+    fn forget_closed_browsers(&self) {
+        let closed = self.browser.browsers_closed();
+        if self.refs_after.swap(closed, Ordering::Relaxed) != closed {
+            self.refs().clear();
+        }
     }
 
     /// The keys and buttons that are held down, by page.
@@ -172,6 +187,7 @@ impl Verbs {
 
     /// Stores the refs for the next execution that uses the browser, if any were assigned.
     pub fn store_refs(&self) {
+        self.forget_closed_browsers();
         if !self.refs().is_empty() {
             self.browser.leave_note(self.encode());
         }

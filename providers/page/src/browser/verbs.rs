@@ -3,6 +3,7 @@
 use super::{ExecutionBrowser, State, lock, only_one_shot};
 use codemode_provider::Promotion;
 use codemode_spec::{ErrorCode, ErrorReport, session::SessionMode};
+use std::sync::atomic::Ordering;
 use tokio::time::Instant;
 
 impl ExecutionBrowser {
@@ -61,6 +62,12 @@ impl ExecutionBrowser {
         self.notes.leave(bytes);
     }
 
+    /// How many browsers the script has closed: pages and notes of an earlier browser mean nothing in the current one.
+    #[must_use]
+    pub fn browsers_closed(&self) -> u64 {
+        self.browsers_closed.load(Ordering::Relaxed)
+    }
+
     /// Opens the session of a browser that the script is about to close, so that its lease is held; refuses external
     /// browsers.
     async fn reach_session(&self, deadline: Instant) -> Result<(), ErrorReport> {
@@ -77,7 +84,8 @@ impl ExecutionBrowser {
     }
 
     async fn disconnect(&self) {
-        self.notes.void();
+        self.notes.discard();
+        self.browsers_closed.fetch_add(1, Ordering::Relaxed);
         let connected = lock(&self.connected).take();
         if let Some(connected) = connected {
             connected.connection.close().await;

@@ -89,9 +89,15 @@ impl Refs {
         self.named.binary_search_by_key(&number, |(number, _)| *number).ok()
     }
 
-    /// Whether no ref was ever assigned.
-    pub(crate) const fn is_empty(&self) -> bool {
-        self.last == 0
+    /// Removes all refs, because their browser was closed. Their numbers are not assigned again.
+    pub(crate) fn clear(&mut self) {
+        self.named.clear();
+        self.by_node.clear();
+    }
+
+    /// Whether no element has a ref.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.named.is_empty()
     }
 
     /// Serialises the newest refs that fit into `bytes_max`, for [`Self::decode`].
@@ -179,6 +185,15 @@ mod tests {
         assert_eq!((refs.assign(named("D1", 8)), refs.find("e1").unwrap().node), ("e2".to_owned(), 7));
         let mut again = Refs::decode(&refs.encode(usize::MAX)).unwrap();
         assert_eq!(again.assign(named("D1", 8)), "e2");
+    }
+
+    #[test]
+    fn refs_of_a_closed_browser_are_gone_and_their_numbers_are_not_given_again() {
+        let mut refs = Refs::default();
+        refs.assign(named("D1", 7));
+        refs.clear();
+        assert!(refs.is_empty() && refs.find("e1").is_none());
+        assert_eq!((refs.assign(named("D1", 7)), refs.is_empty()), ("e2".to_owned(), false));
     }
 
     #[test]
