@@ -10,8 +10,9 @@ use codemode_spec::{
     ErrorCode,
     limits::{KEEPER_CLIENTS_MAX, KEEPER_CONNECTIONS_MAX},
 };
+use futures::future::join_all;
 use serde_json::{Value as Json, json};
-use std::{fs, os::unix::fs::PermissionsExt as _};
+use std::{fs, os::unix::fs::PermissionsExt as _, time::Instant};
 use tokio::{io::AsyncWriteExt as _, net::UnixStream};
 
 /// A host that was stopped between its lease check and its write sends a message without a lease; this client does not
@@ -108,6 +109,32 @@ async fn the_next_holder_is_let_in_however_many_connections_the_last_one_had() {
     let connection = connect(&*second).await;
     call(&connection, None, "Target.getTargets", json!({})).await.unwrap();
     second.close().await.unwrap();
+    leases.wait_until_all_ended(PATIENCE);
+}
+
+/// None of the handshakes has been answered when the last one begins.
+#[tokio::test]
+async fn handshakes_at_the_same_time_get_no_more_connections_than_there_may_be() {
+    let leases = Leases::new();
+    let manager = sessions(&leases);
+    let holder = lease(&manager, "x-holder").await;
+    let connecting = join_all((0..KEEPER_CLIENTS_MAX * 3).map(|_| holder.connect()));
+    let (admitted, refused): (Vec<_>, Vec<_>) = connecting.await.into_iter().partition(Result::is_ok);
+    assert_eq!(admitted.len(), KEEPER_CLIENTS_MAX);
+    for refused in refused {
+        let refused = refused.map(drop).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::CapacityExceeded, "{refused}");
+    }
+    drop(admitted);
+    // A connection counts until everything that it had in the browser has been removed.
+    let (mut admitted, deadline) = (Vec::new(), Instant::now() + PATIENCE);
+    while admitted.len() < KEEPER_CLIENTS_MAX {
+        match holder.connect().await {
+            Ok(channel) => admitted.push(channel),
+            Err(full) => assert!(full.code == ErrorCode::CapacityExceeded && Instant::now() < deadline, "{full}"),
+        }
+    }
+    holder.close().await.unwrap();
     leases.wait_until_all_ended(PATIENCE);
 }
 

@@ -15,6 +15,7 @@ use codemode_spec::{
     limits::{ERROR_CAUSES_MAX, ERROR_TEXT_CHARS_MAX, UNHANDLED_REJECTIONS_MAX},
     message::{Outcome, Thrown},
 };
+use std::mem::take;
 
 /// The outcome of a script that threw, or that hit a limit which JavaScript cannot catch.
 pub fn outcome(error: JsError, context: &mut Context) -> Outcome {
@@ -89,19 +90,29 @@ pub fn report_uncaught(error: JsError, context: &mut Context) {
     state::with(|state| {
         if state.uncaught.len() < UNHANDLED_REJECTIONS_MAX {
             state.uncaught.push(text);
+        } else {
+            state.uncaught_further += 1;
         }
     });
 }
 
-/// Returns the uncaught errors and the unhandled rejections as text, without that of the script's own promise.
+/// Returns the uncaught errors and the unhandled rejections as text, without that of the script's own promise. The last
+/// text counts those beyond [`UNHANDLED_REJECTIONS_MAX`].
 pub fn unhandled(main: Option<&JsPromise>, context: &mut Context) -> Vec<String> {
-    let (mut texts, rejections) =
-        state::with(|state| (std::mem::take(&mut state.uncaught), std::mem::take(&mut state.unhandled)));
+    let (mut texts, mut further, rejections) =
+        state::with(|state| (take(&mut state.uncaught), take(&mut state.uncaught_further), take(&mut state.unhandled)));
     for (promise, reason) in rejections {
-        let is_main = main.is_some_and(|main| JsObject::equals(main, &promise));
-        if !is_main && texts.len() < UNHANDLED_REJECTIONS_MAX {
-            texts.push(describe(&reason, context));
+        if main.is_some_and(|main| JsObject::equals(main, &promise)) {
+            continue;
         }
+        if texts.len() < UNHANDLED_REJECTIONS_MAX {
+            texts.push(describe(&reason, context));
+        } else {
+            further += 1;
+        }
+    }
+    if further > 0 {
+        texts.push(format!("{further} more error{}", if further == 1 { "" } else { "s" }));
     }
     texts
 }

@@ -52,6 +52,8 @@ pub struct State {
     pub unhandled: Vec<(JsPromise, JsValue)>,
     /// Errors thrown by timer callbacks.
     pub uncaught: Vec<String>,
+    /// Further such errors, of which no text is stored.
+    pub uncaught_further: usize,
 }
 
 thread_local! {
@@ -68,6 +70,7 @@ thread_local! {
         failed: VecDeque::new(),
         unhandled: Vec::new(),
         uncaught: Vec::new(),
+        uncaught_further: 0,
     });
 }
 

@@ -112,7 +112,7 @@ pub const TIMERS_PENDING_MAX: usize = 10_000;
 pub const CONSOLE_BYTES_KEPT: usize = 64 * KIB;
 /// Text of one console line; longer ones are cut.
 pub const CONSOLE_LINE_BYTES_MAX: usize = 8 * KIB;
-/// Unhandled rejections and uncaught errors reported for one execution; further ones are dropped.
+/// Unhandled rejections and uncaught errors reported for one execution; further ones are counted.
 pub const UNHANDLED_REJECTIONS_MAX: usize = 10;
 /// Warnings in one answer.
 pub const WARNINGS_MAX: usize = 32;
@@ -513,6 +513,8 @@ pub const CDP_TREE_BYTES_MAX: usize = 34 * MIB;
 /// Replies of at most this size reserve no room: those of all calls that may be outstanding add up to a mebibyte.
 pub const REPLY_BYTES_FREE: usize = 4 * KIB;
 
+/// Output of one step of a browser's installation that is retained; the oldest lines are dropped first.
+pub const INSTALL_OUTPUT_BYTES_KEPT: usize = 256 * KIB;
 /// Connections to a session's browser at the same time.
 pub const KEEPER_CLIENTS_MAX: usize = 12;
 /// Connections to a keeper at the same time, including those in their handshake; further ones wait.

@@ -118,7 +118,7 @@ impl<'a> Inspector<'a> {
     }
 
     fn string(&mut self, text: &JsString) -> String {
-        let shown = text.len().min(self.room.max(16));
+        let shown = quote::units_kept(text, self.room.max(16));
         let units = || text.as_str().iter().take(shown);
         let rest = match text.len() - shown {
             0 => String::new(),

@@ -5,18 +5,22 @@ use std::fmt::Write;
 
 /// The start of a string, at most `units_max` code units, and the number of omitted units.
 pub fn beginning(text: &JsString, units_max: usize) -> (String, usize) {
-    let mut kept = text.len().min(units_max);
-    // Do not split a surrogate pair.
-    if kept < text.len() && kept > 0 && text.code_unit_at(kept - 1).is_some_and(|unit| (0xD800..0xDC00).contains(&unit))
-    {
-        kept -= 1;
-    }
+    let kept = units_kept(text, units_max);
     let rest = text.len() - kept;
     if rest == 0 {
         return (text.to_std_string_lossy(), 0);
     }
     let units: Vec<u16> = text.as_str().iter().take(kept).collect();
     (String::from_utf16_lossy(&units), rest)
+}
+
+/// How many code units of a string to keep: at most `units_max`, and no half of a surrogate pair.
+pub fn units_kept(text: &JsString, units_max: usize) -> usize {
+    let kept = text.len().min(units_max);
+    let splits_a_pair = kept < text.len()
+        && kept > 0
+        && text.code_unit_at(kept - 1).is_some_and(|unit| (0xD800..0xDC00).contains(&unit));
+    if splits_a_pair { kept - 1 } else { kept }
 }
 
 /// The suffix that tells how many characters are omitted.

@@ -654,6 +654,18 @@ fn a_line_is_bounded_and_costs_what_it_shows() {
 }
 
 #[test]
+fn no_cut_splits_a_surrogate_pair() {
+    let context = &mut context();
+    // The room left for the last string is odd for one of the two.
+    for before in ["x", "xx"] {
+        // Both the text of a boxed string and the whole of it count, so that the last string ends before the line does.
+        let text = line(&format!("[[new String('x'.repeat(4000)), '{before}', '😀'.repeat(999)]]"), context);
+        assert!(text.contains("😀'... ") && text.contains(" more characters"), "it is cut: {text}");
+        assert!(!text.contains("\\u"), "{text}");
+    }
+}
+
+#[test]
 fn the_console_writes_lines() {
     let context = &mut context();
     let source = r#"

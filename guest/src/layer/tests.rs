@@ -2,7 +2,7 @@
 
 use crate::Guest;
 use codemode_spec::{
-    limits::CALLS_PER_EXECUTION_MAX,
+    limits::{CALLS_PER_EXECUTION_MAX, UNHANDLED_REJECTIONS_MAX},
     message::{Call, CallError, Encoded, Layer, Namespace, Outcome, Reply, Resume, Start, State, Thrown, Turn},
 };
 use serde_json::{Value as Json, json};
@@ -202,6 +202,34 @@ fn what_nothing_handled_names_the_place_in_the_script() {
         unhandled[0].starts_with("TypeError: the cart is full at ") && unhandled[0].contains("script.js:2:"),
         "{unhandled:?}"
     );
+}
+
+#[test]
+fn what_nothing_handled_beyond_the_bound_is_counted() {
+    let run = |rejected: usize, thrown: usize| {
+        let source = format!(
+            "async () => {{
+                for (let i = 0; i < {thrown}; i++) queueMicrotask(() => {{ throw new Error('thrown ' + i) }});
+                for (let i = 0; i < {rejected}; i++) Promise.reject(new Error('rejected ' + i));
+            }}"
+        );
+        match start(&mut guest(&[]), &[], &source).state {
+            State::Done { unhandled, .. } => unhandled,
+            waiting => panic!("it waits: {waiting:?}"),
+        }
+    };
+    let max = UNHANDLED_REJECTIONS_MAX;
+    assert_eq!((run(max, 0).len(), run(0, max).len()), (max, max));
+    for (rejected, thrown, last) in [
+        (max + 1, 0, "1 more error"),
+        (max + 7, 0, "7 more errors"),
+        (0, max + 7, "7 more errors"),
+        (5, max + 7, "12 more errors"),
+        (max, 3, "3 more errors"),
+    ] {
+        let told = run(rejected, thrown);
+        assert_eq!((told.len(), told[max].as_str()), (max + 1, last), "{rejected} rejected, {thrown} thrown: {told:?}");
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ use std::{
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{UnixListener, UnixStream},
-    sync::watch,
+    sync::{Semaphore, SemaphorePermit, watch},
     task::JoinSet,
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
@@ -78,6 +78,8 @@ struct Inner {
     relay: Relay,
     store: Arc<dyn Store>,
     clients: Mutex<Vec<Client>>,
+    /// A permit is a client, from before it is attached until everything that it had in the browser has been removed.
+    places: Semaphore,
 }
 
 /// An admitted client.
@@ -115,8 +117,13 @@ impl KeeperSocket {
         let (address, _folder) = kernel_path(&path).map_err(failed)?;
         let listener = UnixListener::bind(address).map_err(failed)?;
         fs::set_permissions(&path, Permissions::from_mode(0o600)).map_err(failed)?;
-        let inner = Inner { session: session.to_owned(), relay, store, clients: Mutex::default() };
-        let inner = Arc::new(inner);
+        let inner = Arc::new(Inner {
+            session: session.to_owned(),
+            relay,
+            store,
+            clients: Mutex::default(),
+            places: Semaphore::new(KEEPER_CLIENTS_MAX),
+        });
         let accepting = tokio::spawn(accept(listener, Arc::clone(&inner)));
         Ok(Self { inner, path, _accepting: AbortOnDropHandle::new(accepting) })
     }
@@ -126,7 +133,7 @@ impl KeeperSocket {
         let inner = &self.inner;
         let clients: Vec<_> = {
             let mut clients = inner.clients();
-            clients.retain(|client| client.disconnected.has_changed().is_ok());
+            clients.retain(Client::is_connected);
             clients.iter().map(|client| (Arc::clone(&client.held), client.disconnect.clone())).collect()
         };
         for (held, disconnect) in clients {
@@ -184,23 +191,30 @@ impl Inner {
         let admitted = async {
             self.check(&held).await?;
             self.disconnect_others(&held).await;
-            self.check_room()?;
-            self.relay.attach().await
+            let place = self.place()?;
+            self.relay.attach().await.map(|attached| (attached, place))
         };
-        let attached = match admitted.await {
-            Ok(attached) => attached,
+        let (attached, place) = match admitted.await {
+            Ok(admitted) => admitted,
             Err(report) => {
                 let _ = write_frame(&mut stream, &HandshakeReply::Refused(Box::new(report.clone()))).await;
                 return Err(report);
             }
         };
         let (disconnected_tx, disconnected) = watch::channel(());
-        self.clients().push(Client { held: Arc::clone(&held), disconnect: attached.stop(), disconnected });
+        let client = Client { held: Arc::clone(&held), disconnect: attached.stop(), disconnected };
+        {
+            let mut clients = self.clients();
+            clients.retain(Client::is_connected);
+            clients.push(client);
+        }
         if write_frame(&mut stream, &HandshakeReply::Root(attached.root().to_owned())).await.is_ok() {
             attached.serve(stream, || self.is_valid(&held)).await;
         } else {
             attached.detach().await;
         }
+        // The next holder may wait for this client to be disconnected, and then needs a place.
+        drop(place);
         drop(disconnected_tx);
         Ok(())
     }
@@ -220,15 +234,12 @@ impl Inner {
         }
     }
 
-    /// Checks that the browser may have one more client.
-    fn check_room(&self) -> Result<(), ErrorReport> {
-        let mut clients = self.clients();
-        clients.retain(|client| client.disconnected.has_changed().is_ok());
-        if clients.len() < KEEPER_CLIENTS_MAX {
-            return Ok(());
-        }
-        let message = format!("the browser has {KEEPER_CLIENTS_MAX} connections already");
-        Err(ErrorReport::new(ErrorCode::CapacityExceeded, message))
+    /// Reserves the place of one more client.
+    fn place(&self) -> Result<SemaphorePermit<'_>, ErrorReport> {
+        self.places.try_acquire().map_err(|_| {
+            let message = format!("the browser has {KEEPER_CLIENTS_MAX} connections already");
+            ErrorReport::new(ErrorCode::CapacityExceeded, message)
+        })
     }
 
     async fn is_valid(&self, held: &ClientLease) -> bool {
@@ -266,6 +277,12 @@ impl Inner {
 
     fn clients(&self) -> MutexGuard<'_, Vec<Client>> {
         self.clients.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    fn is_connected(&self) -> bool {
+        self.disconnected.has_changed().is_ok()
     }
 }
 

@@ -1,9 +1,10 @@
 //! Installs a browser with the system's package manager.
 
 use crate::find::{BROWSER_VARIABLE, Executable, find, find_unnamed};
-use codemode_spec::{ErrorCode, ErrorReport};
-use rustix::fs::{MemfdFlags, memfd_create};
+use codemode_spec::{ErrorCode, ErrorReport, limits::INSTALL_OUTPUT_BYTES_KEPT};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, memfd_create};
 use std::{
+    collections::VecDeque,
     env,
     ffi::OsStr,
     fs::{File, OpenOptions, TryLockError},
@@ -223,7 +224,7 @@ fn is_snap(lines: &[String]) -> bool {
     lines.iter().filter(installs).any(|line| line.starts_with("Inst snapd ") || line.contains("snap1"))
 }
 
-/// Runs a step and returns its output lines; lines that report progress also go to `progress` as they appear.
+/// Runs a step and returns the last lines of its output, as many as [`INSTALL_OUTPUT_BYTES_KEPT`] allows; lines that report progress also go to `progress` as they appear.
 async fn run<T: AsRef<OsStr>>(
     program: &Path,
     arguments: impl IntoIterator<Item = T>,
@@ -239,14 +240,15 @@ async fn run<T: AsRef<OsStr>>(
     command.stdout(output.try_clone().map_err(failed)?).stderr(output.try_clone().map_err(failed)?);
     // In its own process group, so that Ctrl-C at our terminal does not kill it either.
     let mut child = command.process_group(0).spawn().map_err(failed)?;
-    let (mut tail, mut lines) = (Tail { file: output, read: 0, rest: Vec::new() }, Vec::new());
+    let mut tail = Tail::of(output);
     let status = loop {
         let ended = timeout(OUTPUT_INTERVAL, child.wait()).await;
-        tail.read(&mut lines, ended.is_ok(), progress).map_err(failed)?;
+        tail.read(ended.is_ok(), progress).map_err(failed)?;
         if let Ok(status) = ended {
             break status.map_err(failed)?;
         }
     };
+    let mut lines = Vec::from(tail.lines);
     if status.success() {
         return Ok(lines);
     }
@@ -259,17 +261,24 @@ async fn run<T: AsRef<OsStr>>(
         .with_detail("output", last))
 }
 
-/// Reads a file that another process is still writing.
+/// The end of a file in memory that another process is still writing.
 struct Tail {
     file: File,
     read: u64,
     /// The incomplete last line.
     rest: Vec<u8>,
+    lines: VecDeque<String>,
+    /// What the lines occupy.
+    lines_bytes: usize,
 }
 
 impl Tail {
-    /// Appends the lines written since the last call; with `all`, also an incomplete last line.
-    fn read(&mut self, lines: &mut Vec<String>, all: bool, progress: Progress<'_>) -> io::Result<()> {
+    const fn of(file: File) -> Self {
+        Self { file, read: 0, rest: Vec::new(), lines: VecDeque::new(), lines_bytes: 0 }
+    }
+
+    /// Reads the lines written since the last call; with `all`, also an incomplete last line.
+    fn read(&mut self, all: bool, progress: Progress<'_>) -> io::Result<()> {
         let mut chunk = [0; LINE_BYTES_MAX];
         loop {
             let count = self.file.read_at(&mut chunk, self.read)?;
@@ -282,11 +291,27 @@ impl Tail {
                 if HEADWAY.iter().any(|sign| line.starts_with(sign)) {
                     progress(&line);
                 }
-                lines.push(line);
+                self.retain(line);
             }
             if count == 0 {
+                // The other process writes at the end of the file, so its start cannot be cut off; but the memory of
+                // what was read can be released. Where that fails, the file is removed with the step.
+                if self.read > 0 {
+                    let _ = fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, self.read);
+                }
                 return Ok(());
             }
+        }
+    }
+
+    fn retain(&mut self, line: String) {
+        let bytes = |line: &String| line.len() + size_of::<String>();
+        self.lines_bytes += bytes(&line);
+        self.lines.push_back(line);
+        while self.lines_bytes > INSTALL_OUTPUT_BYTES_KEPT
+            && let Some(oldest) = self.lines.pop_front()
+        {
+            self.lines_bytes -= bytes(&oldest);
         }
     }
 
@@ -330,7 +355,7 @@ async fn lock(path: &Path, progress: Progress<'_>) -> Result<File, ErrorReport> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, sync::Mutex};
+    use std::{fs, os::unix::fs::MetadataExt as _, sync::Mutex};
 
     /// A fake apt whose programs are shell scripts.
     struct Fake {
@@ -419,6 +444,31 @@ mod tests {
             (output.len(), &output[0], &output[LINES_KEPT - 1]),
             (LINES_KEPT, &"12".into(), &"E: Unable to fetch".into())
         );
+    }
+
+    #[tokio::test]
+    async fn only_the_end_of_a_long_output_is_retained() {
+        let script = "yes 'a line of some length' | head -n 100000; yes '' | head -n 100000; seq 1000; echo 'the last'";
+        let fake = Fake::new(script);
+        let lines = fake.apt.apt_get(["update"], &|_| ()).await.unwrap();
+        let held: usize = lines.iter().map(|line| line.len() + size_of::<String>()).sum();
+        assert!(held <= INSTALL_OUTPUT_BYTES_KEPT, "{held} bytes in {} lines", lines.len());
+        assert!(lines.len() > 1_001 && lines.ends_with(&["1000".to_owned(), "the last".to_owned()]));
+    }
+
+    #[test]
+    fn output_that_was_read_occupies_no_memory_in_its_file() {
+        let file = File::from(memfd_create("output", MemfdFlags::CLOEXEC).unwrap());
+        let mut tail = Tail::of(file.try_clone().unwrap());
+        let text = "a line\n".repeat(100_000);
+        for _ in 0..2 {
+            io::Write::write_all(&mut &file, text.as_bytes()).unwrap();
+            assert!(file.metadata().unwrap().blocks() > 0);
+            tail.read(false, &|_| ()).unwrap();
+            // The last page may remain: it may not be full yet.
+            assert!(file.metadata().unwrap().blocks() <= 8, "{}", file.metadata().unwrap().blocks());
+            assert!(tail.lines.iter().all(|line| line == "a line"));
+        }
     }
 
     #[tokio::test]

@@ -39,7 +39,7 @@ pub(crate) const NAME_INTERVAL: Duration = Duration::from_millis(20);
 /// The name prefix of profiles that are about to be removed.
 const GONE_PREFIX: &str = "gone-";
 const NAME_CHARS_MAX: usize = 128;
-/// A ledger has three lines; a longer file is not a ledger.
+/// A ledger has four lines; a longer file is not a ledger.
 const LEDGER_BYTES_MAX: u64 = 64 * 1024;
 /// The files by which Chromium detects that a profile is in use.
 const SINGLETONS: [&str; 3] = ["SingletonLock", "SingletonCookie", "SingletonSocket"];
@@ -68,6 +68,8 @@ enum Line {
     Started { pid: i32, start_ticks: u64 },
     /// The browser is ready, and this is its program: behind a wrapper script, not the program that was started.
     Runs { executable: PathBuf },
+    /// The profile is to be moved to this name when the browser ends.
+    Successor { name: String },
 }
 
 /// The ownership of one browser's processes and folders.
@@ -89,6 +91,8 @@ pub(crate) struct Ledger {
     group: Option<Group>,
     /// The name to which the profile is moved when the browser ends.
     successor: Option<String>,
+    /// Whether the ledger was taken over from a dead owner.
+    inherited: bool,
     /// The browser's program, once it is known.
     executable: Option<PathBuf>,
 }
@@ -141,6 +145,7 @@ impl Ledger {
             group: None,
             executable: None,
             successor: None,
+            inherited: false,
         };
         let (owner_pid, boot_id) = (std::process::id(), boot_id());
         let opened = Line::Opened { owner_pid, boot_id, temporary: temporary.clone() };
@@ -242,19 +247,48 @@ impl Ledger {
         let _ = self.folder.remove_file(&self.name);
     }
 
-    /// Requests that the profile be moved to another name when the browser ends, replacing the profile of that name.
+    /// Requests that the profile be moved to another name when the browser ends, replacing the profile of that name. If
+    /// that fails, or if this process dies first, [`reap`] moves the profile, unless that name has a profile by then.
     pub(crate) fn keep_as(&mut self, name: &str) {
+        if let Err(error) = self.append(&Line::Successor { name: name.to_owned() }) {
+            tracing::warn!(%error, "could not note the new name of a profile");
+        }
         self.successor = Some(name.to_owned());
     }
 
     fn move_profile_to_successor(&self, name: &str) -> Result<(), ErrorReport> {
+        // A dead owner may have moved it.
+        let found = self.folder.metadata(self.profile_name());
+        if found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            return Ok(());
+        }
         self.remove_singletons();
         let successor = Self::open_kept(self.folder.path(), name)?;
-        let moved = successor.folder.remove_folder(name).and_then(|()| self.move_profile_to(&successor));
-        moved.map_err(|error| {
-            ErrorReport::new(ErrorCode::IoError, format!("could not keep {}: {error}", self.profile.display()))
+        // A profile that has the name when the owner is dead may be newer. Renaming replaces only an empty folder.
+        let replaced = if self.inherited { None } else { Some(successor.set_profile_aside()?) };
+        match self.move_profile_to(&successor) {
+            Ok(()) => {}
+            Err(error) if self.inherited && is_not_empty(&error) => {
+                tracing::warn!(profile = %self.profile.display(), name, "a profile was replaced by a newer one");
+            }
+            Err(error) => {
+                let message = format!("could not keep {}: {error}", self.profile.display());
+                return Err(ErrorReport::new(ErrorCode::IoError, message));
+            }
+        }
+        successor.close(Duration::ZERO)?;
+        replaced.map_or(Ok(()), |replaced| replaced.close(Duration::ZERO).map(drop))
+    }
+
+    /// Moves the profile under a name at which it is about to be removed. Renamed in one step, so that a process that
+    /// dies here leaves no partial profile for the next browser.
+    fn set_profile_aside(&self) -> Result<Self, ErrorReport> {
+        let name = format!("{GONE_PREFIX}{:016x}", random());
+        let gone = Self::try_open(self.folder.path(), &name, false)?.ok_or_else(|| in_use(&name))?;
+        self.move_profile_to(&gone).map_err(|error| {
+            ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", self.profile.display()))
         })?;
-        successor.close(Duration::ZERO).map(drop)
+        Ok(gone)
     }
 
     /// If this browser's process id were reused, the next browser would take these files as a sign that this browser is
@@ -304,6 +338,7 @@ impl Ledger {
             group: None,
             executable: None,
             successor: None,
+            inherited: true,
         };
         ledger.read();
         Ok(Some(ledger))
@@ -326,6 +361,7 @@ impl Ledger {
                 }
                 Line::Started { .. } => {}
                 Line::Runs { executable } => self.executable = Some(executable),
+                Line::Successor { name } => self.successor = Some(name).filter(|name| is_name(name)),
             }
         }
         // Whichever process wrote the ledger, only a browser with this profile is killed.
@@ -362,7 +398,7 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
         match ledger.close(REAP_PATIENCE) {
             Ok(processes) => {
                 reaped.processes += processes;
-                reaped.profiles += usize::from(!ledger.kept);
+                reaped.profiles += usize::from(!ledger.kept && ledger.successor.is_none());
             }
             Err(report) => failed = failed.or(Some(report)),
         }
@@ -383,12 +419,7 @@ pub fn reap(profiles_dir: &Path) -> Result<Reaped, ErrorReport> {
 /// `BROWSER_LAUNCH_FAILED` if a browser uses the profile, `IO_ERROR` if it cannot be removed.
 pub fn remove_kept_profile(profiles_dir: &Path, name: &str) -> Result<(), ErrorReport> {
     let kept = Ledger::open_kept(profiles_dir, name)?;
-    let gone_name = format!("{GONE_PREFIX}{:016x}", random());
-    let gone = Ledger::try_open(profiles_dir, &gone_name, false)?.ok_or_else(|| in_use(&gone_name))?;
-    // Renamed in one step, so that a process that dies here leaves no partial profile for the next browser.
-    kept.move_profile_to(&gone).map_err(|error| {
-        ErrorReport::new(ErrorCode::IoError, format!("could not remove {}: {error}", kept.profile.display()))
-    })?;
+    let gone = kept.set_profile_aside()?;
     kept.close(REAP_PATIENCE)?;
     gone.close(REAP_PATIENCE).map(drop)
 }
@@ -411,6 +442,11 @@ fn remove_folder(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
+}
+
+/// Whether a folder could not be replaced because it is not empty; file systems report that differently.
+fn is_not_empty(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
 /// Whether an open file is still the file with this name.

@@ -36,6 +36,8 @@ const PROFILES: &str = "describing";
 type Cache = Vec<(String, Arc<Protocol>)>;
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
+/// One caller reads the protocol of a program at a time; the others then find its result in the cache.
+static READING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// The protocol of one version of a browser.
 pub struct Protocol {
@@ -81,8 +83,8 @@ impl Protocol {
     /// `version` is the browser's answer to `Browser.getVersion`.
     ///
     /// # Errors
-    /// `CDP_CONNECTION_FAILED` if the program has changed to another version, or does not describe itself; `IO_ERROR`
-    /// if the folder cannot be used.
+    /// `CDP_CONNECTION_FAILED` if the program has changed to another version, or does not describe itself, or if another
+    /// call reads the protocol for longer than `timeout`; `IO_ERROR` if the folder cannot be used.
     ///
     /// # Cancellation
     /// May be dropped at any time: a browser that was started to describe itself is ended.
@@ -92,13 +94,14 @@ impl Protocol {
         folder: &Path,
         timeout: Duration,
     ) -> Result<Arc<Self>, ErrorReport> {
-        // One caller reads at a time; the others then find its result in the cache.
-        static READING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
         let key = [&*version.product, &*version.protocol_version, &*version.revision].join(" ");
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
-        let _reading = READING.lock().await;
+        let deadline = Instant::now() + timeout;
+        let _reading = tokio::time::timeout_at(deadline, READING.lock()).await.map_err(|_| {
+            unreadable(&format!("another call has not finished reading it within {} ms", timeout.as_millis()))
+        })?;
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
@@ -110,7 +113,7 @@ impl Protocol {
         let protocol = match kept {
             Ok(Some(protocol)) => protocol,
             _ => {
-                let body = describe(program, version, folder, timeout).await?;
+                let body = describe(program, version, folder, deadline).await?;
                 let parsed = tokio::task::spawn_blocking(move || {
                     let protocol = Self::parse(&body)?;
                     // If it cannot be stored, it is read again next time.
@@ -237,10 +240,9 @@ async fn describe(
     program: &Path,
     version: &GetVersionReturns,
     folder: &Path,
-    timeout: Duration,
+    deadline: Instant,
 ) -> Result<hyper::body::Bytes, ErrorReport> {
     let profiles_dir = folder.join(PROFILES);
-    let deadline = Instant::now() + timeout;
     let left = profiles_dir.clone();
     // Removes what an earlier, killed attempt left behind.
     let _ = tokio::task::spawn_blocking(move || crate::reap(&left)).await;
@@ -255,7 +257,7 @@ async fn describe(
         confinement: Confinement::default(),
         listens: true,
         proxy: None,
-        start_timeout: timeout,
+        start_timeout: deadline.saturating_duration_since(Instant::now()),
     })
     .await?;
     let described = async {
@@ -300,4 +302,27 @@ fn write(file: &Path, text: &[u8]) -> io::Result<()> {
 
 fn unreadable(error: &dyn fmt::Display) -> ErrorReport {
     ErrorReport::new(ErrorCode::CdpConnectionFailed, format!("the browser's protocol cannot be read: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_caller_waits_no_longer_than_its_timeout_for_another_one_that_reads() {
+        let _reading = READING.lock().await;
+        let folder = tempfile::tempdir().unwrap();
+        let version = GetVersionReturns {
+            protocol_version: "1.3".to_owned(),
+            product: "Chrome/0.0.0.0".to_owned(),
+            revision: "@0".to_owned(),
+            user_agent: String::new(),
+            js_version: String::new(),
+        };
+        let timeout = Duration::from_secs(5);
+        let began = Instant::now();
+        let read = Protocol::of_program(Path::new("/nowhere"), &version, folder.path(), timeout);
+        let read = tokio::time::timeout(Duration::from_secs(600), read).await.expect("it stops waiting");
+        assert_eq!((read.unwrap_err().code, began.elapsed()), (ErrorCode::CdpConnectionFailed, timeout));
+    }
 }

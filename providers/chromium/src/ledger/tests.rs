@@ -107,6 +107,77 @@ fn a_name_whose_owner_has_died_is_free_and_one_whose_owner_lives_is_waited_for()
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
+/// A profile whose owner ended while it could not be moved to `key-1`, because of a link in that place.
+fn not_moved(folder: &Path) -> PathBuf {
+    let link = folder.join("key-1");
+    symlink(folder, &link).unwrap();
+    let mut promoted = open(folder, "s-1", false);
+    fs::write(promoted.profile().join("promoted"), "x").unwrap();
+    promoted.keep_as("key-1");
+    let report = promoted.close(REAP_PATIENCE).unwrap_err();
+    assert!(report.message.contains("is a link"), "{report}");
+    link
+}
+
+#[test]
+fn a_profile_that_could_not_be_moved_to_its_new_name_stays_until_it_is_moved() {
+    let folder = tempfile::tempdir().unwrap();
+    let link = not_moved(folder.path());
+    wait_for_some(|| reap(folder.path()).err());
+    assert_eq!(names(folder.path()), ["key-1", "s-1", "s-1.ledger"]);
+    fs::remove_file(link).unwrap();
+    wait_for_some(|| {
+        assert_eq!(reap(folder.path()).unwrap(), Reaped::default(), "nothing was removed");
+        (names(folder.path()) == ["key-1"]).then_some(())
+    });
+    assert_eq!(names(&folder.path().join("key-1")), ["promoted"]);
+}
+
+#[test]
+fn a_profile_that_could_not_be_moved_does_not_replace_a_newer_one() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::remove_file(not_moved(folder.path())).unwrap();
+    let newer = open(folder.path(), "key-1", true);
+    fs::write(newer.profile().join("newer"), "x").unwrap();
+    newer.close(REAP_PATIENCE).unwrap();
+    drop(newer);
+    wait_for_some(|| {
+        reap(folder.path()).unwrap();
+        (names(folder.path()) == ["key-1"]).then_some(())
+    });
+    assert_eq!(names(&folder.path().join("key-1")), ["newer"]);
+}
+
+/// Its owner died after the move, before it removed the ledger.
+#[test]
+fn a_profile_that_was_moved_is_not_moved_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let moved = open(folder.path(), "key-1", true);
+    fs::write(moved.profile().join("promoted"), "x").unwrap();
+    moved.close(REAP_PATIENCE).unwrap();
+    drop(moved);
+    let lines = [opened(PathBuf::new()), Line::Successor { name: "key-1".to_owned() }];
+    write(&folder.path().join("s-1").with_extension(SUFFIX), &lines);
+    assert_eq!(reap(folder.path()).unwrap(), Reaped::default());
+    assert_eq!(names(folder.path()), ["key-1"]);
+    assert_eq!(names(&folder.path().join("key-1")), ["promoted"]);
+}
+
+#[test]
+fn a_profile_that_is_moved_replaces_the_one_of_its_new_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let older = open(folder.path(), "key-1", true);
+    fs::write(older.profile().join("older"), "x").unwrap();
+    older.close(REAP_PATIENCE).unwrap();
+    drop(older);
+    let mut promoted = open(folder.path(), "s-1", false);
+    fs::write(promoted.profile().join("promoted"), "x").unwrap();
+    promoted.keep_as("key-1");
+    promoted.close(REAP_PATIENCE).unwrap();
+    assert_eq!(names(folder.path()), ["key-1"]);
+    assert_eq!(names(&folder.path().join("key-1")), ["promoted"]);
+}
+
 #[test]
 fn a_name_has_one_owner_at_a_time_while_a_reaper_runs() {
     let (folder, owners, is_over) = (tempfile::tempdir().unwrap(), AtomicUsize::new(0), AtomicBool::new(false));
