@@ -3,13 +3,13 @@
 /** The number of a page's requests that are remembered; the oldest are evicted. */
 const REQUESTS_MAX = 1_000;
 
-/** Accessor for the outcome of a request: `{ failure, response, from, to }`. */
+/** Accessor for the later facts of a request: `{ failure, response, from, to, headers }`. */
 let requestState;
 
 class Request {
   #page;
   #event;
-  #state = { failure: null, response: null, from: null, to: null };
+  #state = { failure: null, response: null, from: null, to: null, headers: null };
 
   static {
     requestState = (request) => request.#state;
@@ -37,7 +37,7 @@ class Request {
   }
 
   headers() {
-    return lowered(this.#event.headers);
+    return lowered(this.#state.headers ?? this.#event.headers);
   }
 
   async allHeaders() {

@@ -119,6 +119,8 @@ const handlersOf = (page, url) => stateOf(page).routes.filter((route) => route.t
 const routeBegun = (page, event) => {
   const [first, ...others] = handlersOf(page, event.url);
   const request = event.requestId === undefined ? new Request(page, event) : requestBegun(page, event);
+  // As in Playwright: a listener may have seen the request before, when it had fewer headers, such as no `Origin`.
+  requestState(request).headers = event.headers;
   const route = new Route(page, event, request, others);
   if (first === undefined) {
     route.continue().catch(() => {});

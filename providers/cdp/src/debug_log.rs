@@ -11,6 +11,9 @@ use std::{
 };
 use tokio::time::Instant;
 
+/// The highest number of a command that scripts can read exactly; no execution sends that many.
+const SEQ_MAX: u64 = (1 << 53) - 1;
+
 /// One command.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -92,14 +95,15 @@ impl DebugLog {
     /// Restores a log from its serialised state; `None` if no log can have produced that state.
     pub(crate) fn restored(saved: SavedLog) -> Option<Self> {
         let began = Instant::now().checked_sub(saved.age)?;
-        if saved.entries.len() > DEBUG_LOG_MAX {
+        let first = saved.next.checked_sub(saved.entries.len() as u64)?;
+        if saved.entries.len() > DEBUG_LOG_MAX || saved.next > SEQ_MAX {
             return None;
         }
-        let entry = |entry: SavedEntry| {
+        let entry = |(seq, entry): (u64, SavedEntry)| {
             let outcomes = ["ok", "cancelled"].into_iter().chain(ErrorCode::ALL.iter().map(|code| code.as_str()));
             let outcome = outcomes.into_iter().find(|outcome| *outcome == entry.outcome)?;
             let is_short = |text: &String| *text == short(text);
-            let is_one = entry.seq < saved.next
+            let is_one = entry.seq == seq
                 && entry.duration_ms.is_finite()
                 && is_short(&entry.method)
                 && entry.session_id.as_ref().is_none_or(is_short);
@@ -112,7 +116,7 @@ impl DebugLog {
                 outcome,
             })
         };
-        let entries = saved.entries.into_iter().map(entry).collect::<Option<_>>()?;
+        let entries = (first..).zip(saved.entries).map(entry).collect::<Option<_>>()?;
         Some(Self { began, entries: Mutex::new(Entries { kept: entries, next: saved.next }) })
     }
 
@@ -176,5 +180,31 @@ mod tests {
         assert_eq!(last[0]["outcome"], "cancelled");
         assert_eq!(last[0]["seq"], DEBUG_LOG_MAX as u64 + 10);
         assert_eq!(last.as_array().unwrap().len(), 1);
+    }
+
+    #[test]
+    fn a_state_that_no_log_can_have_is_refused() {
+        let saved = |change: fn(&mut SavedLog)| {
+            let log = DebugLog::new();
+            for _ in 0..3 {
+                log.begin("Page.enable", None).outcome = "ok";
+            }
+            let mut saved = log.save();
+            change(&mut saved);
+            DebugLog::restored(saved)
+        };
+        assert_eq!(saved(|_| {}).map(|log| log.last(1)[0].seq), Some(2));
+        assert!(saved(|log| log.entries.clear()).is_some(), "it was cleared");
+        let changes: [fn(&mut SavedLog); 6] = [
+            |log| log.next = u64::MAX,
+            |log| log.next = 2,
+            |log| log.next = 4,
+            |log| log.entries.swap(0, 1),
+            |log| log.entries[2].seq = 7,
+            |log| (log.next, log.entries) = (u64::MAX, Vec::new()),
+        ];
+        for (index, change) in changes.into_iter().enumerate() {
+            assert!(saved(change).is_none(), "change {index}");
+        }
     }
 }

@@ -24,7 +24,7 @@ impl ConnectedBrowser {
         }
         match error {
             CdpError::Protocol { code, message, data } => self.refused(method, raw, target, code, &message, data),
-            CdpError::Timeout { timeout, .. } => self.too_late(method, timeout),
+            CdpError::Timeout { timeout, .. } => self.too_late(method, raw, timeout),
             CdpError::Detached { session, .. } => {
                 let obstacle = self.targets.obstacle(&session, method);
                 let gone = target.filter(|target| self.targets.was_closed(target)).map(closed);
@@ -89,15 +89,26 @@ impl ConnectedBrowser {
         ErrorReport::new(ErrorCode::CdpProtocolError, words).with_hint(hint).with_detail("cdpCode", code)
     }
 
-    /// The report of a call that timed out. A dialog of another page can be the reason: pages of one site may share a
-    /// process, which a dialog blocks as a whole.
-    pub(crate) fn too_late(&self, method: &str, timeout: Duration) -> ErrorReport {
-        if let Some(page) = self.targets.with_dialog()
-            && let Some(dialog) = &page.dialog
-        {
-            return dialog.report(&page.id, method);
+    /// The report of a call that timed out: its obstacle, such as a dialog of its page or of a related one. Any other
+    /// page that shows a dialog is only mentioned: pages of one site may share a process, which a dialog blocks as a
+    /// whole, but most do not.
+    fn too_late(&self, method: &str, raw: Option<&str>, timeout: Duration) -> ErrorReport {
+        let obstacle = raw.and_then(|raw| {
+            self.targets.obstacle(raw, method).or_else(|| self.targets.dialog_of_relative(raw, method))
+        });
+        if let Some(obstacle) = obstacle {
+            return obstacle;
         }
         let message = format!("{method} was not answered within {} ms", timeout.as_millis());
-        ErrorReport::new(ErrorCode::CallTimeout, message).with_detail("timeoutMs", timeout.as_millis() as u64)
+        let report = ErrorReport::new(ErrorCode::CallTimeout, message);
+        let report = report.with_detail("timeoutMs", timeout.as_millis() as u64);
+        match raw.and_then(|_| self.targets.with_dialog()) {
+            Some(other) => report.with_hint(format!(
+                "Pass a larger timeoutMs. If this page shares its process with target:{}, the dialog shown there blocks \
+                 both: answer it first.",
+                other.id
+            )),
+            None => report,
+        }
     }
 }

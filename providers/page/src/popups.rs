@@ -18,7 +18,7 @@ use codemode_chromium::{
     },
 };
 use codemode_spec::{ErrorReport, limits::POPUP_RING_BYTES_MAX};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::{
     collections::HashMap,
     pin::Pin,
@@ -53,6 +53,17 @@ struct State {
     read_to: u64,
     /// The target of each session.
     sessions: HashMap<String, String>,
+    /// The tabs that are not prepared yet.
+    unprepared: Vec<NewTab>,
+    /// Whether events were lost, and with them maybe new tabs.
+    has_gap: bool,
+}
+
+/// A tab to which the connection was attached.
+struct NewTab {
+    session: String,
+    target: String,
+    is_popup: bool,
 }
 
 impl Popups {
@@ -119,6 +130,7 @@ impl Watched {
         let log = self.connection.events();
         while state.read_to < log.cursor() {
             let batch = log.since(state.read_to, EVENTS_AT_ONCE, &is_relevant);
+            state.has_gap |= batch.dropped > 0;
             for event in &batch.events {
                 state.apply(event, &self.targets);
             }
@@ -128,24 +140,50 @@ impl Watched {
 
     /// Prepares each new tab, until the connection is closed.
     async fn follow(&self) {
+        let log = self.connection.events();
         let mut from = 0;
-        while let Some(event) = self.connection.events().wait(from, &is_relevant).await {
-            from = event.seq + 1;
-            if event.method == "Target.attachedToTarget" {
-                // The setup looks the popup up among the targets.
-                self.catch_up();
-                self.prepare(&event.params);
-            }
+        // Any event counts: that relevant ones were lost shows only when the log is read.
+        while log.wait(from, &|_| true).await.is_some() {
+            from = log.cursor();
             self.catch_up();
+            let (unprepared, has_gap) = {
+                let mut state = self.state();
+                (std::mem::take(&mut state.unprepared), std::mem::take(&mut state.has_gap))
+            };
+            for tab in unprepared {
+                self.prepare(tab);
+            }
+            if has_gap {
+                // If it fails, tabs stay as they are until the next gap.
+                let _ = tokio::time::timeout(WATCH_MAX, self.attach_missed()).await;
+            }
         }
+    }
+
+    /// Attaches to the tabs whose attachment was lost from the log. Their sessions are unknown and may pause them:
+    /// Chromium ends such a session, and resumes the tab, if it is named by its target.
+    async fn attach_missed(&self) -> Result<(), CdpError> {
+        let call = |method, params| self.connection.call(Command { method, params, session: None, timeout: WATCH_MAX });
+        let answer = call("Target.getTargets", Json::Null).await?;
+        // Attachments that were reported before the list.
+        self.catch_up();
+        for tab in answer["targetInfos"].as_array().into_iter().flatten().filter(|info| info["type"] == "page") {
+            if self.state().sessions.values().any(|known| tab["targetId"] == *known) {
+                continue;
+            }
+            // Fails for a tab without a session.
+            let _ = call("Target.detachFromTarget", json!({"targetId": tab["targetId"]})).await;
+            if tab.get("openerId").is_some() {
+                let _ = call("Target.attachToTarget", json!({"targetId": tab["targetId"], "flatten": true})).await;
+            }
+        }
+        Ok(())
     }
 
     /// Prepares a new tab in a task of its own, so that a tab that does not answer does not delay others. Commands of
     /// one session are executed in order, so they are sent without waiting for each answer.
-    fn prepare(&self, params: &Json) {
-        let session = params["sessionId"].as_str().unwrap_or_default().to_owned();
-        let is_popup = params["targetInfo"].get("openerId").is_some();
-        let target = params["targetInfo"]["targetId"].as_str().unwrap_or_default().to_owned();
+    fn prepare(&self, tab: NewTab) {
+        let NewTab { session, target, is_popup } = tab;
         let setup = self.setup.get().filter(|_| is_popup).cloned();
         let connection = self.connection.clone();
         tokio::spawn(async move {
@@ -180,8 +218,10 @@ impl State {
                 let info = &params["targetInfo"];
                 // Its dialog may be reported here before the main connection has reported the popup.
                 targets.reported_by_popup_connection(info);
-                let target = info["targetId"].as_str().unwrap_or_default();
-                self.sessions.insert(text("sessionId").to_owned(), target.to_owned());
+                let target = info["targetId"].as_str().unwrap_or_default().to_owned();
+                let (session, is_popup) = (text("sessionId").to_owned(), info.get("openerId").is_some());
+                self.sessions.insert(session.clone(), target.clone());
+                self.unprepared.push(NewTab { session, target, is_popup });
             }
             "Target.detachedFromTarget" => drop(self.sessions.remove(text("sessionId"))),
             "Page.javascriptDialogOpening" => {
@@ -208,3 +248,6 @@ fn is_relevant(event: &Event) -> bool {
             | "Page.javascriptDialogClosed"
     )
 }
+
+#[cfg(test)]
+mod tests;

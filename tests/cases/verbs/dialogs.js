@@ -165,3 +165,31 @@ const text = (await other.textContent('button')) === 'Clicked' ? 'clicked elsewh
 await dialog.accept();
 await click;
 [text, await page.textContent('#log')]
+// --- one that a popup holds as its opener does, when the opener's listener is removed
+//! result: ["Dialogs","false;"]
+//! warnings: ["/confirm dialog \"in a popup\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+page.on('dialog', () => {});
+const [popup] = await Promise.all([page.waitForEvent('popup'), page.click('#popup')]);
+const sessionId = `target:${popup.id}`;
+const ask = () => cdp.send('Runtime.evaluate', { expression: '1' }, { sessionId }).catch((error) => error);
+while ((await ask()).code !== 'DIALOG_OPEN');
+page.removeAllListeners('dialog');
+// The popup shares the process of its opener: as long as the dialog is open, neither answers.
+const title = await page.evaluate('document.title');
+[title, await popup.textContent('#log')]
+// --- a page that is slow while another one shows a dialog
+//! result: ["CALL_TIMEOUT","CALL_TIMEOUT",true]
+const page = await browser.open('{{site}}/dialogs');
+const coming = page.waitForEvent('dialog');
+const click = page.click('#confirm');
+const dialog = await coming;
+const other = await browser.open('{{other}}/leaf');
+other.setDefaultTimeout(300);
+const slow = await other.evaluate(() => new Promise(() => {})).catch((error) => error);
+const params = { expression: 'new Promise(() => {})', awaitPromise: true };
+const options = { sessionId: `target:${other.id}`, timeoutMs: 300 };
+const late = await cdp.send('Runtime.evaluate', params, options).catch((error) => error);
+await dialog.accept();
+await click;
+[slow.code, late.code, late.hint.includes(page.id)]

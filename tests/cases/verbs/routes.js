@@ -176,6 +176,19 @@ await page.route('{{other}}/**', (route) => route.fulfill({ body: 'mine', header
 const [answer] = await Promise.all([page.waitForResponse('{{other}}/**'), page.click('#elsewhere')]);
 await page.getByText('mine').waitFor();
 [await page.textContent('#out'), answer.headers().vary]
+// --- the headers in a handler of a request to another site tell the page's, also if a listener saw the request before
+//! result: [true,true]
+const page = await browser.open('{{site}}/requests');
+const seen = [];
+await page.route('{{other}}/**', (route, request) => {
+  seen.push(request.headers().origin === '{{site}}');
+  return route.fulfill({ body: 'mine' });
+});
+const ask = () => page.evaluate((url) => fetch(url).then((answer) => answer.text()), '{{other}}/things');
+await ask();
+page.on('request', () => {});
+await ask();
+seen
 // --- a frame on the same site and its requests
 //! result: ["/framed","/things"]
 const page = await browser.open('{{site}}/requests');

@@ -16,7 +16,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tokio::time::timeout;
+use tokio::{sync::Notify, time::timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 /// The delay before a dialog that could not be answered is tried again, unless an event comes first.
@@ -46,6 +46,8 @@ pub(crate) struct DialogPolicies {
 #[derive(Default)]
 struct Pages {
     policies: HashMap<String, DialogPolicy>,
+    /// Notified of a new policy: it may concern a dialog that is already open, on the page or on its popups.
+    changed: Arc<Notify>,
     /// Messages about dismissed dialogs.
     dismissed: Vec<String>,
 }
@@ -62,11 +64,15 @@ impl DialogPolicies {
 
     /// Adds a page with the default policy, unless it has one.
     pub(crate) fn add(&self, page: &str) {
-        lock(&self.pages).policies.entry(page.to_owned()).or_default();
+        let mut pages = lock(&self.pages);
+        pages.policies.entry(page.to_owned()).or_default();
+        pages.changed.notify_one();
     }
 
     pub(crate) fn set(&self, page: &str, policy: DialogPolicy) {
-        lock(&self.pages).policies.insert(page.to_owned(), policy);
+        let mut pages = lock(&self.pages);
+        pages.policies.insert(page.to_owned(), policy);
+        pages.changed.notify_one();
     }
 
     /// Messages about the dialogs dismissed so far.
@@ -93,6 +99,7 @@ async fn answer(
     pages: Arc<Mutex<Pages>>,
 ) {
     let Some(mut changes) = connected.upgrade().map(|connected| connected.targets.changes()) else { return };
+    let policy_changed = Arc::clone(&lock(&pages).changed);
     loop {
         let mut is_left = false;
         {
@@ -115,7 +122,12 @@ async fn answer(
             }
         }
         // A new page may not be attached yet, and there may be no further event about its dialog.
-        let news = changes.changed();
+        let news = async {
+            tokio::select! {
+                told = changes.changed() => told,
+                () = policy_changed.notified() => Ok(()),
+            }
+        };
         let told = if is_left { timeout(AGAIN_AFTER, news).await.unwrap_or(Ok(())) } else { news.await };
         if told.is_err() {
             return;
