@@ -13,7 +13,7 @@ use crate::support::{
 use serde_json::{Value as Json, json};
 use std::{
     fs,
-    io::Write as _,
+    io::{Read as _, Write as _},
     time::{Duration, Instant},
 };
 
@@ -620,6 +620,24 @@ fn scripts_stand_still_between_actions() {
     wait_until("the action", PATIENCE, || state()["paused"] == false);
     drop(stream);
     wait_until("the pause after it", PATIENCE, || state()["paused"] == true);
+
+    // What is known of the page is true also when the client disconnects while the page is paused or resumed.
+    for round in 0..40 {
+        let was_paused = state()["paused"] == true;
+        let mut stream = abp.serving.connect();
+        let body = json!({"paused": !was_paused}).to_string();
+        let path = format!("/api/v1/tabs/{tab}/execution");
+        stream.write_all(abp.serving.request("POST", &path, &headers, &body).as_bytes()).unwrap();
+        // Gives up at another moment in each round.
+        stream.set_read_timeout(Some(Duration::from_millis(1 + round))).unwrap();
+        let _ = stream.read(&mut [0; 1]);
+        drop(stream);
+        // The agent's pauses, and no others, end when a person takes control.
+        abp.done("POST", "/browser/input-mode", json!({"input_mode": "human"}));
+        assert_eq!(state()["paused"], false, "round {round}: was paused: {was_paused}");
+        abp.done("POST", "/browser/input-mode", json!({"input_mode": "agent"}));
+    }
+    pause(json!({"paused": true}));
 
     // The page runs while a person has control, and is paused again when the agent takes over.
     abp.done("POST", "/browser/input-mode", json!({"input_mode": "human"}));

@@ -284,3 +284,18 @@ fn a_hangup_has_a_host_take_over_what_it_can_and_say_what_it_cannot() {
     assert!(serving.program.ended(PATIENCE).success());
     running.join().unwrap();
 }
+
+#[test]
+fn headers_for_no_endpoint_are_refused_and_not_ignored() {
+    let place = Place::new();
+    let refused = answer(place.command(&["run", "--json", "-e", "1", "--cdp-header", "Authorization: hush"]));
+    assert_eq!(refused["error"]["code"], "INVALID_ARGUMENT", "{refused}");
+    let words = refused["error"].to_string();
+    assert!(
+        words.contains("there is no endpoint") && words.contains("--cdp-url") && !words.contains("hush"),
+        "{words}"
+    );
+    // What needs no browser is administered all the same.
+    let listed = answer(place.command(&["sessions", "list", "--json", "--cdp-header", "Authorization: hush"]));
+    assert_eq!(listed["data"], json!({"sessions": []}), "{listed}");
+}

@@ -3,7 +3,7 @@
 
 use crate::support::lab::{self, Lab};
 use async_trait::async_trait;
-use codemode_host::exec::{AuditSink, Direct, DirectRequest, Execution, NoObserver, Request, Settings, Share};
+use codemode_host::exec::{AuditSink, Direct, DirectRequest, Execution, NoObserver, Request, Settings, Share, Traces};
 use codemode_provider::{
     Account, CallContext, Ending, ExecutionContext, ExecutionId, Folders, Provider, ProviderRuntime, ServiceProvider,
     ServiceRuntime,
@@ -23,6 +23,7 @@ use tokio::{sync::watch, time::Instant};
 struct Trio {
     lab: Lab,
     journal: Journal,
+    traces: Arc<Traces>,
     _state: TempDir,
 }
 
@@ -52,8 +53,10 @@ impl Trio {
         let state = tempfile::tempdir().expect("a folder");
         let services: Vec<Arc<dyn ServiceProvider>> =
             vec![Arc::new(FakeService::new("s", &journal)), Arc::new(change_service(FakeService::new("t", &journal)))];
-        let lab = Lab::with(providers, Settings { concurrent_max: 4, services, ..Settings::new(state.path()) });
-        Self { lab, journal, _state: state }
+        let traces = Arc::new(Traces::default());
+        let settings =
+            Settings { concurrent_max: 4, services, traces: Some(Arc::clone(&traces)), ..Settings::new(state.path()) };
+        Self { lab: Lab::with(providers, settings), journal, traces, _state: state }
     }
 
     fn execute(&self, request: Request) -> Execution {
@@ -543,6 +546,46 @@ fn a_call_without_a_script_waits_for_memory_until_its_deadline() {
             ended = make(&direct, "a", "wait", vec![Value::Number(1e9), heavy()]) => panic!("{ended:?}"),
             late = late => assert_eq!(late, Err(ErrorCode::CallTimeout)),
         }
+    });
+}
+
+/// A dashboard shows a call as running until its end is in the trace.
+#[test]
+fn the_trace_has_the_end_of_each_call_without_a_script() {
+    let trio = Trio::new();
+    lab::block_on(async {
+        let direct = direct(&trio).await.unwrap();
+        make(&direct, "a", "echo", vec![]).await.unwrap();
+        let heavy = || Value::from("x".repeat(ARGUMENTS_WEIGHT_MAX / 8 * 3));
+        let late = async {
+            called(&trio.journal, "b").await;
+            lab::soon(direct.call("a", "echo", vec![heavy()], Instant::now() + Duration::from_millis(20))).await
+        };
+        // The client of the first call disconnects.
+        tokio::select! {
+            ended = make(&direct, "b", "wait", vec![Value::Number(1e9), heavy()]) => panic!("{ended:?}"),
+            late = late => assert!(late.is_err()),
+        }
+        let ending = async {
+            called(&trio.journal, "c").await;
+            direct.end();
+        };
+        let _ = tokio::join!(make(&direct, "c", "hang", vec![]), ending);
+        assert_eq!(make(&direct, "a", "echo", vec![]).await, Err(ErrorCode::Cancelled));
+        let trace = trio.traces.find(direct.id().as_str()).unwrap();
+        let calls: Vec<_> = trace
+            .calls
+            .iter()
+            .map(|call| (call.method.as_str(), call.outcome.as_deref().unwrap_or("running")))
+            .collect();
+        let ends = [
+            ("a.echo", "ok"),
+            ("b.wait", "CANCELLED"),
+            ("a.echo", "CALL_TIMEOUT"),
+            ("c.hang", "CANCELLED"),
+            ("a.echo", "CANCELLED"),
+        ];
+        assert_eq!(calls, ends);
     });
 }
 

@@ -1,11 +1,18 @@
 //! Saved login states: which session key owns them, what another browser gets when it loads one, and that their content
 //! is never disclosed.
 
-use crate::support::{leases::Leases, program::PATIENCE};
-use codemode_host::site;
-use codemode_spec::limits::LOGIN_BYTES_MAX;
+use crate::support::{lab, leases::Leases, program::PATIENCE};
+use codemode_host::{
+    logins::LoginStore,
+    service::{AuditQuery, Retention, Service, Settings},
+    site,
+    state_dir::StateDir,
+};
+use codemode_provider::LoginState;
+use codemode_spec::{ErrorCode, limits::LOGIN_BYTES_MAX};
+use rusqlite::Connection;
 use serde_json::{Value as Json, json};
-use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
+use std::{collections::BTreeSet, fs, os::unix::fs::PermissionsExt as _, path::PathBuf};
 
 /// The value in local storage of two origins, and in a persistent cookie.
 const VALUE: &str = "login-value-7f3a";
@@ -298,4 +305,37 @@ fn the_logins_of_an_external_browser_are_its_users() {
     assert!(!desk.leases.state().join("logins").exists());
     desk.runtime.block_on(browser.close()).unwrap();
     desk.leases.wait_until_all_ended(PATIENCE);
+}
+
+#[test]
+fn a_removal_that_the_audit_does_not_take_is_told_and_the_others_are_noted() {
+    let folder = tempfile::tempdir().unwrap();
+    let state = StateDir::open(&folder.path().join("state")).unwrap();
+    let logins = LoginStore::new(&state.logins());
+    for number in 0..8 {
+        logins.save(KEY, &format!("shop-{number}"), &LoginState::new("{}".to_owned())).unwrap();
+    }
+    let retention = Retention { logins_ms: 0, ..Retention::default() };
+    let settings = Settings { state_dir: Some(state.path().to_owned()), retention, ..Settings::default() };
+    let service = Service::builder(settings).without_browser().build().unwrap();
+    lab::block_on(async {
+        service.sessions_list(false).await.unwrap();
+        let refusals: Vec<_> = ["1", "2", "5", "6"].map(|number| format!("NEW.detail LIKE '%shop-{number}%'")).into();
+        let trigger = format!(
+            "CREATE TRIGGER refuses BEFORE INSERT ON audit WHEN {} BEGIN SELECT RAISE(ABORT, 'on purpose'); END",
+            refusals.join(" OR ")
+        );
+        Connection::open(state.store()).unwrap().execute_batch(&trigger).unwrap();
+        let told = [
+            service.logins_remove("shop-1", KEY).await.map(drop),
+            service.logins_remove("shop-0", KEY).await.map(drop),
+            service.sessions_sweep().await.map(drop),
+        ];
+        let told = told.map(|told| told.map_err(|error| (error.code, error.message.contains("was done"))));
+        assert_eq!(told, [Err((ErrorCode::IoError, true)), Ok(()), Err((ErrorCode::IoError, true))]);
+        assert_eq!(logins.list().unwrap().logins, []);
+        let rows = service.audit_show(AuditQuery::default()).await.unwrap().rows;
+        let noted: BTreeSet<_> = rows.iter().map(|row| row.detail.split('"').nth(3).unwrap_or_default()).collect();
+        assert_eq!(noted, BTreeSet::from(["shop-0", "shop-3", "shop-4", "shop-7"]));
+    });
 }

@@ -690,6 +690,33 @@ fn a_download_under_way_has_the_grace_period_of_a_host_that_stops() {
 }
 
 #[test]
+fn a_picture_that_is_waited_for_does_not_hold_up_a_host_that_stops() {
+    let place = Place::new();
+    let mut serving = Serving::start(&place, &["--grace", "60s"]);
+    let mut script = serving.connect();
+    let message = serving.message(&[], &call(&json!({"code": ENDLESS, "timeout_ms": 600_000})));
+    script.write_all(message.as_bytes()).unwrap();
+    let mut running = Json::Null;
+    wait_until("the execution", PATIENCE, || {
+        let listed = serving.ask("GET", "/admin/v1/executions?running=true", &[], "").json();
+        running = listed["data"]["executions"][0]["id"].clone();
+        running.is_string()
+    });
+    let path = format!("/admin/v1/executions/{}/view?after=1000000", running.as_str().unwrap());
+    let mut waiting = serving.connect();
+    waiting.write_all(serving.request("GET", &path, &[], "").as_bytes()).unwrap();
+    let began = Instant::now();
+    wait_until("a while in which no picture comes", PATIENCE, || began.elapsed() > Duration::from_millis(500));
+    serving.program.signal(Signal::TERM);
+    let told = Reply::read(waiting);
+    assert_eq!((told.status, &told.json()["error"]["code"]), (503, &json!("NOT_READY")), "{told:?}");
+    // The host waits for the execution, whose other views are refused at once.
+    assert_eq!(serving.ask("GET", &path, &[], "").json()["error"]["message"], "the host is stopping");
+    drop(script);
+    assert!(serving.program.ended(PATIENCE).success());
+}
+
+#[test]
 fn a_host_with_all_places_taken_stops_in_time_and_each_caller_is_told() {
     need_browser();
     let place = Place::new();

@@ -289,8 +289,19 @@ impl Inner {
         let permit = Arc::new(self.admission.acquire(share, wait, cancel).await?);
         let deadline = Instant::now() + lasts;
         // Read the secrets before anything runs: a value that could not be masked must not be reachable.
-        let secrets = self.secrets.as_ref().map_or_else(|| Ok(Arc::default()), SecretStore::open)?;
+        let secrets = self.open_secrets(Arc::clone(&permit)).await?;
         Ok(Granted { permit, deadline, cancel: cancel.clone(), secrets })
+    }
+
+    /// Reads the secrets off the async workers, since they are in files.
+    async fn open_secrets(&self, permit: Arc<Permit>) -> Result<Arc<SecretsOpened>, ErrorReport> {
+        let Some(secrets) = self.secrets.clone() else { return Ok(Arc::default()) };
+        let opened = self.engine.threads().run(move || {
+            let _permit = permit;
+            secrets.open()
+        });
+        let lost = |_| Err(ErrorReport::new(ErrorCode::HostFault, "the secrets could not be read"));
+        opened.await.unwrap_or_else(lost)
     }
 
     /// The context for an execution's runtimes, and the files that they attach to its answer. `ended` is cancelled when

@@ -18,13 +18,12 @@ use codemode_spec::{
 };
 use std::{
     cmp::Reverse,
-    ffi::OsStr,
     fs::File,
     hash::{DefaultHasher, Hash, Hasher},
     io,
     path::{Path, PathBuf},
     thread,
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 use thiserror::Error;
 use wasmtime::{Instance, Linker, Module, OptLevel, Store, Trap, Val};
@@ -33,6 +32,10 @@ use wasmtime_wizer::{InstanceState, SnapshotVal, ValType, Wizer};
 /// The beginning and the end of an image's file name.
 const PREFIX: &str = "guest-";
 const SUFFIX: &str = ".cwasm";
+/// The end of the name of a file that [`PrivateDir::replace`] has not renamed yet.
+const SUFFIX_UNFINISHED: &str = ".new";
+/// The time without a write after which no process is still writing such a file: an image is written within seconds.
+const UNFINISHED_KEPT: Duration = Duration::from_secs(3_600);
 
 /// Why the image could not be provided.
 #[derive(Debug, Error)]
@@ -126,7 +129,7 @@ impl Image {
         progress("the sandbox image is ready");
         let vanished = || ArtifactError::io("open", &path)(io::ErrorKind::NotFound.into());
         let image = Self::load(engine, open()?.ok_or_else(vanished)?)?;
-        if let Err(error) = remove_unused(&folder) {
+        if let Err(error) = remove_unused(&folder, SystemTime::now()) {
             tracing::warn!(%error, "old sandbox images could not be removed");
         }
         Ok(image)
@@ -160,13 +163,20 @@ impl Image {
 }
 
 /// Removes the images used longest ago, beyond the limit: each version of this program and of its namespaces' layers
-/// has an image of its own. Processes that have mapped a removed image keep it.
-fn remove_unused(folder: &PrivateDir) -> io::Result<()> {
-    let is_image = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
-    let names = folder.names()?.into_iter().filter(|name| is_image(name));
-    // Another process may have removed an image meanwhile.
-    let images = names.filter_map(|name| Some((Reverse(folder.metadata(&name).ok()?.modified().ok()?), name)));
-    let mut images: Vec<_> = images.collect();
+/// has an image of its own. Processes that have mapped a removed image keep it. Also removes what processes left that
+/// were killed while they wrote an image.
+fn remove_unused(folder: &PrivateDir, now: SystemTime) -> io::Result<()> {
+    let mut images = Vec::new();
+    for name in folder.names()? {
+        let is_named = |suffix| name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(suffix));
+        // Another process may have removed the file meanwhile.
+        let Some(used) = folder.metadata(&name).ok().and_then(|metadata| metadata.modified().ok()) else { continue };
+        if is_named(SUFFIX) {
+            images.push((Reverse(used), name));
+        } else if is_named(SUFFIX_UNFINISHED) && now.duration_since(used).is_ok_and(|age| age > UNFINISHED_KEPT) {
+            folder.remove_file(name)?;
+        }
+    }
     images.sort_unstable();
     images.into_iter().skip(IMAGES_CACHED_MAX).try_for_each(|(_, name)| folder.remove_file(name))
 }
@@ -263,5 +273,29 @@ impl InstanceState for Initialised<'_> {
     async fn memory_contents(&mut self, name: &str, contents: impl FnOnce(&[u8]) + Send) {
         let memory = self.instance.get_memory(&mut *self.store, name).expect("instrumented: the memory is exported");
         contents(memory.data(&self.store));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_writer_left_goes_and_what_is_being_written_stays() {
+        let temp = tempfile::tempdir().unwrap();
+        let folder = PrivateDir::make(temp.path()).unwrap();
+        let now = SystemTime::now();
+        for (name, age) in [
+            ("guest-0a.cwasm", 2 * UNFINISHED_KEPT),
+            ("guest-0b.00ff.new", 2 * UNFINISHED_KEPT),
+            ("guest-0b.01ff.new", UNFINISHED_KEPT / 2),
+            ("protocol.00ff.new", 2 * UNFINISHED_KEPT),
+        ] {
+            folder.create(name).unwrap().set_modified(now - age).unwrap();
+        }
+        remove_unused(&folder, now).unwrap();
+        let mut names = folder.names().unwrap();
+        names.sort_unstable();
+        assert_eq!(names, ["guest-0a.cwasm", "guest-0b.01ff.new", "protocol.00ff.new"]);
     }
 }

@@ -10,6 +10,7 @@ use super::{
     outcome::cancelled,
     spans,
     state::WaitingCall,
+    trace::TraceSink,
 };
 use crate::result::KeptFiles;
 use codemode_provider::{CallContext, Ending, ExecutionId};
@@ -186,6 +187,7 @@ impl Direct {
         let arguments = Encoded::from(Value::Array(arguments));
         let weight = weigh(&arguments.0).unwrap_or(0);
         let call = Call { id: number, namespace: namespace.to_owned(), method: method.to_owned(), arguments };
+        let mut unfinished = Unfinished::new(self.callees.trace.clone(), number);
         let running = async {
             let reserved = tokio::time::timeout_at(deadline, self.room.reserve(weight)).await;
             let no_room = |_| {
@@ -194,8 +196,12 @@ impl Direct {
                 ErrorReport::new(ErrorCode::CallTimeout, message)
                     .with_hint("Call again when other calls are over; nothing was done.")
             };
-            let context = CallContext { call: number, deadline, place: reserved.map_err(no_room)? };
-            run_call(Arc::clone(&self.callees), self.id.clone(), WaitingCall { call, weight }, context).await.result
+            let place = reserved.map_err(no_room).inspect_err(|error| unfinished.code = error.code)?;
+            let context = CallContext { call: number, deadline, place };
+            let waiting = WaitingCall { call, weight };
+            let completed = run_call(Arc::clone(&self.callees), self.id.clone(), waiting, context).await;
+            unfinished.finish();
+            completed.result
         };
         let reply = tokio::select! {
             biased;
@@ -234,6 +240,31 @@ impl Direct {
     /// May be dropped at any time.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
+    }
+}
+
+/// A call whose end is not in the trace yet. Dropping this records it: the call was cancelled, or did not start.
+struct Unfinished {
+    trace: TraceSink,
+    number: u32,
+    began: Instant,
+    code: ErrorCode,
+}
+
+impl Unfinished {
+    fn new(trace: TraceSink, number: u32) -> Self {
+        Self { trace, number, began: Instant::now(), code: ErrorCode::Cancelled }
+    }
+
+    /// The call has ended, and `run_call` has recorded that.
+    fn finish(&mut self) {
+        self.trace = TraceSink::default();
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        self.trace.call_ended(self.number, self.began.elapsed(), Err(self.code));
     }
 }
 

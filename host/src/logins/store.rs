@@ -2,7 +2,7 @@
 //! encrypted state, which is bound to both: a file that was moved to another key or name does not decrypt. The file's
 //! modification time is the time of the last use.
 
-use crate::secrets::Seal;
+use crate::secrets::{Seal, SealedFiles, lock, not_ready};
 use codemode_chromium::{PrivateDir, Untrusted};
 use codemode_provider::{LoginState, check_login_name};
 use codemode_spec::{
@@ -12,7 +12,6 @@ use codemode_spec::{
 use serde::{Deserialize, Serialize};
 use std::{
     ffi::OsStr,
-    fs::File,
     io::{self, BufRead as _, BufReader, Read as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -20,8 +19,8 @@ use std::{
 
 /// The suffix of a state's file name.
 const ENDING: &str = ".login";
-/// The file that writers lock.
-const LOCK: &str = "lock";
+/// The files, as errors name them.
+const FILES: SealedFiles = SealedFiles { content: "login states", folder: "logins" };
 /// The version of the file format.
 const VERSION: u32 = 1;
 /// The first word of each state's associated data.
@@ -90,9 +89,9 @@ impl LoginStore {
             let message = format!("a login state may have {LOGIN_BYTES_MAX} bytes");
             return Err(ErrorReport::new(ErrorCode::ResultTooLarge, message));
         }
-        let folder = PrivateDir::make(&self.folder).map_err(|error| unwritable(&error))?;
-        let _lock = locked(&folder).map_err(|error| unwritable(&error))?;
-        let listed = list(&folder).map_err(|error| unreadable(&error))?;
+        let folder = PrivateDir::make(&self.folder).map_err(|error| FILES.unwritable(&error))?;
+        let _lock = lock(&folder).map_err(|error| FILES.unwritable(&error))?;
+        let listed = list(&folder).map_err(|error| FILES.unreadable(&error))?;
         let of_key: Vec<_> = listed.logins.iter().filter(|login| login.key == key).collect();
         if !of_key.iter().any(|login| login.name == name) {
             if of_key.len() >= LOGINS_OF_KEY_MAX {
@@ -109,16 +108,18 @@ impl LoginStore {
                 ));
             }
         }
-        let seal = match Seal::find(&folder).map_err(|error| unreadable(&error))? {
+        let seal = match Seal::find(&folder).map_err(|error| FILES.unreadable(&error))? {
             Some(seal) => seal,
-            None if listed == LoginsListed::default() => Seal::make(&folder).map_err(|error| unwritable(&error))?,
+            None if listed == LoginsListed::default() => {
+                Seal::make(&folder).map_err(|error| FILES.unwritable(&error))?
+            }
             None => return Err(no_key()),
         };
         let head = Head { version: VERSION, key: key.to_owned(), name: name.to_owned() };
         let mut text = serde_json::to_string(&head).expect("plain data can be written as JSON");
         text.push('\n');
-        text.push_str(&seal.seal(&[PURPOSE, key, name], state.expose()).map_err(|error| unwritable(&error))?);
-        folder.replace(file_of(key, name), text.as_bytes()).map_err(|error| unwritable(&error))
+        text.push_str(&seal.seal(&[PURPOSE, key, name], state.expose()).map_err(|error| FILES.unwritable(&error))?);
+        folder.replace(file_of(key, name), text.as_bytes()).map_err(|error| FILES.unwritable(&error))
     }
 
     /// The state of a key and name; `now` is recorded as its last use.
@@ -127,10 +128,10 @@ impl LoginStore {
     /// `NOT_FOUND` with the key's names when there is none, `NOT_READY` when it does not decrypt, `IO_ERROR`.
     pub fn load(&self, key: &str, name: &str, now: SystemTime) -> Result<LoginState, ErrorReport> {
         check_login_name(name)?;
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
+        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
             return Err(unknown(name, &[]));
         };
-        let Some(file) = folder.append(file_of(key, name)).map_err(|error| unreadable(&error))? else {
+        let Some(file) = folder.append(file_of(key, name)).map_err(|error| FILES.unreadable(&error))? else {
             return Err(unknown(name, &self.names(key)?));
         };
         let mut text = String::new();
@@ -138,13 +139,13 @@ impl LoginStore {
         if let Err(error) = read
             && error.kind() != io::ErrorKind::InvalidData
         {
-            return Err(unreadable(&error));
+            return Err(FILES.unreadable(&error));
         }
-        let seal = Seal::find(&folder).map_err(|error| unreadable(&error))?.ok_or_else(no_key)?;
+        let seal = Seal::find(&folder).map_err(|error| FILES.unreadable(&error))?.ok_or_else(no_key)?;
         let sealed = text.split_once('\n').filter(|(head, _)| is_head_of(head.as_bytes(), key, name));
         let opened = sealed.and_then(|(_, sealed)| seal.open(&[PURPOSE, key, name], sealed).ok());
         let opened = opened.ok_or_else(|| does_not_open(name))?;
-        file.set_modified(now).map_err(|error| unwritable(&error))?;
+        file.set_modified(now).map_err(|error| FILES.unwritable(&error))?;
         Ok(LoginState::new(opened.to_string()))
     }
 
@@ -161,8 +162,8 @@ impl LoginStore {
     /// # Errors
     /// `IO_ERROR`.
     pub fn list(&self) -> Result<LoginsListed, ErrorReport> {
-        match PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? {
-            Some(folder) => list(&folder).map_err(|error| unreadable(&error)),
+        match PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? {
+            Some(folder) => list(&folder).map_err(|error| FILES.unreadable(&error)),
             None => Ok(LoginsListed::default()),
         }
     }
@@ -173,15 +174,15 @@ impl LoginStore {
     /// `NOT_FOUND` with the key's names when there is none, `IO_ERROR`.
     pub fn remove(&self, key: &str, name: &str) -> Result<LoginRemoved, ErrorReport> {
         check_login_name(name)?;
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
+        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
             return Err(unknown(name, &[]));
         };
-        let _lock = locked(&folder).map_err(|error| unwritable(&error))?;
+        let _lock = lock(&folder).map_err(|error| FILES.unwritable(&error))?;
         let file = file_of(key, name);
         if folder.metadata(&file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
             return Err(unknown(name, &self.names(key)?));
         }
-        folder.remove_file(file).map_err(|error| unwritable(&error))?;
+        folder.remove_file(file).map_err(|error| FILES.unwritable(&error))?;
         Ok(LoginRemoved { removed: name.to_owned(), key: key.to_owned() })
     }
 
@@ -190,10 +191,10 @@ impl LoginStore {
     /// # Errors
     /// `IO_ERROR`.
     pub fn remove_unused(&self, kept: Duration, now: SystemTime) -> Result<Vec<LoginRemoved>, ErrorReport> {
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
+        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
             return Ok(Vec::new());
         };
-        remove_unused(&folder, kept, now).map_err(|error| unwritable(&error))
+        remove_unused(&folder, kept, now).map_err(|error| FILES.unwritable(&error))
     }
 }
 
@@ -215,7 +216,7 @@ fn remove_unused(folder: &PrivateDir, kept: Duration, now: SystemTime) -> io::Re
         return Ok(Vec::new());
     }
     let mut removed = Vec::new();
-    let _lock = locked(folder)?;
+    let _lock = lock(folder)?;
     // Check again under the lock: one of them may have been saved meanwhile.
     for file in old()? {
         if let Some(Head { key, name, .. }) = head_of(folder, &file)? {
@@ -272,12 +273,6 @@ fn file_of(key: &str, name: &str) -> String {
     format!("{}{ENDING}", &blake3::hash(&words).to_hex()[..32])
 }
 
-fn locked(folder: &PrivateDir) -> io::Result<File> {
-    let file = folder.open_or_create(LOCK)?;
-    file.lock()?;
-    Ok(file)
-}
-
 fn milliseconds(time: SystemTime) -> i64 {
     let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
@@ -295,10 +290,6 @@ fn unknown(name: &str, names: &[String]) -> ErrorReport {
     ErrorReport::new(ErrorCode::NotFound, format!("there is no login state {name:?}")).with_hint(hint)
 }
 
-fn not_ready(message: String) -> ErrorReport {
-    ErrorReport { retryable: false, ..ErrorReport::new(ErrorCode::NotReady, message) }
-}
-
 fn does_not_open(name: &str) -> ErrorReport {
     not_ready(format!("the login state {name:?} does not open: its file or the key was changed"))
         .with_hint("Log in, and save it under its name again, which replaces it; or remove it.")
@@ -309,24 +300,6 @@ fn no_key() -> ErrorReport {
         "An operator puts the file `logins/key` of the state folder back, or removes the states: `codemode logins list`, \
          `codemode logins remove NAME --key KEY`.",
     )
-}
-
-fn unreadable(error: &io::Error) -> ErrorReport {
-    failed("read", error)
-}
-
-fn unwritable(error: &io::Error) -> ErrorReport {
-    failed("written", error)
-}
-
-fn failed(what: &str, error: &io::Error) -> ErrorReport {
-    tracing::warn!(%error, "the login states cannot be {what}");
-    let why = Untrusted::of(error).map_or_else(
-        || error.kind().to_string(),
-        |_| "a file or folder of theirs is not this user's alone, or is a link".to_owned(),
-    );
-    ErrorReport::new(ErrorCode::IoError, format!("the login states cannot be {what}: {why}"))
-        .with_hint("Look at the folder `logins` of the state folder: it and its files belong to this user alone.")
 }
 
 #[cfg(test)]

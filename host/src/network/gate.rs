@@ -8,10 +8,13 @@ use async_trait::async_trait;
 use codemode_spec::limits::NETWORK_REFUSALS_QUEUED_MAX;
 use std::{
     fmt,
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 use tokio::sync::{
-    mpsc::{self, Receiver, Sender},
+    mpsc::{self, Receiver, Sender, error::TrySendError},
     watch,
 };
 
@@ -42,16 +45,19 @@ pub trait GateObserver: Send + Sync {
 pub struct Gate {
     policy: watch::Sender<Arc<Policy>>,
     refused: Sender<Refusal>,
+    /// Refusals that found the queue full.
+    dropped: AtomicU64,
     observer: OnceLock<Box<dyn GateObserver>>,
 }
 
 impl Gate {
-    /// A gate with these rules, and the receiver of its refusals. A refusal is dropped when the queue is full.
+    /// A gate with these rules, and the receiver of its refusals. When the queue is full, a refusal is only counted: see
+    /// [`Self::take_dropped`].
     #[must_use]
     pub fn new(policy: Policy) -> (Arc<Self>, Receiver<Refusal>) {
         let (refused, refusals) = mpsc::channel(NETWORK_REFUSALS_QUEUED_MAX);
         let policy = watch::Sender::new(Arc::new(policy));
-        (Arc::new(Self { policy, refused, observer: OnceLock::new() }), refusals)
+        (Arc::new(Self { policy, refused, dropped: AtomicU64::new(0), observer: OnceLock::new() }), refusals)
     }
 
     /// Sets the observer of destinations that were not reached. Only the first observer is kept.
@@ -81,7 +87,16 @@ impl Gate {
 
     pub(super) fn record_refusal(&self, refusal: Refusal) {
         // Do not wait: the receiver may have been dropped, or be slow.
-        let _ = self.refused.try_send(refusal);
+        if let Err(TrySendError::Full(refusal)) = self.refused.try_send(refusal)
+            && !matches!(refusal.rule, Rule::OwnService(_))
+        {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The number of refusals that were not queued since the last call, other than those of the browser's own services.
+    pub fn take_dropped(&self) -> u64 {
+        self.dropped.swap(0, Ordering::Relaxed)
     }
 
     /// Notifies the observer of a refusal, before the browser gets its response.
@@ -102,5 +117,24 @@ impl Gate {
 impl fmt::Debug for Gate {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("Gate").field("policy", &self.policy).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_that_find_no_place_in_the_queue_are_counted() {
+        let (gate, mut refusals) = Gate::new(Policy::default());
+        let refuse = |rule: Rule| gate.record_refusal(Refusal { host: "site.test".to_owned(), port: 80, rule });
+        for _ in 0..NETWORK_REFUSALS_QUEUED_MAX + 3 {
+            refuse(Rule::MetadataName("site.test"));
+        }
+        refuse(Rule::OwnService("site.test"));
+        assert_eq!((refusals.len(), gate.take_dropped()), (NETWORK_REFUSALS_QUEUED_MAX, 3));
+        refusals.try_recv().unwrap();
+        refuse(Rule::MetadataName("site.test"));
+        assert_eq!((refusals.len(), gate.take_dropped()), (NETWORK_REFUSALS_QUEUED_MAX, 0));
     }
 }

@@ -8,8 +8,10 @@
 mod forms;
 mod mask;
 mod seal;
+mod sealed_files;
 mod store;
 
 pub use mask::Masker;
 pub(crate) use seal::Seal;
+pub(crate) use sealed_files::{SealedFiles, lock, not_ready};
 pub use store::{SecretListed, SecretRemoved, SecretStore, SecretStored, SecretsOpened};

@@ -1,7 +1,11 @@
 //! The store of a state folder's secrets: one file, always rewritten whole, with names and origins in plain text and
 //! values encrypted.
 
-use super::{mask::Masker, seal::Seal};
+use super::{
+    mask::Masker,
+    seal::Seal,
+    sealed_files::{SealedFiles, lock, not_ready},
+};
 use codemode_chromium::PrivateDir;
 use codemode_provider::{Secret, SecretValue};
 use codemode_spec::{
@@ -10,7 +14,6 @@ use codemode_spec::{
 };
 use serde::{Deserialize, Serialize};
 use std::{
-    fs::File,
     io::{self, Read as _},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
@@ -19,8 +22,8 @@ use url::Url;
 
 /// The name of the records' file.
 const SEALED: &str = "sealed.json";
-/// The file that writers lock.
-const LOCK: &str = "lock";
+/// The files, as errors name them.
+const FILES: SealedFiles = SealedFiles { content: "secrets", folder: "secrets" };
 /// The version of the file format.
 const VERSION: u32 = 1;
 /// The first word of each value's associated data.
@@ -112,14 +115,14 @@ impl SecretStore {
     /// `NOT_READY` when one of them does not decrypt, since a value that cannot be read cannot be masked. `IO_ERROR`
     /// when a file cannot be read or is accessible to other users.
     pub fn open(&self) -> Result<Arc<SecretsOpened>, ErrorReport> {
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
+        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
             return Ok(Arc::default());
         };
-        let bytes = read_records(&folder).map_err(|error| unreadable(&error))?;
+        let bytes = read_records(&folder).map_err(|error| FILES.unreadable(&error))?;
         if bytes.is_empty() {
             return Ok(Arc::default());
         }
-        let seal = Seal::find(&folder).map_err(|error| unreadable(&error))?;
+        let seal = Seal::find(&folder).map_err(|error| FILES.unreadable(&error))?;
         let key = seal.as_ref().map_or([0; 32], |seal| *seal.fingerprint().as_bytes());
         let state = blake3::keyed_hash(&key, &bytes);
         let mut last = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,11 +140,11 @@ impl SecretStore {
     /// `IO_ERROR` when a file cannot be read or is accessible to other users, `NOT_READY` when the records' file is
     /// invalid.
     pub fn list(&self) -> Result<Vec<SecretListed>, ErrorReport> {
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| unreadable(&error))? else {
+        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
             return Ok(Vec::new());
         };
-        let kept = parsed(&read_records(&folder).map_err(|error| unreadable(&error))?)?;
-        let seal = Seal::find(&folder).map_err(|error| unreadable(&error))?;
+        let kept = parsed(&read_records(&folder).map_err(|error| FILES.unreadable(&error))?)?;
+        let seal = Seal::find(&folder).map_err(|error| FILES.unreadable(&error))?;
         let listed = kept.secrets.into_iter().map(|record| SecretListed {
             opens: record.open(seal.as_ref()).is_some(),
             name: record.name,
@@ -162,12 +165,13 @@ impl SecretStore {
             if place.is_err() && kept.secrets.len() >= SECRETS_MAX {
                 return Err(invalid(format!("there are {SECRETS_MAX} secrets, and one more has no place")));
             }
-            let seal = match Seal::find(folder).map_err(|error| unreadable(&error))? {
+            let seal = match Seal::find(folder).map_err(|error| FILES.unreadable(&error))? {
                 Some(seal) => seal,
-                None if kept.secrets.is_empty() => Seal::make(folder).map_err(|error| unwritable(&error))?,
+                None if kept.secrets.is_empty() => Seal::make(folder).map_err(|error| FILES.unwritable(&error))?,
                 None => return Err(no_key()),
             };
-            let sealed = seal.seal(&[PURPOSE, name, &origin], value.expose()).map_err(|error| unwritable(&error))?;
+            let sealed =
+                seal.seal(&[PURPOSE, name, &origin], value.expose()).map_err(|error| FILES.unwritable(&error))?;
             let record = Record { name: name.to_owned(), origin: origin.clone(), sealed };
             match place {
                 Ok(place) => kept.secrets[place] = record,
@@ -197,22 +201,16 @@ impl SecretStore {
         &self,
         change: impl FnOnce(&PrivateDir, &mut RecordsFile) -> Result<T, ErrorReport>,
     ) -> Result<T, ErrorReport> {
-        let folder = PrivateDir::make(&self.folder).map_err(|error| unwritable(&error))?;
+        let folder = PrivateDir::make(&self.folder).map_err(|error| FILES.unwritable(&error))?;
         // The lock is released when the file is closed, so hold the file until the end.
-        let _lock = locked(&folder).map_err(|error| unwritable(&error))?;
-        let mut kept = parsed(&read_records(&folder).map_err(|error| unreadable(&error))?)?;
+        let _lock = lock(&folder).map_err(|error| FILES.unwritable(&error))?;
+        let mut kept = parsed(&read_records(&folder).map_err(|error| FILES.unreadable(&error))?)?;
         let changed = change(&folder, &mut kept)?;
         kept.secrets.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let text = serde_json::to_vec_pretty(&kept).expect("plain data can be written as JSON");
-        folder.replace(SEALED, &text).map_err(|error| unwritable(&error))?;
+        folder.replace(SEALED, &text).map_err(|error| FILES.unwritable(&error))?;
         Ok(changed)
     }
-}
-
-fn locked(folder: &PrivateDir) -> io::Result<File> {
-    let file = folder.open_or_create(LOCK)?;
-    file.lock()?;
-    Ok(file)
 }
 
 fn read_records(folder: &PrivateDir) -> io::Result<Vec<u8>> {
@@ -303,34 +301,11 @@ fn invalid(message: String) -> ErrorReport {
     ErrorReport::new(ErrorCode::InvalidArgument, message)
 }
 
-fn not_ready(message: String) -> ErrorReport {
-    // Retrying does not help: only a person can repair it.
-    ErrorReport { retryable: false, ..ErrorReport::new(ErrorCode::NotReady, message) }
-}
-
 fn no_key() -> ErrorReport {
     not_ready("there are secrets, and the key that opens them is missing or no key".to_owned()).with_hint(
         "Put the file `secrets/key` of the state folder back, or remove the secrets with `codemode secrets remove` and set \
          them anew.",
     )
-}
-
-fn unreadable(error: &io::Error) -> ErrorReport {
-    failed("read", error)
-}
-
-fn unwritable(error: &io::Error) -> ErrorReport {
-    failed("written", error)
-}
-
-fn failed(what: &str, error: &io::Error) -> ErrorReport {
-    tracing::warn!(%error, "the secrets cannot be {what}");
-    let why = codemode_chromium::Untrusted::of(error).map_or_else(
-        || error.kind().to_string(),
-        |_| "a file or folder of theirs is not this user's alone, or is a link".to_owned(),
-    );
-    ErrorReport::new(ErrorCode::IoError, format!("the secrets cannot be {what}: {why}"))
-        .with_hint("Look at the folder `secrets` of the state folder: it and its files belong to this user alone.")
 }
 
 #[cfg(test)]

@@ -39,10 +39,14 @@ impl Administration {
     pub(super) async fn forget_logins(&self) -> Result<usize, ErrorReport> {
         let (logins, kept) = (self.logins.clone(), self.logins_kept);
         let removed = blocking(move || logins.remove_unused(kept, SystemTime::now())).await?;
+        let mut noted = Ok(removed.len());
         for login in &removed {
-            note(self, event(login, "unused")).await?;
+            // They are gone: each is noted, whatever became of the note before it.
+            if let Err(error) = note(self, event(login, "unused")).await {
+                noted = Err(error);
+            }
         }
-        Ok(removed.len())
+        noted
     }
 
     /// Removes unused login states periodically until the handle is dropped.

@@ -3,16 +3,12 @@
 use super::{host::Service, startup::blocking, subsystems::Administration};
 use crate::{
     secrets::{SecretListed, SecretRemoved, SecretStored},
-    session::store::{
-        StoreError,
-        audit::{Batch, Event, EventKind},
-    },
+    session::store::audit::{Event, EventKind},
 };
 use codemode_provider::SecretValue;
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use std::time::Duration;
 
 /// The secrets of a state folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -60,23 +56,9 @@ impl Service {
     }
 }
 
-/// Writes one event to the audit, and waits until it is written.
+/// Writes one event to the audit.
 pub(super) async fn note(administration: &Administration, event: Event) -> Result<(), ErrorReport> {
-    let store = administration.sessions.store();
-    store.audit_enqueue(Box::new(One(Some(event))), Duration::ZERO);
     let failed =
         |error| ErrorReport::new(ErrorCode::IoError, format!("it was done, and the audit could not note it: {error}"));
-    store.audit_flush().await.map_err(failed)
-}
-
-struct One(Option<Event>);
-
-impl Batch for One {
-    fn take(&mut self) -> Vec<Event> {
-        self.0.take().into_iter().collect()
-    }
-
-    fn failed(&mut self, _: Vec<Event>, error: StoreError) {
-        tracing::warn!(%error, "the session store could not note what happened");
-    }
+    administration.sessions.store().audit_append(&[event]).await.map_err(failed)
 }

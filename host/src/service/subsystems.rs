@@ -95,6 +95,9 @@ impl Execution {
         if settings.is_external() && settings.network != NetworkRules::default() {
             return Err(rules_not_enforceable("the settings have network rules"));
         }
+        if !settings.is_external() && !settings.browser.headers.is_empty() {
+            return Err(headers_without_endpoint());
+        }
         let forgetting_logins = administration.clone().keep_forgetting_logins();
         let Administration { state, sessions, .. } = administration;
         cleanup::remove_old(&state);
@@ -137,6 +140,12 @@ pub(super) fn rules_not_enforceable(what: &str) -> ErrorReport {
     let message = format!("{what}, and the browser is that of an external endpoint, whose network is not ours to rule");
     ErrorReport::new(ErrorCode::InvalidArgument, message)
         .with_hint("Leave the rules out, or let the host launch its browsers: without --cdp-url.")
+}
+
+/// The error for headers of an endpoint when no endpoint is configured: the browser that codemode launches gets none.
+fn headers_without_endpoint() -> ErrorReport {
+    ErrorReport::new(ErrorCode::InvalidArgument, "there are headers for an endpoint, and there is no endpoint")
+        .with_hint("Name the endpoint with --cdp-url, or leave the headers out: without --cdp-header.")
 }
 
 /// Opens an engine for the image in a folder, and builds the image there if it is missing. Blocks.

@@ -152,7 +152,8 @@ impl KeeperProxy {
         while let Ok(refusal) = self.refusals.try_recv() {
             self.note(refusal);
         }
-        if self.pending.is_empty() {
+        self.pending_further += self.gate.take_dropped();
+        if self.pending.is_empty() && self.pending_further == 0 {
             return Ok(());
         }
         let Some(row) = store.session(session).await? else { return Ok(()) };

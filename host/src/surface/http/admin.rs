@@ -17,10 +17,11 @@ use axum::{
     response::Response,
 };
 use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
 
-/// The routes, restricted to callers with the permission to administer.
-pub(super) fn router(service: Service) -> Router {
-    routes::router(service).layer(middleware::from_fn(administered))
+/// The routes, restricted to callers with the permission to administer. `closing` is cancelled when the host stops.
+pub(super) fn router(service: Service, closing: CancellationToken) -> Router {
+    routes::router(service, closing).layer(middleware::from_fn(administered))
 }
 
 /// Middleware: refuses callers without the permission to administer.

@@ -151,7 +151,7 @@ impl Server {
             .route_service(abp::MCP_PATH, mcp_service(move || abp::Tools::new(tools.clone()), &guard, &mcp))
             .route_service("/mcp", mcp_service(move || Handler::new(tool.clone()), &guard, &mcp))
             .route("/metrics", get(metrics).with_state(shared.clone()))
-            .merge(admin::router(shared.service.clone()))
+            .merge(admin::router(shared.service.clone(), shared.closing.clone()))
             .method_not_allowed_fallback(async || not_for_this_method())
             .layer(middleware::from_fn_with_state(answers.clone(), tracked))
             .layer(middleware::from_fn_with_state(Arc::clone(&guard), guarded))

@@ -308,6 +308,29 @@ impl TabHandle {
         Ok(self.call("clock", set, DIRECT_NAVIGATE_MS).await?["value"].take())
     }
 
+    /// Pauses the page's scripts between actions from now on, or no longer; returns the state of its clock. Takes the
+    /// tab's lock.
+    ///
+    /// # Cancellation
+    /// If dropped while it waits for the lock, nothing is changed. If dropped later, the change is completed in the
+    /// background, before the lock is released: the page is as [`Self::is_paused`] says.
+    pub(super) async fn set_paused_between_actions(
+        &self,
+        paused: bool,
+        initial_ms: Option<f64>,
+    ) -> Result<Json, Failure> {
+        let lock = self.session.state.lock_tab(&self.page.id).await;
+        let at = self.clone();
+        let setting = tokio::spawn(async move {
+            let _lock = lock;
+            let clock = at.set_paused(paused, initial_ms).await?;
+            at.session.state.known().tab(&at.page.id).is_paused = paused;
+            Ok(clock)
+        });
+        setting.await.map_err(lost)?
+    }
+
+    /// Whether the page's scripts are paused between actions.
     pub(super) fn is_paused(&self) -> bool {
         self.session.state.known().tabs.get(&self.page.id).is_some_and(|tab| tab.is_paused)
     }

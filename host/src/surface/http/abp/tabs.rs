@@ -76,9 +76,7 @@ pub(super) async fn set_execution(
     abp.modes
         .run_agent_action(&request.client, async {
             let at = request.tab(&abp, &id).await?;
-            let _lock = at.session.state.lock_tab(&id).await;
-            let clock = at.set_paused(paused, initial_ms).await?;
-            at.session.state.known().tab(&id).is_paused = paused;
+            let clock = at.set_paused_between_actions(paused, initial_ms).await?;
             Ok(clock_json(&clock).into())
         })
         .await
@@ -97,9 +95,12 @@ async fn hand_over(abp: &Abp, request: &ClientRequest, is_human: bool) -> Result
         if is_human {
             at.cancel_held_up();
         }
-        if at.is_paused() {
+        if is_human || at.is_paused() {
+            // An agent's change of the pause may still be under way.
             let _lock = at.session.state.lock_tab(&at.page.id).await;
-            at.set_paused(!is_human, None).await?;
+            if at.is_paused() {
+                at.set_paused(!is_human, None).await?;
+            }
         }
     }
     Ok(())

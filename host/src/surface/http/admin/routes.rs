@@ -34,6 +34,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tokio::{sync::Semaphore, time::timeout};
+use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 
 /// The size of the chunks in which a file is sent.
@@ -43,6 +44,8 @@ const PIECE_BYTES: usize = 64 * KIB;
 #[derive(Clone)]
 pub(super) struct Admin {
     service: Service,
+    /// Cancelled when the host stops.
+    closing: CancellationToken,
     /// Permits that bound the number of files being sent, and so the memory for them.
     files: Arc<Semaphore>,
 }
@@ -51,12 +54,12 @@ pub(super) struct Admin {
 macro_rules! routes {
     ($($method:ident $path:literal $handler:ident,)+) => {
         /// All routes.
-        pub(super) fn router(service: Service) -> Router {
+        pub(super) fn router(service: Service, closing: CancellationToken) -> Router {
             let files = Arc::new(Semaphore::new(ADMIN_FILES_SENT_MAX));
             Router::new()
                 $(.route($path, $method($handler)))+
                 .method_not_allowed_fallback(async || not_for_this_method())
-                .with_state(Admin { service, files })
+                .with_state(Admin { service, closing, files })
         }
 
         #[derive(OpenApi)]
@@ -217,7 +220,7 @@ async fn executions_trace(
 }
 
 /// Shows the page of an execution that this host is running. Answers when there is a picture newer than `after`, or
-/// after ten seconds. Viewing does not affect the page.
+/// after ten seconds; not while the host stops. Viewing does not affect the page.
 #[utoipa::path(get, path = "/admin/v1/executions/{execution}/view", tag = "executions",
     params(("execution" = String, Path, description = "As context.execution_id of its answer"), ViewParams),
     responses((status = 200, body = Answer<PageView>, description = "The page"), Refusals))]
@@ -226,7 +229,10 @@ async fn executions_view(
     Named(execution): Named<String>,
     StrictQuery(params): StrictQuery<ViewParams>,
 ) -> Response {
-    answered("executions view", admin.service.executions_view(&execution, params.after)).await
+    // Not while the host stops: it would wait for this answer.
+    let view = admin.closing.run_until_cancelled(admin.service.executions_view(&execution, params.after));
+    let stopping = || Err(ErrorReport::new(ErrorCode::NotReady, "the host is stopping"));
+    answered("executions view", async { view.await.unwrap_or_else(stopping) }).await
 }
 
 /// Lists the stored files of an execution's answer.
