@@ -296,7 +296,8 @@ impl Inner {
     /// Reads the secrets off the async workers, since they are in files.
     async fn open_secrets(&self, permit: Arc<Permit>) -> Result<Arc<SecretsOpened>, ErrorReport> {
         let Some(secrets) = self.secrets.clone() else { return Ok(Arc::default()) };
-        let opened = self.engine.threads().run(move || {
+        // Not on a turn thread: scripts may occupy them all.
+        let opened = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             secrets.open()
         });

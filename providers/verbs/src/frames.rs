@@ -11,10 +11,8 @@ impl Tab<'_> {
     /// Those of the page. A frame's error is ignored: the frame is detached, or not accessible to scripts.
     pub(crate) async fn enable_with_frames(&self, method: &'static str, params: Json) -> Result<(), ErrorReport> {
         self.send(method, params.clone()).await?;
-        self.note_command(method, Some(params.clone()));
-        for frame in frames_of(&self.browser, &self.id) {
-            let _ = self.send_to(&frame, method, params.clone()).await;
-        }
+        self.note_command(method, Some(params));
+        self.send_to_frames().await;
         Ok(())
     }
 
@@ -40,10 +38,15 @@ impl Tab<'_> {
             return Ok(());
         }
         self.note_command(enable, Some(json!({})));
-        for frame in frames_of(&self.browser, &self.id) {
-            let _ = self.send_to(&frame, enable, json!({})).await;
-        }
+        self.send_to_frames().await;
         Ok(())
+    }
+
+    /// Sends the page's out-of-process frames its enabling commands.
+    async fn send_to_frames(&self) {
+        for frame in frames_of(&self.browser, &self.id) {
+            self.verbs.page_commands.send_to_frame(&self.verbs.browser, &self.browser, &frame).await;
+        }
     }
 
     fn note_command(&self, method: &'static str, params: Option<Json>) {

@@ -44,6 +44,11 @@ impl Tab<'_> {
         if let Some(world) = self.verbs.worlds.known().get(frame) {
             return Ok(world.clone());
         }
+        if frame.target != self.id {
+            let sent = self.verbs.page_commands.send_to_frame(&self.verbs.browser, &self.browser, &frame.target);
+            // Without the time for that, the next command fails.
+            let _ = tokio::time::timeout(self.left(), sent).await;
+        }
         let made = self
             .send_to(&frame.target, "Page.createIsolatedWorld", json!({"frameId": frame.id, "worldName": WORLD}))
             .await?;

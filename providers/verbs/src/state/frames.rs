@@ -1,7 +1,8 @@
 //! The enabling commands that pages were sent, which are also sent to their out-of-process frames: existing and future
 //! ones.
 //!
-//! A frame is sent the commands as soon as it has a URL. Events from its first moments may be missed.
+//! A frame is sent the commands as soon as it has a URL, and at the latest before a verb acts in it. Events from its first
+//! moments may be missed.
 
 use crate::background::send_in_background;
 use codemode_page::{ConnectedBrowser, ExecutionBrowser};
@@ -20,9 +21,19 @@ const DEPTH_MAX: usize = 32;
 /// The enabling commands of all pages.
 #[derive(Default)]
 pub(crate) struct PageCommands {
-    pages: Arc<Mutex<HashMap<String, Commands>>>,
+    sent: Arc<Sent>,
     following: Mutex<Option<(Weak<ConnectedBrowser>, AbortOnDropHandle<()>)>>,
 }
+
+/// The commands that pages and their frames were sent.
+#[derive(Default)]
+struct Sent {
+    pages: Mutex<HashMap<String, Commands>>,
+    frames: Mutex<HashMap<String, FrameCommands>>,
+}
+
+/// The number of the last command of each method that a frame was sent. Locked while the frame is sent commands.
+type FrameCommands = Arc<tokio::sync::Mutex<HashMap<&'static str, u64>>>;
 
 /// The last command of each method that a page was sent.
 type Commands = BTreeMap<&'static str, SentCommand>;
@@ -54,8 +65,23 @@ pub(crate) fn frames_of(browser: &ConnectedBrowser, page: &str) -> Vec<String> {
 }
 
 impl PageCommands {
+    /// Sends an out-of-process frame those commands of its page that it was not sent yet, and waits until it has
+    /// answered.
+    ///
+    /// # Cancellation
+    /// May be dropped at any time: the commands are sent all the same.
+    pub(crate) async fn send_to_frame(
+        &self,
+        browser: &Arc<ExecutionBrowser>,
+        connected: &Arc<ConnectedBrowser>,
+        frame: &str,
+    ) {
+        let sending = Arc::clone(&self.sent).send_to(frame.to_owned(), Arc::clone(browser), Arc::clone(connected));
+        let _ = tokio::spawn(sending).await;
+    }
+
     pub(crate) fn has(&self, page: &str, method: &str) -> bool {
-        lock(&self.pages).get(page).is_some_and(|commands| commands.contains_key(method))
+        lock(&self.sent.pages).get(page).is_some_and(|commands| commands.contains_key(method))
     }
 
     /// Records a command that a page was sent; without parameters, records that it was reverted.
@@ -68,7 +94,7 @@ impl PageCommands {
         params: Option<Json>,
     ) {
         {
-            let mut pages = lock(&self.pages);
+            let mut pages = lock(&self.sent.pages);
             if pages.len() >= PAGE_STATES_MAX {
                 pages.retain(|page, _| connected.targets.target(page).is_some());
             }
@@ -82,20 +108,15 @@ impl PageCommands {
         let mut following = lock(&self.following);
         let current = Arc::downgrade(connected);
         if following.as_ref().is_none_or(|(of, _)| !of.ptr_eq(&current)) {
-            let follow = follow(Arc::clone(browser), current.clone(), Arc::clone(&self.pages));
+            let follow = follow(Arc::clone(browser), current.clone(), Arc::clone(&self.sent));
             *following = Some((current, AbortOnDropHandle::new(tokio::spawn(follow))));
         }
     }
 }
 
 /// Sends each new frame the commands of its page, until the connection is closed.
-async fn follow(
-    browser: Arc<ExecutionBrowser>,
-    connected: Weak<ConnectedBrowser>,
-    pages: Arc<Mutex<HashMap<String, Commands>>>,
-) {
+async fn follow(browser: Arc<ExecutionBrowser>, connected: Weak<ConnectedBrowser>, sent: Arc<Sent>) {
     let Some(mut changes) = connected.upgrade().map(|connected| connected.targets.changes()) else { return };
-    let mut sent: HashMap<(String, &'static str), u64> = HashMap::new();
     let mut sending = JoinSet::new();
     loop {
         {
@@ -104,25 +125,34 @@ async fn follow(
             let frames = connected.targets.visible().into_iter().filter(|target| target.kind == "iframe");
             // A frame without a URL is not initialised yet, and takes no command.
             let frames: Vec<String> = frames.filter(|frame| !frame.url.is_empty()).map(|frame| frame.id).collect();
-            sent.retain(|(frame, _), _| frames.contains(frame));
+            lock(&sent.frames).retain(|frame, _| frames.contains(frame));
             for frame in frames {
-                let Some(page) = page_of_target(&connected, &frame) else { continue };
-                let commands = lock(&pages).get(&page).cloned().unwrap_or_default();
-                for (method, SentCommand { params, number }) in commands {
-                    if sent.insert((frame.clone(), method), number) == Some(number) {
-                        continue;
-                    }
-                    let (browser, connected, frame) = (Arc::clone(&browser), Arc::clone(&connected), frame.clone());
-                    sending.spawn(async move {
-                        let _ = send_in_background(&browser, &connected, &frame, method, params).await;
-                    });
-                }
+                sending.spawn(Arc::clone(&sent).send_to(frame, Arc::clone(&browser), Arc::clone(&connected)));
             }
         }
         while sending.try_join_next().is_some() {}
         if changes.changed().await.is_err() {
             return;
         }
+    }
+}
+
+impl Sent {
+    /// Sends a frame those commands of its page that it was not sent yet, in their order.
+    async fn send_to(self: Arc<Self>, frame: String, browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>) {
+        let Some(page) = page_of_target(&connected, &frame) else { return };
+        let sent = Arc::clone(lock(&self.frames).entry(frame.clone()).or_default());
+        let mut sent = sent.lock().await;
+        let commands = lock(&self.pages).get(&page).cloned().unwrap_or_default();
+        let mut unsent: Vec<_> =
+            commands.into_iter().filter(|(method, command)| sent.get(method) != Some(&command.number)).collect();
+        unsent.sort_unstable_by_key(|(_, command)| command.number);
+        sent.extend(unsent.iter().map(|(method, command)| (*method, command.number)));
+        let sending = unsent
+            .into_iter()
+            .map(|(method, command)| send_in_background(&browser, &connected, &frame, method, command.params));
+        // An error is ignored: the frame is gone, or not for scripts.
+        futures::future::join_all(sending).await;
     }
 }
 
