@@ -41,7 +41,7 @@ impl Administration {
         let removed = blocking(move || logins.remove_unused(kept, SystemTime::now())).await?;
         let mut noted = Ok(removed.len());
         for login in &removed {
-            // They are gone: each is noted, whatever became of the note before it.
+            // They are removed already: a note that fails does not stop the next ones.
             if let Err(error) = note(self, event(login, "unused")).await {
                 noted = Err(error);
             }

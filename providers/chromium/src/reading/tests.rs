@@ -144,7 +144,7 @@ fn a_message_that_waits_for_memory_is_left_to_the_task() {
 }
 
 #[test]
-fn the_end_is_noticed_by_whoever_reads() {
+fn the_end_is_noticed_by_the_task_and_by_a_thread() {
     // The other side goes while a thread reads: the task says so.
     let fixture = fixture(Semaphore::MAX_PERMITS);
     fixture.theirs.shutdown(std::net::Shutdown::Both).unwrap();

@@ -9,6 +9,7 @@ use codemode_page::{ConnectedBrowser, ExecutionBrowser};
 use codemode_spec::limits::PAGE_STATES_MAX;
 use serde_json::Value as Json;
 use std::{
+    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -138,21 +139,25 @@ async fn follow(browser: Arc<ExecutionBrowser>, connected: Weak<ConnectedBrowser
 }
 
 impl Sent {
-    /// Sends a frame those commands of its page that it was not sent yet, in their order.
+    /// Sends a frame those commands of its page that it was not sent yet, the last one first: with Chromium 156, bindings
+    /// of a world are missing in a frame whose `Runtime` domain was enabled before they were added.
     async fn send_to(self: Arc<Self>, frame: String, browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>) {
-        let Some(page) = page_of_target(&connected, &frame) else { return };
+        connected.catch_up();
+        // A frame without a URL is not initialised yet, and takes no command.
+        let is_initialised = connected.targets.target(&frame).is_some_and(|target| !target.url.is_empty());
+        let Some(page) = page_of_target(&connected, &frame).filter(|_| is_initialised) else { return };
         let sent = Arc::clone(lock(&self.frames).entry(frame.clone()).or_default());
         let mut sent = sent.lock().await;
         let commands = lock(&self.pages).get(&page).cloned().unwrap_or_default();
         let mut unsent: Vec<_> =
             commands.into_iter().filter(|(method, command)| sent.get(method) != Some(&command.number)).collect();
-        unsent.sort_unstable_by_key(|(_, command)| command.number);
-        sent.extend(unsent.iter().map(|(method, command)| (*method, command.number)));
-        let sending = unsent
-            .into_iter()
-            .map(|(method, command)| send_in_background(&browser, &connected, &frame, method, command.params));
-        // An error is ignored: the frame is gone, or not for scripts.
-        futures::future::join_all(sending).await;
+        unsent.sort_unstable_by_key(|(_, command)| Reverse(command.number));
+        let sending = unsent.into_iter().map(async |(method, SentCommand { params, number })| {
+            let answer = send_in_background(&browser, &connected, &frame, method, params).await;
+            answer.is_ok().then_some((method, number))
+        });
+        // After an error, the frame is gone, or not for scripts, or is sent the command again at the next opportunity.
+        sent.extend(futures::future::join_all(sending).await.into_iter().flatten());
     }
 }
 
