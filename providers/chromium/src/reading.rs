@@ -103,7 +103,7 @@ impl Reading {
         match self.state.try_lock() {
             Ok(slot) => Some(slot),
             Err(TryLockError::WouldBlock) => None,
-            // Handling a message panicked: the next one can be handled all the same.
+            // Handling a message panicked: the state is used as it was left.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         }
     }

@@ -139,8 +139,8 @@ async fn follow(browser: Arc<ExecutionBrowser>, connected: Weak<ConnectedBrowser
 }
 
 impl Sent {
-    /// Sends a frame those commands of its page that it was not sent yet, the last one first: with Chromium 156, bindings
-    /// of a world are missing in a frame whose `Runtime` domain was enabled before they were added.
+    /// Sends a frame those commands of its page that it was not sent yet, all at once, the last one first: in the other
+    /// order, a new frame does not report the popups of its lists (observed with Chromium 156).
     async fn send_to(self: Arc<Self>, frame: String, browser: Arc<ExecutionBrowser>, connected: Arc<ConnectedBrowser>) {
         connected.catch_up();
         // A frame without a URL is not initialised yet, and takes no command.
