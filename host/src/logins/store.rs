@@ -186,19 +186,30 @@ impl LoginStore {
         Ok(LoginRemoved { removed: name.to_owned(), key: key.to_owned() })
     }
 
-    /// Removes the states and unfinished files that have not been used for `kept`; returns the removed states.
+    /// Removes the states and unfinished files that have not been used for `kept`. Returns the removed states, and
+    /// whether all were removed: a file that cannot be removed does not keep the others.
     ///
     /// # Errors
     /// `IO_ERROR`.
-    pub fn remove_unused(&self, kept: Duration, now: SystemTime) -> Result<Vec<LoginRemoved>, ErrorReport> {
-        let Some(folder) = PrivateDir::find(&self.folder).map_err(|error| FILES.unreadable(&error))? else {
-            return Ok(Vec::new());
+    pub fn remove_unused(&self, kept: Duration, now: SystemTime) -> (Vec<LoginRemoved>, Result<(), ErrorReport>) {
+        let mut removed = Vec::new();
+        let all = match PrivateDir::find(&self.folder) {
+            Ok(Some(folder)) => {
+                remove_unused(&folder, kept, now, &mut removed).map_err(|error| FILES.unwritable(&error))
+            }
+            Ok(None) => Ok(()),
+            Err(error) => Err(FILES.unreadable(&error)),
         };
-        remove_unused(&folder, kept, now).map_err(|error| FILES.unwritable(&error))
+        (removed, all)
     }
 }
 
-fn remove_unused(folder: &PrivateDir, kept: Duration, now: SystemTime) -> io::Result<Vec<LoginRemoved>> {
+fn remove_unused(
+    folder: &PrivateDir,
+    kept: Duration,
+    now: SystemTime,
+    removed: &mut Vec<LoginRemoved>,
+) -> io::Result<()> {
     let old = || -> io::Result<Vec<_>> {
         let mut old = Vec::new();
         for file in folder.names()?.into_iter().filter(|name| is_of_a_state(name)) {
@@ -213,18 +224,20 @@ fn remove_unused(folder: &PrivateDir, kept: Duration, now: SystemTime) -> io::Re
         Ok(old)
     };
     if old()?.is_empty() {
-        return Ok(Vec::new());
+        return Ok(());
     }
-    let mut removed = Vec::new();
     let _lock = lock(folder)?;
+    let mut all = Ok(());
     // Check again under the lock: one of them may have been saved meanwhile.
     for file in old()? {
-        if let Some(Head { key, name, .. }) = head_of(folder, &file)? {
-            removed.push(LoginRemoved { removed: name, key });
+        // The name of a state that cannot be read is unknown; it is removed all the same.
+        let head = head_of(folder, &file).ok().flatten();
+        match folder.remove_file(&file) {
+            Ok(()) => removed.extend(head.map(|Head { key, name, .. }| LoginRemoved { removed: name, key })),
+            Err(error) => all = Err(error),
         }
-        folder.remove_file(&file)?;
     }
-    Ok(removed)
+    all
 }
 
 /// Whether a file holds a state, or an unfinished one.
@@ -437,11 +450,15 @@ mod tests {
         store.save("a", "used", &state("1")).unwrap();
         store.save("a", "unused", &state("2")).unwrap();
         fs::write(store.folder.join("0123.4567.new"), "half").unwrap();
+        // Not a file, so that they cannot be removed: one before the state, and one after it in any order.
+        fs::create_dir(store.folder.join("00.login")).unwrap();
+        fs::create_dir(store.folder.join("zz.login")).unwrap();
         let now = SystemTime::now();
-        assert_eq!(store.remove_unused(day, now).unwrap(), []);
+        assert_eq!(store.remove_unused(day, now), (Vec::new(), Ok(())));
         store.load("a", "used", now + day).unwrap();
         let gone = LoginRemoved { removed: "unused".to_owned(), key: "a".to_owned() };
-        assert_eq!(store.remove_unused(day, now + day + day / 2).unwrap(), [gone]);
+        let (removed, all) = store.remove_unused(day, now + day + day / 2);
+        assert_eq!((removed, all.unwrap_err().code), (vec![gone], ErrorCode::IoError));
         assert_eq!(store.names("a").unwrap(), ["used"]);
         assert!(!store.folder.join("0123.4567.new").exists() && store.folder.join("key").exists());
     }

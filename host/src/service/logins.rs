@@ -38,8 +38,8 @@ impl Administration {
     /// Removes the login states that were unused for longer than their retention; returns their number.
     pub(super) async fn forget_logins(&self) -> Result<usize, ErrorReport> {
         let (logins, kept) = (self.logins.clone(), self.logins_kept);
-        let removed = blocking(move || logins.remove_unused(kept, SystemTime::now())).await?;
-        let mut noted = Ok(removed.len());
+        let (removed, all) = blocking(move || Ok(logins.remove_unused(kept, SystemTime::now()))).await?;
+        let mut noted = all.map(|()| removed.len());
         for login in &removed {
             // They are removed already: a note that fails does not stop the next ones.
             if let Err(error) = note(self, event(login, "unused")).await {

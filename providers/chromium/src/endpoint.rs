@@ -20,11 +20,6 @@ pub struct Endpoint {
 pub(crate) struct Version {
     #[serde(rename = "Browser", default)]
     pub browser: String,
-    #[serde(rename = "Protocol-Version", default)]
-    pub protocol: String,
-    /// Contains the commit, which distinguishes two builds of one version.
-    #[serde(rename = "WebKit-Version", default)]
-    pub build: String,
     #[serde(rename = "webSocketDebuggerUrl")]
     ws_url: Option<String>,
 }

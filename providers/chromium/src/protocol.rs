@@ -32,7 +32,7 @@ const FILE_BYTES_MAX: u64 = 32 * 1024 * 1024;
 /// The folder, next to the protocol files, for the profiles of browsers that are started to describe themselves.
 const PROFILES: &str = "describing";
 
-/// Protocols, keyed by the version that the browser reports.
+/// Protocols, keyed by the version that the browser reports and, for those of endpoints, by the endpoint's host.
 type Cache = Vec<(String, Arc<Protocol>)>;
 
 static CACHE: LazyLock<Mutex<Cache>> = LazyLock::new(Mutex::default);
@@ -54,21 +54,27 @@ struct Document {
 }
 
 impl Protocol {
-    /// Reads the protocol of the browser behind an endpoint, once per browser version and process.
+    /// Reads the protocol of the browser behind an endpoint, once per host, browser version and process.
+    ///
+    /// `version` is the browser's answer to `Browser.getVersion`.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED` if the endpoint does not serve it; some remote ones do not.
     ///
     /// # Cancellation
     /// May be dropped at any time.
-    pub async fn read(endpoint: &Endpoint, timeout: Duration) -> Result<Arc<Self>, ErrorReport> {
-        let deadline = Instant::now() + timeout;
-        let version = Version::get(&endpoint.http_url("/json/version")?, &endpoint.headers, timeout).await?;
-        let key = format!("{} {} {}", version.browser, version.protocol, version.build);
+    pub async fn read(
+        endpoint: &Endpoint,
+        version: &GetVersionReturns,
+        timeout: Duration,
+    ) -> Result<Arc<Self>, ErrorReport> {
+        // With the host: what one endpoint says of a version is not believed of another endpoint's browser, nor of one
+        // that codemode launched.
+        let key = format!("{} {}", endpoint.url()?.origin().ascii_serialization(), name_of(version));
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
-        let body = document(endpoint, deadline).await?;
+        let body = document(endpoint, Instant::now() + timeout).await?;
         // Parsing megabytes of JSON would block a runtime thread.
         let parsed = tokio::task::spawn_blocking(move || Self::parse(&body)).await;
         let protocol = Arc::new(parsed.map_err(|error| unreadable(&error))??);
@@ -94,7 +100,7 @@ impl Protocol {
         folder: &Path,
         timeout: Duration,
     ) -> Result<Arc<Self>, ErrorReport> {
-        let key = [&*version.product, &*version.protocol_version, &*version.revision].join(" ");
+        let key = name_of(version);
         if let Some(protocol) = cached(&key) {
             return Ok(protocol);
         }
@@ -217,6 +223,11 @@ impl fmt::Debug for Protocol {
     }
 }
 
+/// The exact version of a browser, down to the commit.
+fn name_of(version: &GetVersionReturns) -> String {
+    [&*version.product, &*version.protocol_version, &*version.revision].join(" ")
+}
+
 fn cached(key: &str) -> Option<Arc<Protocol>> {
     let cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     cache.iter().find(|(known, _)| known == key).map(|(_, protocol)| Arc::clone(protocol))
@@ -224,6 +235,8 @@ fn cached(key: &str) -> Option<Arc<Protocol>> {
 
 fn cache(key: String, protocol: &Arc<Protocol>) {
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Two callers may have read it at the same time.
+    cache.retain(|(known, _)| *known != key);
     if cache.len() == CACHED_MAX {
         cache.remove(0);
     }
@@ -307,18 +320,55 @@ fn unreadable(error: &dyn fmt::Display) -> ErrorReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    fn version(product: &str) -> GetVersionReturns {
+        GetVersionReturns {
+            protocol_version: "1.3".to_owned(),
+            product: product.to_owned(),
+            revision: "@0".to_owned(),
+            user_agent: String::new(),
+            js_version: String::new(),
+        }
+    }
+
+    /// An endpoint that describes its protocol with one domain.
+    async fn endpoint(domain: &'static str) -> Endpoint {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let ws_url = format!("ws://{}/devtools/browser/x", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let body = format!(r#"{{"domains": [{{"domain": "{domain}", "commands": []}}]}}"#);
+                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", body.len());
+                let mut request = [0; 1024];
+                let _ = stream.read(&mut request).await.unwrap();
+                stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+            }
+        });
+        Endpoint { ws_url, headers: Vec::new() }
+    }
+
+    #[tokio::test]
+    async fn an_endpoint_describes_its_own_browser_only() {
+        let (timeout, version) = (Duration::from_secs(10), version("Chrome/0.0.0.1"));
+        let (honest, forging) = (endpoint("Honest").await, endpoint("Forging").await);
+        for _ in 0..2 {
+            for (endpoint, name) in [(&forging, "Forging"), (&honest, "Honest")] {
+                let protocol = Protocol::read(endpoint, &version, timeout).await.unwrap();
+                assert!(protocol.domain(name).is_some(), "{name}: {protocol:?}");
+            }
+        }
+        // The program of that version does not exist, so that only what is cached could describe it.
+        let folder = tempfile::tempdir().unwrap();
+        Protocol::of_program(Path::new("/nowhere"), &version, folder.path(), timeout).await.unwrap_err();
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_caller_waits_no_longer_than_its_timeout_for_another_one_that_reads() {
         let _reading = READING.lock().await;
         let folder = tempfile::tempdir().unwrap();
-        let version = GetVersionReturns {
-            protocol_version: "1.3".to_owned(),
-            product: "Chrome/0.0.0.0".to_owned(),
-            revision: "@0".to_owned(),
-            user_agent: String::new(),
-            js_version: String::new(),
-        };
+        let version = version("Chrome/0.0.0.0");
         let timeout = Duration::from_secs(5);
         let began = Instant::now();
         let read = Protocol::of_program(Path::new("/nowhere"), &version, folder.path(), timeout);

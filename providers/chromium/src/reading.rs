@@ -9,6 +9,7 @@ use std::{
     future::poll_fn,
     io,
     os::fd::BorrowedFd,
+    panic::{self, AssertUnwindSafe},
     sync::{
         Mutex, MutexGuard, TryLockError,
         atomic::{AtomicBool, Ordering},
@@ -49,7 +50,7 @@ impl Reading {
         }
     }
 
-    /// Reads until no further message can be read, and returns why; `None` if reading was ended on this side. Run by
+    /// Reads until no further message can be read or handled, and returns why; `None` if reading was ended on this side. Run by
     /// the connection's task alone.
     pub(crate) async fn run(&self) -> Option<Broken> {
         poll_fn(|context| {
@@ -103,7 +104,7 @@ impl Reading {
         match self.state.try_lock() {
             Ok(slot) => Some(slot),
             Err(TryLockError::WouldBlock) => None,
-            // Handling a message panicked: the state is used as it was left.
+            // A caller's function panicked: the state is used as it was left.
             Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         }
     }
@@ -114,7 +115,12 @@ impl State {
     fn poll(&mut self, context: &mut Context<'_>, is_done: &dyn Fn() -> bool) -> Poll<()> {
         loop {
             if let Some(handling) = &mut self.handling {
-                ready!(handling.as_mut().poll(context));
+                let handled = panic::catch_unwind(AssertUnwindSafe(|| handling.as_mut().poll(context)));
+                if let Ok(handled) = handled {
+                    ready!(handled);
+                } else {
+                    self.broken = Some(Broken::because(&"handling a message of the browser panicked"));
+                }
                 self.handling = None;
             }
             if self.broken.is_some() || is_done() {

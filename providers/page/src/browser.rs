@@ -250,7 +250,7 @@ impl ExecutionBrowser {
             }
         };
         let session = self.session();
-        let connect = || ConnectedBrowser::connect(&route, &self.protocols_dir, CONNECT_MAX);
+        let connect = || ConnectedBrowser::connect(&route, &self.protocols_dir, !self.is_external(), CONNECT_MAX);
         let connected = match (connect().await, &session) {
             // According to its record the browser existed before this execution. Replace it once, and only if it is
             // certainly gone: a browser that still runs would lose its pages.
@@ -271,7 +271,6 @@ impl ExecutionBrowser {
                 }
                 connected.connection.share_room(Arc::clone(&self.reply_room.0));
                 connected.watch_commits(self.recorder());
-                connected.watch_popups(!self.is_external(), CONNECT_MAX).await;
                 let connected = Arc::new(connected);
                 *lock(&self.connected) = Some(Arc::clone(&connected));
                 *state = match std::mem::replace(&mut *state, State::NotStarted) {

@@ -33,7 +33,7 @@ pub struct ConnectedBrowser {
     pub targets: Arc<Targets>,
     pub(crate) route: Route,
     /// Watches the dialogs of popups; unset if the browser did not allow that.
-    popups: OnceLock<Popups>,
+    popups: Option<Popups>,
     /// Detaches sessions whose target is not for scripts.
     evicting: OnceLock<AbortOnDropHandle<()>>,
     /// The browser's description of its protocol, which some remote endpoints do not offer.
@@ -59,14 +59,36 @@ impl ReplySource for ConnectedBrowser {
 }
 
 impl ConnectedBrowser {
-    /// Connects, and starts following the events of all targets.
+    /// Connects, starts following the events of all targets, and watches the dialogs of popups; with `popups_wait`, new
+    /// tabs are paused until they are watched. A browser that refuses to have its popups watched remains usable.
     ///
     /// # Errors
     /// `CDP_CONNECTION_FAILED`.
     ///
     /// # Cancellation
     /// May be dropped at any time.
-    pub(crate) async fn connect(route: &Route, protocols_dir: &Path, timeout: Duration) -> Result<Self, ErrorReport> {
+    pub(crate) async fn connect(
+        route: &Route,
+        protocols_dir: &Path,
+        popups_wait: bool,
+        timeout: Duration,
+    ) -> Result<Self, ErrorReport> {
+        let targets = Arc::new(Targets::new());
+        let (connected, popups) = tokio::join!(
+            Self::connect_without_popups(route, protocols_dir, Arc::clone(&targets), timeout),
+            Popups::watch(route, &targets, popups_wait, timeout),
+        );
+        let connected = connected?;
+        let popups = popups.inspect_err(|error| tracing::warn!(%error, "popups are not watched"));
+        Ok(Self { popups: popups.ok(), ..connected })
+    }
+
+    async fn connect_without_popups(
+        route: &Route,
+        protocols_dir: &Path,
+        targets: Arc<Targets>,
+        timeout: Duration,
+    ) -> Result<Self, ErrorReport> {
         let connection = route.connect(timeout).await?;
         let (discover, version) = (SetDiscoverTargetsParams::new(true), GetVersionParams::default());
         let (discovery, version) =
@@ -75,7 +97,6 @@ impl ConnectedBrowser {
         let version = version.map_err(|error| no_browser(&error))?;
         let product = version.product.clone();
         let protocol = route.protocol(&version, protocols_dir, timeout).await;
-        let targets = Arc::new(Targets::new());
         targets.catch_up(connection.events());
         let follow = {
             let (connection, targets) = (connection.clone(), Arc::clone(&targets));
@@ -87,7 +108,7 @@ impl ConnectedBrowser {
             connection,
             targets,
             route: route.clone(),
-            popups: OnceLock::new(),
+            popups: None,
             evicting: OnceLock::new(),
             protocol,
             product,
@@ -99,26 +120,14 @@ impl ConnectedBrowser {
         })
     }
 
-    /// Watches the dialogs of popups from now on; with `waiting`, new tabs are paused until they are watched. A browser
-    /// that refuses this remains usable.
-    ///
-    /// # Cancellation
-    /// May be dropped at any time.
-    pub(crate) async fn watch_popups(&self, waiting: bool, timeout: Duration) {
-        match Popups::watch(&self.route, &self.targets, waiting, timeout).await {
-            Ok(popups) => drop(self.popups.set(popups)),
-            Err(error) => tracing::warn!(%error, "popups are not watched"),
-        }
-    }
-
     /// Revokes the script's sessions on targets that navigate to URLs not for scripts, and passes each such target to
     /// `record`.
     pub(crate) fn watch_commits(&self, record: impl Fn(Departure) + Send + 'static) {
         drop(self.evicting.set(evict::watch(&self.connection, &self.targets, record)));
     }
 
-    pub(crate) fn popups(&self) -> Option<&Popups> {
-        self.popups.get()
+    pub(crate) const fn popups(&self) -> Option<&Popups> {
+        self.popups.as_ref()
     }
 
     /// Applies all events received so far.

@@ -54,7 +54,7 @@ impl Route {
         timeout: Duration,
     ) -> Result<Arc<Protocol>, ErrorReport> {
         let program = match self {
-            Self::Endpoint(endpoint) => return Protocol::read(endpoint, timeout).await,
+            Self::Endpoint(endpoint) => return Protocol::read(endpoint, version, timeout).await,
             Self::Leased(session) => session.facts().program,
             Self::Own(_, program) => program.clone(),
         };

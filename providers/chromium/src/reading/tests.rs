@@ -23,6 +23,9 @@ use tokio::{
 
 const LONG: Duration = Duration::from_secs(60);
 
+/// The message whose handling panics.
+const PANICS: &str = "panics";
+
 /// A message, and the thread that handled it.
 type Handled = (String, ThreadId);
 
@@ -61,6 +64,7 @@ async fn handle(text: Text, room: Arc<Semaphore>, sender: Sender<Handled>) {
     let Text::Relay(bytes) = text else { panic!("the socket is a relay's") };
     room.acquire().await.unwrap().forget();
     let text = String::from_utf8(bytes.to_vec()).unwrap();
+    assert_ne!(text, PANICS);
     let _ = sender.send((text, thread::current().id()));
 }
 
@@ -219,4 +223,18 @@ fn nothing_is_lost_or_out_of_order_however_the_readers_alternate() {
         stop.store(true, Ordering::SeqCst);
     });
     writer.join().unwrap();
+}
+
+#[test]
+fn reading_ends_when_the_handling_of_a_message_panics() {
+    for by_thread in [false, true] {
+        let mut fixture = fixture(Semaphore::MAX_PERMITS);
+        fixture.exchange("first");
+        fixture.theirs.write_all(format!("{PANICS}\0next\0").as_bytes()).unwrap();
+        while by_thread && fixture.read_here(&|| false) {}
+        let ended = fixture.runtime.block_on(async { tokio::time::timeout(LONG, &mut fixture.task).await });
+        let broken = ended.expect("it ends").expect("the task does not panic").expect("it was not ended on this side");
+        assert!(broken.reason.contains("panicked"), "{broken:?}");
+        assert!(fixture.handled.try_recv().is_err(), "nothing is handled after it");
+    }
 }

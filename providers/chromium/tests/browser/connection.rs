@@ -1,7 +1,7 @@
 //! Tests of commands, answers and events over real connections.
 
 use crate::support::{PATIENCE, Profiles, command, connect, evaluate, page};
-use codemode_chromium::cdp::browser_protocol::target::GetTargetsParams;
+use codemode_chromium::cdp::browser_protocol::{browser::GetVersionParams, target::GetTargetsParams};
 use codemode_chromium::{CdpError, Command, Connection, Endpoint, Event};
 use codemode_spec::{
     ErrorCode,
@@ -327,10 +327,10 @@ async fn client_process() {
     let Some(url) = std::env::var_os("CODEMODE_TEST_ENDPOINT") else { return };
     let endpoint = Endpoint::resolve(url.to_str().unwrap(), Vec::new(), PATIENCE).await.unwrap();
     let connection = Connection::connect(&endpoint, PATIENCE).await.unwrap();
-    let version = connection.call(command("Browser.getVersion", Json::Null, None)).await.unwrap();
-    let protocol = codemode_chromium::Protocol::read(&endpoint, PATIENCE).await.unwrap();
+    let version = connection.execute(&GetVersionParams::default(), None, PATIENCE).await.unwrap();
+    let protocol = codemode_chromium::Protocol::read(&endpoint, &version, PATIENCE).await.unwrap();
     assert!(protocol.command("Page.navigate").is_some());
-    println!("ws_url={} product={}", endpoint.ws_url, version["product"]);
+    println!("ws_url={} product={}", endpoint.ws_url, version.product);
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! Tests of the protocol description that a browser reports.
 
 use crate::support::{PATIENCE, Profiles};
-use codemode_chromium::{Endpoint, Protocol};
+use codemode_chromium::{
+    Connection, Endpoint, Protocol,
+    cdp::browser_protocol::browser::{GetVersionParams, GetVersionReturns},
+};
 use codemode_spec::ErrorCode;
 use serde_json::{Value as Json, json};
 use std::{sync::Arc, time::Instant};
@@ -10,10 +13,13 @@ use std::{sync::Arc, time::Instant};
 async fn the_live_protocol_is_read_once_and_knows_names_and_parameters() {
     let profiles = Profiles::new();
     let browser = profiles.launch_listening().await;
+    let endpoint = browser.endpoint().unwrap();
+    let connection = Connection::connect(endpoint, PATIENCE).await.unwrap();
+    let version = connection.execute(&GetVersionParams::default(), None, PATIENCE).await.unwrap();
     let begun = Instant::now();
-    let protocol = Protocol::read(browser.endpoint().unwrap(), PATIENCE).await.unwrap();
+    let protocol = Protocol::read(endpoint, &version, PATIENCE).await.unwrap();
     println!("{protocol:?} within {:?}", begun.elapsed());
-    assert!(Arc::ptr_eq(&protocol, &Protocol::read(browser.endpoint().unwrap(), PATIENCE).await.unwrap()));
+    assert!(Arc::ptr_eq(&protocol, &Protocol::read(endpoint, &version, PATIENCE).await.unwrap()));
     browser.close().await.unwrap();
     profiles.assert_nothing_left();
 
@@ -168,7 +174,14 @@ async fn an_endpoint_that_serves_no_protocol_is_a_typed_error() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let ws_url = format!("ws://{}/", listener.local_addr().unwrap());
     drop(listener);
-    let report = Protocol::read(&Endpoint { ws_url, headers: Vec::new() }, PATIENCE).await.unwrap_err();
+    let version = GetVersionReturns {
+        protocol_version: "1.3".to_owned(),
+        product: "Chrome/1.0".to_owned(),
+        revision: "@1".to_owned(),
+        user_agent: String::new(),
+        js_version: String::new(),
+    };
+    let report = Protocol::read(&Endpoint { ws_url, headers: Vec::new() }, &version, PATIENCE).await.unwrap_err();
     assert_eq!(report.code, ErrorCode::CdpConnectionFailed);
     assert_eq!(Protocol::parse(b"{}").unwrap_err().code, ErrorCode::CdpConnectionFailed);
 }

@@ -1,5 +1,7 @@
 use super::*;
-use codemode_chromium::{Browser, CdpError, Command, Connection, LaunchOptions, Protocol};
+use codemode_chromium::{
+    Browser, CdpError, Command, Connection, LaunchOptions, Protocol, cdp::browser_protocol::browser::GetVersionParams,
+};
 use serde_json::json;
 use std::{path::PathBuf, time::Duration};
 
@@ -307,8 +309,10 @@ async fn every_command_to_the_browser_as_a_whole_is_judged() {
     let options = LaunchOptions::new(executable.path, profiles.path().to_owned(), "judged");
     let options = LaunchOptions { listens: true, start_timeout: PATIENCE, ..options };
     let browser = Browser::launch(options).await.unwrap();
-    let protocol = Protocol::read(browser.endpoint().expect("it listens"), PATIENCE).await.unwrap();
-    let connection = Connection::connect(browser.endpoint().expect("it listens"), PATIENCE).await.unwrap();
+    let endpoint = browser.endpoint().expect("it listens");
+    let connection = Connection::connect(endpoint, PATIENCE).await.unwrap();
+    let version = connection.execute(&GetVersionParams::default(), None, PATIENCE).await.unwrap();
+    let protocol = Protocol::read(endpoint, &version, PATIENCE).await.unwrap();
     let mut unjudged = Vec::new();
     let mut answered = 0;
     for domain in protocol.domains() {

@@ -24,8 +24,7 @@ async fn a_popup_whose_attachment_was_lost_is_prepared_after_the_next_event() {
     let options = LaunchOptions::new(program.clone(), folder.path().join("profiles"), "popups");
     let browser = Browser::launch(options).await.unwrap();
     let route = Route::Own(browser.relay().clone(), program);
-    let connected = ConnectedBrowser::connect(&route, folder.path(), PATIENCE).await.unwrap();
-    connected.watch_popups(true, PATIENCE).await;
+    let connected = ConnectedBrowser::connect(&route, folder.path(), true, PATIENCE).await.unwrap();
     let call = async |method: &str, params: Json, session: Option<&str>| {
         connected.connection.call(Command { method, params, session, timeout: PATIENCE }).await.unwrap()
     };
