@@ -41,8 +41,9 @@ pub(super) struct RunInputs {
     pub observer: Arc<dyn Observer>,
 }
 
-/// How long a turn thread waits for a reply before it is released.
-const POLL_MAX: Duration = Duration::from_millis(5);
+/// How long a turn thread waits for a reply before it is released: most pages load within this time, and a reply is
+/// delivered sooner to a thread that waits for it. There are as many turn threads as concurrent executions.
+const POLL_MAX: Duration = Duration::from_millis(250);
 
 /// One run of a script: its state, and its resources in this process.
 pub(super) struct Run {

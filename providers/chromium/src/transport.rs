@@ -35,6 +35,10 @@ use tokio_tungstenite::{
 use tokio_util::codec::FramedRead;
 use url::Url;
 
+/// The size of a WebSocket's read buffer, which is filled with zeros before each read: larger than most messages, and
+/// much smaller than the default.
+const READ_BUFFER_BYTES: usize = 16 * 1024;
+
 /// The writing half of a transport.
 pub(crate) enum Writer {
     Web(Box<SplitSink<WebSocketStream<Stream>, Message>>),
@@ -73,6 +77,7 @@ pub(crate) async fn open_web(endpoint: &Endpoint) -> Result<(Writer, Reader), Er
     request.headers_mut().extend(http::header_map(&endpoint.headers)?);
     let stream = Stream::connect(&url).await?;
     let config = WebSocketConfig::default()
+        .read_buffer_size(READ_BUFFER_BYTES)
         .max_message_size(Some(CDP_WEB_MESSAGE_BYTES_MAX))
         .max_frame_size(Some(CDP_WEB_MESSAGE_BYTES_MAX));
     match client_async_with_config(request, stream, Some(config)).await {

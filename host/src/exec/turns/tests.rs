@@ -24,10 +24,10 @@ try { await fake.fail('POLICY_REFUSED', 'not here') } catch (error) { failed = e
 for (let line = 0; line < 100; line++) console.log(line, 'x'.repeat(2000));
 // More arguments than the host has room for: some of these calls wait.
 const heavy = new Array(20000).fill(0);
-const lengths = await Promise.all([1, 2, 3, 4].map((n) => fake.wait(300 + n, heavy).then((reply) => reply.length)));
+const lengths = await Promise.all([1, 2, 3, 4].map((n) => fake.wait(600 + n, heavy).then((reply) => reply.length)));
 const before = performance.now();
-await new Promise((done) => setTimeout(done, 300));
-console.log('last', Math.random(), lengths, performance.now() - before >= 300);
+await new Promise((done) => setTimeout(done, 600));
+console.log('last', Math.random(), lengths, performance.now() - before >= 600);
 Promise.reject(new Error('lost'));
 throw failed;";
 
@@ -166,7 +166,7 @@ async fn what_a_state_says_is_what_the_run_does() {
     .await;
     assert_eq!(outcome.outcome.err().unwrap().code, ErrorCode::TimeExceeded);
     // The processor time in the state counts, not that of the thread on which the script is resumed.
-    let spins = "await fake.wait(300); for (;;);";
+    let spins = "await fake.wait(600); for (;;);";
     let (outcome, _) = run(&engine, spins, |mut state| {
         state.cpu_used = state.cpu;
         state
