@@ -1,6 +1,6 @@
 // The operations by name, and `run`, the only entry point.
 //
-// Errors of the caller are returned as `{error, …}`; only a defect of this program throws.
+// Errors of the caller are returned as `{error, ...}`; only a defect of this program throws.
 
 const sync = (args, given, use) => nowOrLater({ ...args }, given, use);
 const lineOf = (message) => String(message).split("\n")[0];

@@ -78,7 +78,7 @@ function textMatcherOf(text) {
     return (node) => matches(textOf(node).full);
   }
   const wanted = normal(String(text.text));
-  // As `text="…"` in Playwright: a single run of the element's own text, without the text of its children.
+  // As `text="..."` in Playwright: a single run of the element's own text, without the text of its children.
   if (text.own) return (node) => (wanted === "" ? !textOf(node).immediate.length : textOf(node).immediate.some((run) => normal(run) === wanted));
   if (text.exact) return (node) => normalTextOf(node) === wanted;
   const lower = wanted.toLowerCase();

@@ -2,9 +2,18 @@
 //!
 //! It knows the page's elements and nothing of the host: operations come in and plain JSON goes out.
 
+use std::sync::LazyLock;
+
 /// An expression that creates the engine of an isolated world, or returns the existing one: concurrent verbs share it,
 /// and with it the elements that it retains. A page cannot define a symbol in another world.
-pub(crate) const ENGINE: &str = concat!(
+///
+/// Without comment lines and indentation, since each document gets the whole text.
+pub(crate) static ENGINE: LazyLock<String> = LazyLock::new(|| {
+    let lines = SOURCE.lines().map(str::trim_start).filter(|line| !line.starts_with("//"));
+    lines.flat_map(|line| [line, "\n"]).collect()
+});
+
+const SOURCE: &str = concat!(
     "globalThis[Symbol.for('codemode.engine')] ??= (() => { \"use strict\";\n",
     include_str!("../js/dom.js"),
     include_str!("../js/matching.js"),

@@ -55,7 +55,7 @@ impl Tab<'_> {
         let context = made["executionContextId"].as_i64().unwrap_or_default();
         let since = self.cursor();
         let engine = self
-            .send_to(&frame.target, "Runtime.evaluate", json!({"expression": ENGINE, "contextId": context}))
+            .send_to(&frame.target, "Runtime.evaluate", json!({"expression": *ENGINE, "contextId": context}))
             .await?;
         let Some(engine) = engine["result"]["objectId"].as_str() else {
             return Err(ErrorReport::new(ErrorCode::HostFault, format!("the page's engine does not start: {engine}")));

@@ -1,6 +1,6 @@
 //! Runs the rows of `tests/engine` in a real Chromium: pages, operations on them, and their expected results.
 
-use super::ENGINE;
+use super::{ENGINE, SOURCE};
 use codemode_chromium::{Browser, Command, Connection, Event, LaunchOptions};
 use futures::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -11,6 +11,17 @@ use std::{path::Path, time::Duration};
 const PATIENCE: Duration = Duration::from_secs(100);
 /// The number of rows that run concurrently, each in its own page: most of them wait.
 const PAGES: usize = 6;
+
+#[test]
+fn the_engine_is_small() {
+    // Any other character doubles the size of the whole text in the browser.
+    assert!(ENGINE.is_ascii());
+    // Its code has neither comment lines nor indentation that mean something, as within a string of several lines.
+    let is_comment = |line: &str| line.trim_start().starts_with(['/', '*']);
+    for line in SOURCE.lines().filter(|line| !is_comment(line) && !line.contains(['"', '\''])) {
+        assert!(line.matches('`').count().is_multiple_of(2), "{line}");
+    }
+}
 
 #[derive(Deserialize)]
 struct Row {
@@ -65,7 +76,7 @@ impl Page<'_> {
         connection.events().wait(from, &loaded).await.expect("it loads");
         let world = page.send("Page.createIsolatedWorld", json!({"frameId": gone["frameId"]})).await;
         page.context = world["executionContextId"].clone();
-        let made = page.send("Runtime.evaluate", json!({"expression": ENGINE, "contextId": page.context})).await;
+        let made = page.send("Runtime.evaluate", json!({"expression": *ENGINE, "contextId": page.context})).await;
         page.engine = made["result"]["objectId"].clone();
         assert!(page.engine.is_string(), "the engine does not start: {made}");
         page
