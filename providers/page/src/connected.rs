@@ -74,11 +74,10 @@ impl ConnectedBrowser {
         timeout: Duration,
     ) -> Result<Self, ErrorReport> {
         let targets = Arc::new(Targets::new());
-        let (connected, popups) = tokio::join!(
+        let (connected, popups) = tokio::try_join!(
             Self::connect_without_popups(route, protocols_dir, Arc::clone(&targets), timeout),
-            Popups::watch(route, &targets, popups_wait, timeout),
-        );
-        let connected = connected?;
+            async { Ok(Popups::watch(route, &targets, popups_wait, timeout).await) },
+        )?;
         let popups = popups.inspect_err(|error| tracing::warn!(%error, "popups are not watched"));
         Ok(Self { popups: popups.ok(), ..connected })
     }

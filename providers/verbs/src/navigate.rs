@@ -261,8 +261,9 @@ impl Tab<'_> {
 
     /// Subscribes to the events by which loading is followed.
     async fn observe_loading(&self) -> Result<(), ErrorReport> {
-        self.subscribe("Page.lifecycleEvent").await?;
-        self.subscribe("Network.responseReceived").await
+        let (loading, responses) =
+            tokio::join!(self.subscribe("Page.lifecycleEvent"), self.subscribe("Network.responseReceived"));
+        loading.and(responses)
     }
 
     /// Waits until a document reaches the load state, and returns the server's response. Its events come after `since`;
