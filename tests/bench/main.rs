@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p codemode-host -- NAME…` runs the benchmarks whose name contains one of the words.
 
+#[path = "../../host/src/allocator.rs"]
+mod allocator;
 mod browser;
 mod measure;
 mod pipe;
@@ -14,6 +16,8 @@ mod verbs;
 use measure::Table;
 
 fn main() {
+    // As the program does.
+    allocator::purge_freed_memory_at_once();
     let words: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with("--")).collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word.as_str()));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
