@@ -450,7 +450,7 @@ mod tests {
         store.save("a", "used", &state("1")).unwrap();
         store.save("a", "unused", &state("2")).unwrap();
         fs::write(store.folder.join("0123.4567.new"), "half").unwrap();
-        // Not a file, so that they cannot be removed: one before the state, and one after it in any order.
+        // Folders, which cannot be removed as files are; their names sort before and after that of the state.
         fs::create_dir(store.folder.join("00.login")).unwrap();
         fs::create_dir(store.folder.join("zz.login")).unwrap();
         let now = SystemTime::now();

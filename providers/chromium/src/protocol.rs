@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// The number of cached protocols; a host rarely uses more than one browser version.
+/// The number of cached protocols; a host rarely uses more than one browser version, or more than a few endpoints.
 const CACHED_MAX: usize = 4;
 
 /// The maximum size of a protocol file.
