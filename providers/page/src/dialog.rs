@@ -17,17 +17,38 @@ pub struct Dialog {
     pub message: String,
     /// The URL of the page that shows it.
     pub url: String,
+    /// The dialog's number in the order of opening. A later dialog of the page has another number, even with the same
+    /// text.
+    pub number: u64,
+    /// The session that reported it; `None` for the connection that watches popups.
+    pub(crate) reporter: Option<String>,
 }
 
 impl Dialog {
-    pub(crate) fn from_event(params: &Json) -> Self {
+    /// The dialog of a `Page.javascriptDialogOpening`.
+    pub(crate) fn from_event(params: &Json, number: u64, reporter: Option<&str>) -> Self {
         let text = |key: &str| short(params.get(key).and_then(Json::as_str).unwrap_or_default());
-        Self { kind: text("type"), message: text("message"), url: text("url") }
+        Self {
+            kind: text("type"),
+            message: text("message"),
+            url: text("url"),
+            number,
+            reporter: reporter.map(str::to_owned),
+        }
+    }
+
+    /// Whether another session's report is of the same dialog: each session of a page reports a dialog once. Reports of
+    /// the connection that watches popups do not count, since they are not in order with those of sessions.
+    pub(crate) fn is_also(&self, other: &Self) -> bool {
+        let are_sessions = self.reporter.is_some() && other.reporter.is_some();
+        are_sessions
+            && self.reporter != other.reporter
+            && (&self.kind, &self.message, &self.url) == (&other.kind, &other.message, &other.url)
     }
 
     /// The report of a call that the dialog blocks.
     pub(crate) fn report(&self, target: &str, method: &str) -> ErrorReport {
-        let Self { kind, message, url } = self;
+        let Self { kind, message, url, .. } = self;
         let hint = match kind.as_str() {
             "prompt" => {
                 "Answer it with ⟦send \"Page.handleJavaScriptDialog\", {accept: true, promptText: \"…\"}, \

@@ -6,7 +6,7 @@
 //! its dialog events are enabled and its setup has run. Tabs of an external browser are not paused: dialogs that a
 //! popup opens in its first moments may be missed.
 
-use crate::{dialog::Dialog, route::Route, targets::Targets};
+use crate::{route::Route, targets::Targets};
 use codemode_chromium::{
     CdpError, Command, Connection, Event,
     cdp::{
@@ -226,12 +226,12 @@ impl State {
             "Target.detachedFromTarget" => drop(self.sessions.remove(text("sessionId"))),
             "Page.javascriptDialogOpening" => {
                 if let Some(target) = target {
-                    targets.dialog_of_popup(target, Some(Dialog::from_event(params)));
+                    targets.popup_opened_dialog(target, params);
                 }
             }
             "Page.javascriptDialogClosed" => {
                 if let Some(target) = target {
-                    targets.dialog_of_popup(target, None);
+                    targets.popup_closed_dialog(target);
                 }
             }
             _ => {}

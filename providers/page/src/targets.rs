@@ -244,15 +244,27 @@ impl Targets {
         }
     }
 
-    /// Records that a popup opened or closed a dialog. Ignored for an opening that the popup's own session reports:
-    /// that one is in order.
-    pub(crate) fn dialog_of_popup(&self, target: &str, dialog: Option<Dialog>) {
-        let mut state = self.state();
-        let is_reported = state.sessions.values().any(|session| session.reports_dialogs && session.target == target);
-        let changed =
-            !(is_reported && dialog.is_some()) && state.with_target(target.to_owned(), |target| target.dialog = dialog);
-        drop(state);
-        if changed {
+    /// Records the dialog of a `Page.javascriptDialogOpening` on the connection that watches popups. Ignored if the
+    /// popup's own session reports its dialogs: that one is in order.
+    pub(crate) fn popup_opened_dialog(&self, target: &str, params: &Json) {
+        self.update_from_popup_connection(|state| {
+            let is_reported =
+                state.sessions.values().any(|session| session.reports_dialogs && session.target == target);
+            !is_reported && state.open_dialog(target.to_owned(), params, None)
+        });
+    }
+
+    /// Records that a dialog which was reported by [`Self::popup_opened_dialog`] closed. A dialog that another session
+    /// reported is left: it may have opened after this one closed.
+    pub(crate) fn popup_closed_dialog(&self, target: &str) {
+        self.update_from_popup_connection(|state| {
+            let is_reported_here = |dialog: &mut Dialog| dialog.reporter.is_none();
+            state.with_target(target.to_owned(), |target| drop(target.dialog.take_if(is_reported_here)))
+        });
+    }
+
+    fn update_from_popup_connection(&self, update: impl FnOnce(&mut State) -> bool) {
+        if update(&mut self.state()) {
             self.changed.send_replace(());
         }
     }

@@ -1,9 +1,6 @@
 //! Handling of a page's dialogs.
 
-use crate::{
-    state::dialogs::{DialogPolicy, handle},
-    tab::Tab,
-};
+use crate::{state::dialogs::DialogPolicy, tab::Tab};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::{Value as Json, json};
 
@@ -29,14 +26,10 @@ impl Tab<'_> {
 
     /// Answers the dialog that the page shows.
     pub async fn answer_dialog(&self, accept: bool, text: Option<&str>) -> Result<Json, ErrorReport> {
-        self.browser.catch_up();
-        let dialog = self.browser.targets.target(&self.id).and_then(|page| page.dialog);
-        let Some(dialog) = dialog else {
-            return Err(ErrorReport::new(ErrorCode::InvalidArgument, "the page shows no dialog")
-                .with_hint("A dialog can be answered once, while it is open."));
-        };
-        match handle(&self.verbs.browser, &self.browser, &self.id, accept, text).await {
-            Ok(()) => Ok(json!({"kind": dialog.kind, "message": dialog.message})),
+        match self.verbs.dialogs.answer(&self.verbs.browser, &self.browser, &self.id, accept, text).await {
+            Ok(Some(dialog)) => Ok(json!({"kind": dialog.kind, "message": dialog.message})),
+            Ok(None) => Err(ErrorReport::new(ErrorCode::InvalidArgument, "the page shows no dialog")
+                .with_hint("A dialog can be answered once, while it is open.")),
             Err(error) if error.code == ErrorCode::CallTimeout => Err(self.unanswered("the dialog")),
             Err(error) => Err(error),
         }

@@ -38,6 +38,16 @@ const page = await browser.open('{{site}}/dialogs');
 page.once('dialog', (dialog) => dialog.accept());
 await page.click('#two');
 await page.textContent('#log')
+// --- a listener of each first dialog has no effect on the second one, nor the host's answer on the next first one
+//! result: true
+//! warnings: ["/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/","/confirm dialog \"second\" was dismissed/"]
+const page = await browser.open('{{site}}/dialogs');
+for (let round = 0; round < 20; round++) {
+  page.once('dialog', (dialog) => dialog.accept());
+  await page.click('#two');
+}
+const log = await page.textContent('#log');
+log === 'true;false;'.repeat(20) || log
 // --- waiting for it
 //! result: ["confirm","true;"]
 const page = await browser.open('{{site}}/dialogs');

@@ -69,6 +69,7 @@ pub(super) struct Session {
 pub(super) struct State {
     pub(super) read_to: u64,
     pub(super) discovered: u64,
+    pub(super) dialogs_opened: u64,
     pub(super) targets: HashMap<String, Target>,
     pub(super) sessions: HashMap<String, Session>,
     pub(super) closed_targets: Recent,
@@ -152,7 +153,8 @@ impl State {
             }),
             "Inspector.targetReloadedAfterCrash" => self.with_target_of(event, |target| target.crashed = false),
             "Page.javascriptDialogOpening" => {
-                self.with_target_of(event, |target| target.dialog = Some(Dialog::from_event(params)))
+                let Some(target) = self.target_of(event) else { return false };
+                self.open_dialog(target, params, event.session.as_deref())
             }
             "Page.javascriptDialogClosed" => self.with_target_of(event, |target| target.dialog = None),
             _ => false,
@@ -204,9 +206,23 @@ impl State {
     }
 
     fn with_target_of(&mut self, event: &Event, change: impl FnOnce(&mut Target)) -> bool {
+        self.target_of(event).is_some_and(|target| self.with_target(target, change))
+    }
+
+    fn target_of(&self, event: &Event) -> Option<String> {
         let session = event.session.as_ref().and_then(|session| self.sessions.get(session));
-        let Some(target) = session.map(|session| session.target.clone()) else { return false };
-        self.with_target(target, change)
+        session.map(|session| session.target.clone())
+    }
+
+    /// Records the dialog of a `Page.javascriptDialogOpening`, once for all sessions that report it.
+    pub(super) fn open_dialog(&mut self, target: String, params: &Json, reporter: Option<&str>) -> bool {
+        self.dialogs_opened += 1;
+        let dialog = Dialog::from_event(params, self.dialogs_opened, reporter);
+        self.with_target(target, |target| {
+            if !target.dialog.as_ref().is_some_and(|open| open.is_also(&dialog)) {
+                target.dialog = Some(dialog);
+            }
+        })
     }
 
     pub(super) fn with_target(&mut self, target: String, change: impl FnOnce(&mut Target)) -> bool {

@@ -48,19 +48,51 @@ fn a_dialog_blocks_every_session_of_its_page_and_no_other_page() {
 #[test]
 fn a_popups_dialog_is_told_by_others_until_its_own_session_tells() {
     let targets = targets_after(&[("Target.attachedToTarget", None, attached("S1", "A", "page"))]);
-    let dialog = || Some(Dialog::from_event(&json!({"type": "confirm", "message": "really?", "url": ""})));
+    let opening = json!({"type": "confirm", "message": "really?", "url": ""});
     let shown = || targets.target("A").is_some_and(|target| target.dialog.is_some());
     // Requested and not answered yet: the dialog may have opened before.
     assert!(targets.watch("S1"));
-    targets.dialog_of_popup("A", dialog());
+    targets.popup_opened_dialog("A", &opening);
     assert!(shown());
-    targets.dialog_of_popup("A", None);
+    targets.popup_closed_dialog("A");
+    assert!(!shown());
     targets.set_reports_dialogs("S1");
-    targets.dialog_of_popup("A", dialog());
+    targets.popup_opened_dialog("A", &opening);
     assert!(!shown());
     targets.unwatch("S1");
-    targets.dialog_of_popup("A", dialog());
+    targets.popup_opened_dialog("A", &opening);
     assert!(shown());
+}
+
+#[test]
+fn each_dialog_has_a_number_of_its_own_whoever_reports_it() {
+    let opening = json!({"type": "confirm", "message": "really?", "url": ""});
+    let opens = |session| ("Page.javascriptDialogOpening", Some(session), opening.clone());
+    let closes = |session| ("Page.javascriptDialogClosed", Some(session), json!({"result": true}));
+    let attachments = ["S1", "S2"].map(|session| ("Target.attachedToTarget", None, attached(session, "A", "page")));
+    let number_after = |events: &[(&str, Option<&str>, Json)]| {
+        let targets = targets_after(&[&attachments, events].concat());
+        targets.target("A").and_then(|target| target.dialog).map(|dialog| dialog.number)
+    };
+    let first = number_after(&[opens("S1")]);
+    assert!(first.is_some());
+    assert_eq!(number_after(&[opens("S1"), opens("S2")]), first);
+    let both_closed = [opens("S1"), opens("S2"), closes("S1"), closes("S2")];
+    assert_eq!(number_after(&both_closed), None);
+    assert_ne!(number_after(&[&both_closed[..], &[opens("S1")]].concat()), first);
+    // The event of its end was lost: the same session reports another dialog.
+    assert_ne!(number_after(&[opens("S1"), opens("S1")]), first);
+}
+
+#[test]
+fn a_late_report_that_a_popups_dialog_closed_leaves_the_next_one() {
+    let opening = json!({"type": "confirm", "message": "really?", "url": ""});
+    let targets = targets_after(&[
+        ("Target.attachedToTarget", None, attached("S1", "A", "page")),
+        ("Page.javascriptDialogOpening", Some("S1"), opening),
+    ]);
+    targets.popup_closed_dialog("A");
+    assert!(targets.target("A").is_some_and(|target| target.dialog.is_some()));
 }
 
 #[test]

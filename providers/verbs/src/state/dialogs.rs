@@ -1,10 +1,11 @@
 //! Dialogs of the pages that verbs are used on: no verb may hang on an open dialog.
 //!
 //! While a script has no listener, a background task dismisses `alert`, `confirm` and `prompt`, and accepts
-//! `beforeunload`. With a listener the dialogs are held for it.
+//! `beforeunload`. With a listener the dialogs are held for it. The browser is told how to answer the dialog of a page,
+//! not which dialog: each is answered by one party only, because a second answer could meet the page's next dialog.
 
 use crate::background::send_in_background;
-use codemode_page::{ConnectedBrowser, ExecutionBrowser, Target};
+use codemode_page::{ConnectedBrowser, Dialog, ExecutionBrowser, Target};
 use codemode_spec::{
     ErrorReport,
     limits::{PAGE_STATES_MAX, WARNINGS_MAX},
@@ -48,8 +49,66 @@ struct Pages {
     policies: HashMap<String, DialogPolicy>,
     /// Notified of a new policy: it may concern a dialog that is already open, on the page or on its popups.
     changed: Arc<Notify>,
+    /// The number of the last dialog of each page that was answered, or is being answered.
+    answered: HashMap<String, u64>,
     /// Messages about dismissed dialogs.
     dismissed: Vec<String>,
+}
+
+/// The right to answer one dialog. Dropping it gives the right back, unless the dialog was answered.
+struct Claim<'a> {
+    pages: &'a Mutex<Pages>,
+    page: &'a str,
+    number: u64,
+    is_answered: bool,
+    /// Whether giving it back wakes the task that answers dialogs. The task itself tries again after a while.
+    wakes_task: bool,
+}
+
+impl<'a> Claim<'a> {
+    /// Claims a dialog that a page shows; `None` if another party has answered it or is answering it.
+    fn new(pages: &'a Mutex<Pages>, page: &'a str, number: u64, connected: &ConnectedBrowser) -> Option<Self> {
+        let mut of_all = lock(pages);
+        if of_all.answered.get(page) == Some(&number) {
+            return None;
+        }
+        if of_all.answered.len() >= PAGE_STATES_MAX {
+            of_all.answered.retain(|page, _| connected.targets.target(page).is_some());
+        }
+        of_all.answered.insert(page.to_owned(), number);
+        Some(Self { pages, page, number, is_answered: false, wakes_task: false })
+    }
+
+    async fn answer(
+        mut self,
+        browser: &Arc<ExecutionBrowser>,
+        connected: &Arc<ConnectedBrowser>,
+        accept: bool,
+        text: Option<&str>,
+    ) -> Result<(), ErrorReport> {
+        let mut params = json!({ "accept": accept });
+        if let Some(text) = text {
+            params["promptText"] = text.into();
+        }
+        send_in_background(browser, connected, self.page, "Page.handleJavaScriptDialog", params).await?;
+        self.is_answered = true;
+        Ok(())
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        let mut of_all = lock(self.pages);
+        if of_all.answered.get(self.page) == Some(&self.number) {
+            of_all.answered.remove(self.page);
+        }
+        if self.wakes_task {
+            of_all.changed.notify_one();
+        }
+    }
 }
 
 impl DialogPolicies {
@@ -78,6 +137,29 @@ impl DialogPolicies {
     /// Messages about the dialogs dismissed so far.
     pub(crate) fn dismissed(&self) -> Vec<String> {
         lock(&self.pages).dismissed.clone()
+    }
+
+    /// Answers the dialog that a page shows; `None` if it shows none, or one that is answered already.
+    ///
+    /// # Errors
+    /// Those of the shared browser.
+    ///
+    /// # Cancellation
+    /// When dropped, the dialog may have been answered or not.
+    pub(crate) async fn answer(
+        &self,
+        browser: &Arc<ExecutionBrowser>,
+        connected: &Arc<ConnectedBrowser>,
+        page: &str,
+        accept: bool,
+        text: Option<&str>,
+    ) -> Result<Option<Dialog>, ErrorReport> {
+        connected.catch_up();
+        let Some(dialog) = connected.targets.target(page).and_then(|page| page.dialog) else { return Ok(None) };
+        let Some(mut claim) = Claim::new(&self.pages, page, dialog.number, connected) else { return Ok(None) };
+        claim.wakes_task = true;
+        claim.answer(browser, connected, accept, text).await?;
+        Ok(Some(dialog))
     }
 
     /// Starts the task that answers dialogs on a connection, once per connection.
@@ -110,8 +192,9 @@ async fn answer(
                 if policy_of(&connected, &page, &pages) != Some(DialogPolicy::Dismiss) {
                     continue;
                 }
+                let Some(claim) = Claim::new(&pages, &page.id, dialog.number, &connected) else { continue };
                 let leaves = dialog.kind == "beforeunload";
-                if handle(&browser, &connected, &page.id, leaves, None).await.is_err() {
+                if claim.answer(&browser, &connected, leaves, None).await.is_err() {
                     is_left = true;
                 } else if !leaves {
                     let mut pages = lock(&pages);
@@ -145,24 +228,6 @@ fn policy_of(connected: &ConnectedBrowser, page: &Target, pages: &Mutex<Pages>) 
         page = connected.targets.target(page.opener.as_ref()?)?;
     }
     None
-}
-
-/// Answers the dialog of a page.
-///
-/// # Errors
-/// Those of the shared browser.
-pub(crate) async fn handle(
-    browser: &Arc<ExecutionBrowser>,
-    connected: &Arc<ConnectedBrowser>,
-    page: &str,
-    accept: bool,
-    text: Option<&str>,
-) -> Result<(), ErrorReport> {
-    let mut params = json!({ "accept": accept });
-    if let Some(text) = text {
-        params["promptText"] = text.into();
-    }
-    send_in_background(browser, connected, page, "Page.handleJavaScriptDialog", params).await
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
