@@ -9,6 +9,7 @@
 //! itself, and open others.
 
 mod device;
+mod index;
 mod permissions;
 mod request;
 mod scripts;
@@ -24,7 +25,7 @@ pub(crate) use urls::{UrlAccess, url_access};
 use codemode_spec::{ErrorCode, ErrorReport};
 use serde_json::Value as Json;
 use std::path::{Component, Path};
-use table::{Place, Row, Rule, TABLE, is_browser_wide, is_known};
+use table::{ALL, BROWSER_WIDE_ONLY, Place, Row, Rule, domain_of, is_browser_wide, is_known};
 
 /// The types of targets that scripts may use, by Chromium's names. Excluded are `browser`, `browser_ui` and `tab` (the
 /// browser itself, its own windows, and the frame around a page), `webview`, `background_page`, `app`, `other` (parts
@@ -80,7 +81,7 @@ pub(crate) fn check(request: Request<'_>, facts: &dyn PolicyFacts) -> Result<(),
     if !is_enforced() {
         return Ok(());
     }
-    let refused = TABLE.iter().find(|row| {
+    let refused = index::rows_for(request.method).iter().find(|row| {
         (row.place == Place::Anywhere || facts.is_external())
             && row.methods.iter().any(|pattern| names(pattern, request))
             && refuses(row.rule, request, facts)
@@ -123,9 +124,9 @@ fn refusal(method: &str, reason: &str, hint: &str) -> ErrorReport {
 
 fn names(pattern: &str, request: Request<'_>) -> bool {
     match pattern.strip_suffix(".*") {
-        Some(domain) => request.method.split('.').next() == Some(domain),
-        None if pattern == "**" => true,
-        None if pattern == "*" => is_browser_wide(request.method, request.has_session),
+        Some(domain) => domain_of(request.method) == domain,
+        None if pattern == ALL => true,
+        None if pattern == BROWSER_WIDE_ONLY => is_browser_wide(request.method, request.has_session),
         None => pattern == request.method,
     }
 }

@@ -247,8 +247,10 @@ async fn leave(
 /// Stops this process between the check of the lease and the write, as a scheduler may do. The test resumes it.
 #[cfg(feature = "test-walls")]
 fn stop_before(params: &Json) {
-    let is_meant = |words: String| params["url"].as_str().is_some_and(|url| url.ends_with(&words));
-    if std::env::var("CODEMODE_TEST_STOP_BEFORE").is_ok_and(is_meant) {
+    use std::sync::LazyLock;
+    static STOPS: LazyLock<Option<String>> = LazyLock::new(|| std::env::var("CODEMODE_TEST_STOP_BEFORE").ok());
+    let is_meant = |words: &String| params["url"].as_str().is_some_and(|url| url.ends_with(words));
+    if STOPS.as_ref().is_some_and(is_meant) {
         // The signal reaches one thread first, and this one only later: wait for it here.
         const STOP: &str =
             "kill -STOP $PPID; for turn in $(seq 200); do grep -q ') T' /proc/$PPID/stat && exit; done; true";

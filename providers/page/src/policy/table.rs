@@ -55,7 +55,7 @@ pub(super) enum Rule {
 
 /// Some commands, and the rule by which they are refused.
 pub(super) struct Row {
-    /// Full names, or `Domain.*`; `*` for every command that affects the browser as a whole, `**` for every command.
+    /// Full names, `Domain.*`, [`BROWSER_WIDE_ONLY`] or [`ALL`].
     pub(super) methods: &'static [&'static str],
     pub(super) place: Place,
     pub(super) rule: Rule,
@@ -63,6 +63,11 @@ pub(super) struct Row {
     pub(super) reason: &'static str,
     pub(super) hint: &'static str,
 }
+
+/// The pattern of every command.
+pub(super) const ALL: &str = "**";
+/// The pattern of every command that affects the browser as a whole.
+pub(super) const BROWSER_WIDE_ONLY: &str = "*";
 
 pub(super) const OF_THE_BROWSER: &str = "the browser's own pages are not for scripts";
 pub(super) const NOT_KNOWN_YET: &str = "it is not known yet what its target will show";
@@ -81,7 +86,7 @@ pub(super) const LEAVING: &[&str] = &[
     "Target.getTargetInfo",
 ];
 
-pub(super) const TABLE: &[Row] = &[
+pub(super) static TABLE: &[Row] = &[
     // Files of this machine.
     Row {
         methods: &["Page.navigate", "Target.createTarget", "Network.loadNetworkResource", "Fetch.continueRequest"],
@@ -120,7 +125,7 @@ pub(super) const TABLE: &[Row] = &[
     },
     // Ways to bypass this table, or to escape from the browser.
     Row {
-        methods: &["**"],
+        methods: &[ALL],
         place: Place::Anywhere,
         rule: Rule::UnknownDomain,
         reason: "this version of codemode does not know its domain",
@@ -223,21 +228,21 @@ pub(super) const TABLE: &[Row] = &[
         hint: PAGES_ONLY,
     },
     Row {
-        methods: &["*"],
+        methods: &[BROWSER_WIDE_ONLY],
         place: Place::Anywhere,
         rule: Rule::Unlisted(BROWSER_WIDE),
         reason: "it concerns the browser as a whole, and is not among the commands that may",
         hint: PAGES_ONLY,
     },
     Row {
-        methods: &["**"],
+        methods: &[ALL],
         place: Place::Anywhere,
         rule: Rule::TargetOfTheBrowser(LEAVING),
         reason: OF_THE_BROWSER,
         hint: "Go elsewhere in this tab with Page.navigate, or make one with ⟦send \"Target.createTarget\", {url}⟧.",
     },
     Row {
-        methods: &["**"],
+        methods: &[ALL],
         place: Place::Anywhere,
         rule: Rule::TargetNotKnownYet,
         reason: NOT_KNOWN_YET,
@@ -282,7 +287,7 @@ pub(super) const TABLE: &[Row] = &[
         hint: "Close only tabs that you made with Target.createTarget.",
     },
     Row {
-        methods: &["**"],
+        methods: &[ALL],
         place: Place::External,
         rule: Rule::ForeignTarget,
         reason: "this tab belongs to another execution",
@@ -303,7 +308,7 @@ pub(super) const TABLE: &[Row] = &[
         hint: "Pass waitForDebuggerOnStart: false.",
     },
     Row {
-        methods: &["*"],
+        methods: &[BROWSER_WIDE_ONLY],
         place: Place::External,
         rule: Rule::UnlistedButInOwnContext(EXTERNAL_BROWSER_WIDE, "/browserContextId"),
         reason: "it concerns the whole browser, which is not the script's own",
@@ -488,7 +493,7 @@ const EXTERNAL_BROWSER_WIDE: &[&str] = &[
     "Target.setDiscoverTargets",
 ];
 
-fn domain_of(name: &str) -> &str {
+pub(super) fn domain_of(name: &str) -> &str {
     name.split('.').next().unwrap_or_default()
 }
 

@@ -1,4 +1,4 @@
-use super::*;
+use super::{table::TABLE, *};
 use codemode_chromium::{
     Browser, CdpError, Command, Connection, LaunchOptions, Protocol, cdp::browser_protocol::browser::GetVersionParams,
 };
@@ -53,6 +53,26 @@ fn verdict(external: bool, method: &str, params: Json, target: Option<&str>) -> 
     assert_eq!(error.code, ErrorCode::PolicyRefused);
     assert!(error.hint.ends_with('.') && !error.hint.is_empty());
     Some(error.message)
+}
+
+#[test]
+fn the_index_omits_no_row_that_names_a_command() {
+    let patterns = TABLE.iter().flat_map(|row| row.methods);
+    let of_rows = patterns.map(|pattern| pattern.replace('*', "anything"));
+    let others = ["Runtime.evaluate", "Emulation.addScreen", "Network.getAllCookies", "Nothing.known", "Nothing", ""];
+    let mut methods: Vec<String> = of_rows.chain(others.map(str::to_owned)).collect();
+    methods.sort();
+    methods.dedup();
+    assert!(methods.len() > TABLE.len());
+    for method in &methods {
+        for has_session in [false, true] {
+            let request = Request { method, params: &Json::Null, target: None, has_session };
+            let is_named = |row: &&Row| row.methods.iter().any(|pattern| names(pattern, request));
+            let positions = |rows: Vec<&Row>| rows.into_iter().map(std::ptr::from_ref).collect::<Vec<_>>();
+            let found = index::rows_for(method).iter().copied().filter(|row| is_named(row)).collect();
+            assert_eq!(positions(found), positions(TABLE.iter().filter(is_named).collect()), "{method}");
+        }
+    }
 }
 
 #[test]

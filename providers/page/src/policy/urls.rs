@@ -5,6 +5,8 @@ use url::Url;
 /// The URL of a frame whose page could not be loaded. Its origin is opaque and has no rights. The target of a page
 /// keeps the requested URL; that of a frame reports this one.
 const ERROR_PAGE: &str = "chrome-error://chromewebdata/";
+/// The URL of a new tab.
+const BLANK: &str = "about:blank";
 /// The maximum length of a scheme in a message or in the audit.
 const SCHEME_CHARS_MAX: usize = 40;
 
@@ -21,8 +23,9 @@ pub(crate) enum UrlAccess {
 
 /// Classifies the URL that the browser reports for a target or a frame.
 pub(crate) fn url_access(url: &str) -> UrlAccess {
-    // Long data: URLs are reported with every change of a target's title: do not parse them.
-    let is_plain = ["http://", "https://", "data:"].iter().any(|start| url.starts_with(start));
+    // This is asked several times for each command, and long data: URLs are reported with every change of a target's
+    // title: those that need no parser are not parsed.
+    let is_plain = ["http://", "https://", "data:"].iter().any(|start| url.starts_with(start)) || url == BLANK;
     if url.is_empty() {
         UrlAccess::NotYet
     } else if is_plain || url == ERROR_PAGE || Url::parse(url).is_ok_and(|url| is_web(&url)) {
