@@ -39,5 +39,5 @@ fn rows_that_name(method: &str, domain: &str) -> Vec<&'static Row> {
         Some(of_domain) => of_domain == domain,
         None => [method, ALL, BROWSER_WIDE_ONLY].contains(pattern),
     };
-    TABLE.iter().filter(|row| row.methods.iter().any(|pattern| is_named(pattern))).collect()
+    TABLE.iter().filter(|row| row.methods.iter().any(&is_named)).collect()
 }
