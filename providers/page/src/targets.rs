@@ -254,12 +254,17 @@ impl Targets {
         });
     }
 
-    /// Records that a dialog which was reported by [`Self::popup_opened_dialog`] closed. A dialog that another session
-    /// reported is left: it may have opened after this one closed.
+    /// Records that the connection which watches popups reported the end of a dialog. A dialog that a session of this
+    /// connection reported is left while that session is attached: it may have opened after this one closed.
     pub(crate) fn popup_closed_dialog(&self, target: &str) {
         self.update_from_popup_connection(|state| {
-            let is_reported_here = |dialog: &mut Dialog| dialog.reporter.is_none();
-            state.with_target(target.to_owned(), |target| drop(target.dialog.take_if(is_reported_here)))
+            let State { sessions, targets, .. } = state;
+            let is_reported_elsewhere =
+                |dialog: &Dialog| dialog.reporter.as_ref().is_some_and(|session| sessions.contains_key(session));
+            let closed = targets
+                .get_mut(target)
+                .and_then(|target| target.dialog.take_if(|dialog| !is_reported_elsewhere(dialog)));
+            closed.is_some()
         });
     }
 

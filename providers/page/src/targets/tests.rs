@@ -65,7 +65,7 @@ fn a_popups_dialog_is_told_by_others_until_its_own_session_tells() {
 }
 
 #[test]
-fn each_dialog_has_a_number_of_its_own_whoever_reports_it() {
+fn each_dialog_has_one_number_on_all_sessions() {
     let opening = json!({"type": "confirm", "message": "really?", "url": ""});
     let opens = |session| ("Page.javascriptDialogOpening", Some(session), opening.clone());
     let closes = |session| ("Page.javascriptDialogClosed", Some(session), json!({"result": true}));
@@ -87,12 +87,19 @@ fn each_dialog_has_a_number_of_its_own_whoever_reports_it() {
 #[test]
 fn a_late_report_that_a_popups_dialog_closed_leaves_the_next_one() {
     let opening = json!({"type": "confirm", "message": "really?", "url": ""});
-    let targets = targets_after(&[
+    let mut events = vec![
         ("Target.attachedToTarget", None, attached("S1", "A", "page")),
         ("Page.javascriptDialogOpening", Some("S1"), opening),
-    ]);
-    targets.popup_closed_dialog("A");
-    assert!(targets.target("A").is_some_and(|target| target.dialog.is_some()));
+    ];
+    let is_shown_after = |events: &[(&str, Option<&str>, Json)]| {
+        let targets = targets_after(events);
+        targets.popup_closed_dialog("A");
+        targets.target("A").is_some_and(|target| target.dialog.is_some())
+    };
+    assert!(is_shown_after(&events));
+    // Its session is gone and reports no end any more.
+    events.push(("Target.detachedFromTarget", None, json!({"sessionId": "S1"})));
+    assert!(!is_shown_after(&events));
 }
 
 #[test]

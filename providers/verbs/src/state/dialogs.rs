@@ -169,6 +169,8 @@ impl DialogPolicies {
         if answering.as_ref().is_some_and(|(of, _)| of.ptr_eq(&current)) {
             return;
         }
+        // Each connection numbers its dialogs from the start.
+        lock(&self.pages).answered.clear();
         let answer = answer(Arc::clone(browser), current.clone(), Arc::clone(&self.pages));
         *answering = Some((current, AbortOnDropHandle::new(tokio::spawn(answer))));
     }
