@@ -1,6 +1,7 @@
 //! One connection to a browser: sends commands, delivers answers to the waiting callers, and records events in the log.
 
 use crate::{
+    broken::Broken,
     destinations::{DESTINATION_FAILED, Destinations, NoConnection},
     endpoint::Endpoint,
     error::CdpError,
@@ -9,7 +10,8 @@ use crate::{
     reach::unreachable,
     reading::Reading,
     reply_budget::{ReplyBudget, ReplyPermits},
-    transport::{self, Broken, Reader, Text, Writer},
+    transport::{self, Reader, Text, Writer},
+    web_socket::WebSocket,
 };
 use codemode_spec::{
     ErrorReport, Value,
@@ -126,15 +128,15 @@ impl Connection {
     /// # Cancellation
     /// May be dropped at any time: the socket is closed.
     pub async fn connect(endpoint: &Endpoint, timeout: Duration) -> Result<Self, ErrorReport> {
-        let opened = tokio::time::timeout(timeout, transport::open_web(endpoint)).await;
-        let (writer, reader) = match opened {
+        let opened = tokio::time::timeout(timeout, WebSocket::open(endpoint)).await;
+        let socket = match opened {
             Ok(opened) => opened?,
             Err(_) => {
                 let late = format!("there was no answer within {} ms", timeout.as_millis());
                 return Err(unreachable(&endpoint.url()?, &late));
             }
         };
-        Ok(Self::of(writer, reader, None))
+        Ok(Self::of(Writer::Web(socket.clone()), Reader::Web(socket), None))
     }
 
     /// Creates a connection over a socket of a [`crate::Relay`], which has already attached the root session.
@@ -267,7 +269,7 @@ impl Connection {
     /// runtime of the connection.
     ///
     /// Returns `false` at once if the calling thread cannot read: another thread does, the last message waits for
-    /// memory, or the connection has ended or is a WebSocket.
+    /// memory, or the connection has ended.
     pub fn read_on_this_thread(
         &self,
         is_done: &dyn Fn() -> bool,

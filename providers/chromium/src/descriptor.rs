@@ -8,14 +8,19 @@ use rustix::{io::Errno, net::Shutdown};
 use std::{
     io::{self, IoSlice},
     mem,
-    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+    os::fd::{AsFd as _, OwnedFd},
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
-    net::{UnixStream, unix::pipe},
+    net::unix::pipe,
 };
+
+/// How many reads a thread that reads directly may do without a wait. A peer that sends faster than it is read, and
+/// never completes a message, would otherwise keep the thread beyond its time.
+const READS_WITHOUT_WAIT_MAX: usize = 64;
 
 /// The reading end. It is registered with tokio, unless a thread reads it directly.
 #[derive(Debug)]
@@ -25,7 +30,11 @@ pub(crate) struct Input(Registration);
 enum Registration {
     Tokio(pipe::Receiver),
     /// A thread waits for the descriptor itself, so that no worker of the runtime is woken by it.
-    Thread(OwnedFd),
+    Thread {
+        descriptor: Arc<OwnedFd>,
+        /// The reads since the last one that was pending.
+        reads: usize,
+    },
     /// Registering failed.
     Failed,
 }
@@ -38,17 +47,60 @@ pub(crate) struct Output {
     full: Option<pipe::Sender>,
 }
 
-/// Splits a socket into its two directions. Must be called within a tokio runtime.
-///
-/// # Errors
-/// When the process has no file descriptor left, or the runtime cannot register the socket.
-pub(crate) fn split(stream: UnixStream) -> io::Result<(Input, Output)> {
-    let read = OwnedFd::from(stream.into_std()?);
-    let written = read.try_clone()?;
-    Ok((
-        Input(Registration::Tokio(pipe::Receiver::from_owned_fd_unchecked(read)?)),
-        Output { descriptor: written, full: None },
-    ))
+/// Both ends of a socket.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    pub(crate) input: Input,
+    pub(crate) output: Output,
+}
+
+impl Socket {
+    /// Must be called within a tokio runtime, with a non-blocking stream socket.
+    ///
+    /// # Errors
+    /// When the process has no file descriptor left, or the runtime cannot register the socket.
+    pub(crate) fn new(socket: impl Into<OwnedFd>) -> io::Result<Self> {
+        let socket = socket.into();
+        let output = Output { descriptor: socket.try_clone()?, full: None };
+        let input = Input(Registration::Tokio(pipe::Receiver::from_owned_fd_unchecked(socket)?));
+        Ok(Self { input, output })
+    }
+}
+
+impl AsyncRead for Socket {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.input).poll_read(context, buffer)
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.output).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.output).poll_write_vectored(context, pieces)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.output.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.output).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.output).poll_shutdown(context)
+    }
 }
 
 impl Input {
@@ -60,16 +112,19 @@ impl Input {
         Ok(Self(Registration::Tokio(pipe::Receiver::from_owned_fd(pipe)?)))
     }
 
-    /// Gives the descriptor to the calling thread: until [`Self::give_back`], a read that finds nothing is pending and
-    /// wakes no task, and the thread must wait for [`Self::descriptor`] itself.
+    /// Gives the descriptor to the calling thread: until [`Self::give_back`], a read that is pending wakes no task, and
+    /// the thread must wait for the returned descriptor before it reads again.
     ///
     /// # Errors
     /// When the runtime cannot deregister it; then nothing can be read any more.
-    pub(crate) fn take_over(&mut self) -> io::Result<()> {
-        if let Registration::Tokio(receiver) = mem::replace(&mut self.0, Registration::Failed) {
-            self.0 = Registration::Thread(receiver.into_nonblocking_fd()?);
-        }
-        Ok(())
+    pub(crate) fn take_over(&mut self) -> io::Result<Arc<OwnedFd>> {
+        let descriptor = match mem::replace(&mut self.0, Registration::Failed) {
+            Registration::Tokio(receiver) => Arc::new(receiver.into_nonblocking_fd()?),
+            Registration::Thread { descriptor, .. } => descriptor,
+            Registration::Failed => return Err(io::ErrorKind::NotConnected.into()),
+        };
+        self.0 = Registration::Thread { descriptor: Arc::clone(&descriptor), reads: 0 };
+        Ok(descriptor)
     }
 
     /// Registers the descriptor with tokio again. Must be called within a tokio runtime.
@@ -77,18 +132,11 @@ impl Input {
     /// # Errors
     /// When the runtime cannot register it; then nothing can be read any more.
     pub(crate) fn give_back(&mut self) -> io::Result<()> {
-        if let Registration::Thread(descriptor) = mem::replace(&mut self.0, Registration::Failed) {
+        if let Registration::Thread { descriptor, .. } = mem::replace(&mut self.0, Registration::Failed) {
+            let descriptor = Arc::try_unwrap(descriptor).or_else(|shared| shared.try_clone())?;
             self.0 = Registration::Tokio(pipe::Receiver::from_owned_fd_unchecked(descriptor)?);
         }
         Ok(())
-    }
-
-    /// The descriptor, while a thread has taken it over.
-    pub(crate) fn descriptor(&self) -> Option<BorrowedFd<'_>> {
-        match &self.0 {
-            Registration::Thread(descriptor) => Some(descriptor.as_fd()),
-            Registration::Tokio(_) | Registration::Failed => None,
-        }
     }
 }
 
@@ -98,19 +146,27 @@ impl AsyncRead for Input {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let descriptor = match &mut self.0 {
+        let (descriptor, reads) = match &mut self.0 {
             Registration::Tokio(receiver) => return Pin::new(receiver).poll_read(context, buffer),
-            Registration::Thread(descriptor) => descriptor,
+            Registration::Thread { descriptor, reads } => (descriptor, reads),
             Registration::Failed => return Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         };
+        if *reads == READS_WITHOUT_WAIT_MAX {
+            *reads = 0;
+            return Poll::Pending;
+        }
         loop {
             match rustix::io::read(&*descriptor, buffer.initialize_unfilled()) {
                 Ok(read) => {
                     buffer.advance(read);
+                    *reads += 1;
                     return Poll::Ready(Ok(()));
                 }
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Poll::Pending,
+                Err(Errno::AGAIN) => {
+                    *reads = 0;
+                    return Poll::Pending;
+                }
                 Err(error) => return Poll::Ready(Err(error.into())),
             }
         }
@@ -183,13 +239,21 @@ impl Drop for Output {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use futures::FutureExt as _;
+    use std::os::unix::net::UnixStream;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    fn pair() -> (Socket, Socket) {
+        let (left, right) = UnixStream::pair().unwrap();
+        for end in [&left, &right] {
+            end.set_nonblocking(true).unwrap();
+        }
+        (Socket::new(left).unwrap(), Socket::new(right).unwrap())
+    }
 
     #[tokio::test]
     async fn what_is_written_faster_than_it_is_read_waits_and_arrives_whole() {
-        let (left, right) = UnixStream::pair().unwrap();
-        let (_, mut output) = split(left).unwrap();
-        let (mut input, _) = split(right).unwrap();
+        let (Socket { mut output, .. }, Socket { mut input, .. }) = pair();
         let sent: Vec<u8> = (0..4_000_000_u32).map(|number| (number % 251) as u8).collect();
         let expected = sent.clone();
         let written = tokio::spawn(async move {
@@ -203,9 +267,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_other_end_learns_that_this_one_went() {
-        let (left, right) = UnixStream::pair().unwrap();
-        let (mut input, output) = split(left).unwrap();
-        let (mut theirs, mut to_us) = split(right).unwrap();
+        let (Socket { mut input, output }, Socket { input: mut theirs, output: mut to_us }) = pair();
         drop(output);
         assert_eq!(theirs.read(&mut [0; 8]).await.unwrap(), 0, "nothing more comes, though we still read");
         to_us.write_all(b"late").await.unwrap();
@@ -234,5 +296,27 @@ mod tests {
         received.truncate(4);
         input.read_exact(&mut received).await.unwrap();
         assert_eq!(received, b"next");
+    }
+
+    #[tokio::test]
+    async fn a_thread_that_reads_a_peer_without_end_comes_back_to_its_wait() {
+        let (Socket { mut input, .. }, Socket { output: mut peer, .. }) = pair();
+        let rounds = 3;
+        peer.write_all(&vec![7; rounds * READS_WITHOUT_WAIT_MAX + 1]).await.unwrap();
+        let _descriptor = input.take_over().unwrap();
+        for _ in 0..rounds {
+            for _ in 0..READS_WITHOUT_WAIT_MAX {
+                assert_eq!(input.read(&mut [0]).now_or_never().unwrap().unwrap(), 1);
+            }
+            assert!(input.read(&mut [0]).now_or_never().is_none(), "though there is more");
+        }
+        assert_eq!(input.read(&mut [0]).now_or_never().unwrap().unwrap(), 1, "nothing was lost");
+        assert!(input.read(&mut [0]).now_or_never().is_none());
+
+        peer.write_all(b"then").await.unwrap();
+        input.give_back().unwrap();
+        let mut then = [0; 4];
+        input.read_exact(&mut then).await.unwrap();
+        assert_eq!(&then, b"then", "though the thread's descriptor is still there");
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::result_large_err, reason = "an ErrorReport is made for a reader, once, where something has failed")]
 
+mod broken;
 mod check;
 mod confine;
 mod connection;
@@ -40,6 +41,7 @@ mod settings;
 mod stream;
 mod transport;
 mod versions;
+mod web_socket;
 
 /// The protocol's commands as types, in the protocol version for which chromiumoxide was generated. A browser may be
 /// newer: answers that do not match these types are read as JSON.

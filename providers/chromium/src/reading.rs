@@ -3,12 +3,15 @@
 //! The task reads unless a thread has taken over. A thread that waits for a reply is woken by the reply itself when it
 //! reads, instead of by the worker that runs the task.
 
-use crate::transport::{Broken, Reader, Text};
+use crate::{
+    broken::Broken,
+    transport::{Reader, Text},
+};
 use futures::{future::BoxFuture, task::AtomicWaker};
 use std::{
     future::poll_fn,
     io,
-    os::fd::BorrowedFd,
+    os::fd::{AsFd as _, BorrowedFd},
     panic::{self, AssertUnwindSafe},
     sync::{
         Mutex, MutexGuard, TryLockError,
@@ -130,10 +133,10 @@ impl State {
         }
     }
 
-    /// Reads one message, whose handling then begins with the next poll.
+    /// Reads one message, whose handling then begins with the next poll, or a frame that carries none.
     fn poll_message(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match ready!(self.reader.poll_next(context)) {
-            Ok(text) => self.handling = Some((self.handler)(text)),
+            Ok(text) => self.handling = text.map(&self.handler),
             Err(broken) => self.broken = Some(broken),
         }
         Poll::Ready(())
@@ -145,25 +148,23 @@ impl State {
         wait: &dyn Fn(BorrowedFd<'_>) -> io::Result<()>,
     ) -> bool {
         let (Some(task), None, None) = (self.task.clone(), &self.handling, &self.broken) else { return false };
-        match self.reader.input().map(|input| input.take_over()) {
-            Some(Ok(())) => {}
-            Some(Err(error)) => {
+        let descriptor = match self.reader.take_over() {
+            Ok(descriptor) => descriptor,
+            Err(error) => {
                 self.broken = Some(Broken::because(&error));
                 task.wake();
                 return false;
             }
-            None => return false,
-        }
+        };
         let mut context = Context::from_waker(Waker::noop());
         // A message whose handling waits for memory is left to the task.
         while self.poll(&mut context, is_done).is_pending() && self.handling.is_none() {
-            let waited = self.reader.input().and_then(|input| input.descriptor()).map(wait);
-            if !matches!(waited, Some(Ok(()))) || is_done() {
+            if wait(descriptor.as_fd()).is_err() || is_done() {
                 break;
             }
         }
-        let given_back = self.reader.input().map_or(Ok(()), |input| input.give_back());
-        if let Err(error) = given_back {
+        drop(descriptor);
+        if let Err(error) = self.reader.give_back() {
             self.broken.get_or_insert(Broken::because(&error));
         }
         // Only if nothing is left to do, the task is not woken: this poll registers it for the next message.

@@ -8,7 +8,7 @@
 
 use crate::{
     connection::Connection,
-    descriptor::{self, Input, Output},
+    descriptor::{Input, Output, Socket},
     destinations::{DESTINATION_FAILED, FailedDestination},
     error::CdpError,
     frames::{Frame, FrameWriter, Frames},
@@ -297,8 +297,8 @@ impl Attached {
     /// May be dropped at any time: a partially written message is still completed, and the root session is detached in
     /// the background.
     pub async fn serve<F: Future<Output = bool> + Send>(self, stream: UnixStream, admits: impl Fn() -> F + Sync) {
-        match descriptor::split(stream) {
-            Ok((input, output)) => self.pass_on(input, output, admits).await,
+        match stream.into_std().and_then(Socket::new) {
+            Ok(Socket { input, output }) => self.pass_on(input, output, admits).await,
             Err(error) => tracing::warn!(%error, "a client of the browser cannot be waited for"),
         }
         // Close the client's socket first, so that the client sees EOF immediately; then detach its sessions in the

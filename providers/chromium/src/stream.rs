@@ -1,6 +1,9 @@
 //! The byte stream below an endpoint's HTTP and WebSocket connections: TCP, or TLS over TCP.
 
-use crate::reach::{failed, unreachable};
+use crate::{
+    descriptor::{Input, Socket},
+    reach::{failed, unreachable},
+};
 use codemode_spec::{ErrorCode, ErrorReport};
 use rustls::{ClientConfig, RootCertStore, pki_types::ServerName};
 use std::{
@@ -18,8 +21,8 @@ use url::{Host, Url};
 
 /// A connected stream.
 pub(crate) enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
+    Plain(Socket),
+    Tls(Box<TlsStream<Socket>>),
 }
 
 impl Stream {
@@ -37,8 +40,9 @@ impl Stream {
         .map_err(|error| failed(url, &error))?;
         // A command is one small packet whose answer is awaited, so it must not be delayed.
         tcp.set_nodelay(true).map_err(|error| unreachable(url, &error))?;
+        let socket = tcp.into_std().and_then(Socket::new).map_err(|error| unreachable(url, &error))?;
         if !matches!(url.scheme(), "wss" | "https") {
-            return Ok(Self::Plain(tcp));
+            return Ok(Self::Plain(socket));
         }
         let name = match host {
             Host::Domain(name) => ServerName::try_from(name.to_owned()).map_err(|error| unreachable(url, &error))?,
@@ -46,8 +50,16 @@ impl Stream {
             Host::Ipv6(address) => ServerName::from(std::net::IpAddr::V6(address)),
         };
         let tls =
-            TlsConnector::from(tls_config()?).connect(name, tcp).await.map_err(|error| unreachable(url, &error))?;
+            TlsConnector::from(tls_config()?).connect(name, socket).await.map_err(|error| unreachable(url, &error))?;
         Ok(Self::Tls(Box::new(tls)))
+    }
+
+    /// The reading end of the socket.
+    pub(crate) fn input(&mut self) -> &mut Input {
+        match self {
+            Self::Plain(socket) => &mut socket.input,
+            Self::Tls(tls) => &mut tls.get_mut().0.input,
+        }
     }
 }
 

@@ -130,6 +130,11 @@ impl Targets {
         targets
     }
 
+    /// The target of the page that opened a target.
+    pub(crate) fn opener_of(&self, id: &str) -> Option<String> {
+        self.state().targets.get(id)?.opener.clone()
+    }
+
     pub(crate) fn was_closed(&self, target: &str) -> bool {
         self.state().closed_targets.contains(target)
     }

@@ -8,20 +8,21 @@ use crate::{
 };
 use std::{
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 /// The facts about a connected browser and the execution that uses it.
 pub(crate) struct BrowserFacts<'a> {
     browser: &'a ExecutionBrowser,
     connected: &'a Arc<ConnectedBrowser>,
-    folder: PathBuf,
+    /// Asked for by few commands.
+    folder: OnceLock<PathBuf>,
 }
 
 impl ExecutionBrowser {
     /// The facts for the policy.
     pub(crate) fn facts<'a>(&'a self, connected: &'a Arc<ConnectedBrowser>) -> BrowserFacts<'a> {
-        BrowserFacts { browser: self, connected, folder: self.downloads_dir() }
+        BrowserFacts { browser: self, connected, folder: OnceLock::new() }
     }
 }
 
@@ -31,7 +32,7 @@ impl PolicyFacts for BrowserFacts<'_> {
     }
 
     fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.get_or_init(|| self.browser.downloads_dir())
     }
 
     fn owns_target(&self, target: &str) -> bool {
@@ -70,7 +71,7 @@ impl PolicyFacts for BrowserFacts<'_> {
             if let Some(owner) = self.browser.owners.owner(&id) {
                 return owner != self.browser.context.execution;
             }
-            match self.connected.targets.target(&id).and_then(|target| target.opener) {
+            match self.connected.targets.opener_of(&id) {
                 Some(opener) => id = opener,
                 None => return false,
             }
