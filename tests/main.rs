@@ -17,6 +17,7 @@ mod config;
 mod dashboard;
 mod dist;
 mod embedder;
+mod hostile_endpoint;
 mod keeper_socket;
 mod layers;
 mod lease_faults;
